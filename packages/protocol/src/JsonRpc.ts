@@ -1,0 +1,106 @@
+/**
+ * JSON-RPC 2.0 envelopes, classified by hand.
+ *
+ * The envelope is the hot path, so it is a few lines of plain code (a property test proves it equal to a Schema); params and
+ * results are decoded later, by the codecs of a revision. Ids are compared, never tested for truthiness: `0` and `""` are ids.
+ */
+import * as Predicate from "effect/Predicate"
+
+export type Id = string | number
+export type Params = { readonly [key: string]: unknown }
+
+export interface Request {
+  readonly jsonrpc: "2.0"
+  readonly id: Id
+  readonly method: string
+  readonly params?: Params | undefined
+}
+export interface Notification {
+  readonly jsonrpc: "2.0"
+  readonly method: string
+  readonly params?: Params | undefined
+}
+export interface Success {
+  readonly jsonrpc: "2.0"
+  readonly id: Id
+  readonly result: unknown
+}
+export interface ErrorObject {
+  readonly code: number
+  readonly message: string
+  readonly data?: unknown
+}
+/** `id` is null or absent when the request could not be read far enough to know it. */
+export interface Failure {
+  readonly jsonrpc: "2.0"
+  readonly id?: Id | null | undefined
+  readonly error: ErrorObject
+}
+export type Response = Success | Failure
+export type Message = Request | Notification | Response
+
+/** What is not one JSON-RPC message: why, and the id if it could still be read. */
+export interface Invalid {
+  readonly _tag: "Invalid"
+  readonly reason: string
+  readonly id: Id | undefined
+}
+
+/** A result whose JSON text is already known, spliced into the response as it is. It must be one JSON object. */
+export class RawResult {
+  readonly json: string
+  constructor(json: string) {
+    this.json = json
+  }
+}
+
+export const isId = (u: unknown): u is Id => typeof u === "string" || Number.isSafeInteger(u)
+export const isRequest = (m: Message): m is Request => "method" in m && "id" in m
+export const isNotification = (m: Message): m is Notification => "method" in m && !("id" in m)
+export const isResponse = (m: Message): m is Response => !("method" in m)
+
+export const request = (id: Id, method: string, params?: Params): Request =>
+  params === undefined ? { jsonrpc: "2.0", id, method } : { jsonrpc: "2.0", id, method, params }
+export const notification = (method: string, params?: Params): Notification =>
+  params === undefined ? { jsonrpc: "2.0", method } : { jsonrpc: "2.0", method, params }
+export const success = (id: Id, result: unknown): Success => ({ jsonrpc: "2.0", id, result })
+/** `undefined` leaves the id out (2025-11-25 and later), `null` writes it (before). */
+export const failure = (id: Id | null | undefined, error: ErrorObject): Failure => {
+  const { code, message, data } = error
+  const plain = data === undefined ? { code, message } : { code, message, data }
+  return id === undefined ? { jsonrpc: "2.0", error: plain } : { jsonrpc: "2.0", id, error: plain }
+}
+
+const isRecord = (u: unknown): u is { readonly [key: string]: unknown } => Predicate.isObject(u) && !Array.isArray(u)
+const invalid = (reason: string, id?: unknown): Invalid => ({ _tag: "Invalid", reason, id: isId(id) ? id : undefined })
+
+/** Says which of the four messages `u` is, or why it is none. It returns `u` itself: unknown fields survive. */
+export const classify = (u: unknown): Message | Invalid => {
+  const message = u // the checks below are what makes the casts of this function true
+  if (!isRecord(u)) return invalid("A message must be a JSON object")
+  if (u.jsonrpc !== "2.0") return invalid(`"jsonrpc" must be "2.0"`, u.id)
+  if ("method" in u) {
+    if (typeof u.method !== "string") return invalid(`"method" must be a string`, u.id)
+    if ("params" in u && !isRecord(u.params)) return invalid(`"params" must be an object`, u.id)
+    if (!("id" in u)) return message as Notification
+    return isId(u.id) ? (message as Request) : invalid(`"id" must be a string or an integer`)
+  }
+  if ("error" in u) {
+    if ("result" in u) return invalid(`A response has "result" or "error", never both`, u.id)
+    if (!isRecord(u.error) || !Number.isInteger(u.error.code) || typeof u.error.message !== "string") {
+      return invalid(`"error" must have an integer "code" and a string "message"`, u.id)
+    }
+    if (u.id !== undefined && u.id !== null && !isId(u.id)) return invalid(`"id" must be a string or an integer`)
+    return message as Failure
+  }
+  if (!("result" in u)) return invalid(`A message needs "method", "result" or "error"`, u.id)
+  return isId(u.id) ? (message as Success) : invalid(`"id" must be a string or an integer`)
+}
+
+export const isInvalid = (m: Message | Invalid): m is Invalid => "_tag" in m && m._tag === "Invalid"
+
+/** One line of JSON, without the newline. */
+export const encode = (message: Message): string =>
+  "result" in message && message.result instanceof RawResult
+    ? `{"jsonrpc":"2.0","id":${JSON.stringify(message.id)},"result":${message.result.json}}`
+    : JSON.stringify(message)

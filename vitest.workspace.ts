@@ -1,0 +1,17 @@
+import { defineConfig } from "vitest/config"
+
+const packages = ["protocol", "core", "server", "client", "testing", "cli", "everything", "examples", "spec"]
+
+const project = (name: string) => ({
+  extends: true as const,
+  root: `packages/${name}`,
+  test: { name, include: ["test/**/*.test.ts"] }
+})
+
+export default defineConfig({
+  test: {
+    passWithNoTests: false,
+    coverage: { provider: "v8", include: ["packages/*/src/**/*.ts"], reporter: ["text", "html"] },
+    projects: packages.map(project)
+  }
+})
