@@ -1,0 +1,110 @@
+/**
+ * A requirement: one normative statement of the Model Context Protocol specification, in our own words.
+ *
+ * Owns the shape of an entry and the small language in which the ledger is written. A text always describes what a
+ * conforming implementation does (for MUST NOT too), so it can be read as the claim that a test proves. Refuses to
+ * quote the specification: the link leads there.
+ */
+
+import * as Rec from "effect/Record"
+
+/** The dated revisions of the protocol, oldest first. */
+export type Revision = "2024-11-05" | "2025-03-26" | "2025-06-18" | "2025-11-25" | "2026-07-28"
+
+/** The level of a statement; REQUIRED and SHALL are entered as MUST, RECOMMENDED as SHOULD. */
+export type Level = "MUST" | "MUST NOT" | "SHOULD" | "SHOULD NOT"
+
+/** Whose behaviour is described; `host` is the application around a client (its user interface, its user, its model). */
+export type Party = "server" | "client" | "both" | "host"
+
+/** A statement before it is placed in the specification. */
+export interface Statement {
+  readonly level: Level
+  readonly party: Party
+  /** What a conforming implementation does: one sentence of at most 200 characters. */
+  readonly text: string
+  /** Why no automated test of this library can prove it; such entries are counted apart. */
+  readonly note?: string
+  /** Revisions in which the same statement is softer: SHOULD where the level is MUST. */
+  readonly softer?: ReadonlyArray<Revision>
+}
+
+/** An entry of the ledger. */
+export interface Requirement extends Statement {
+  /** The revisions in which it holds, oldest first; never empty. */
+  readonly revisions: ReadonlyArray<Revision>
+  /** Page and anchor, such as `server/tools#calling-tools`; `link` makes a URL of it. */
+  readonly section: string
+}
+
+/** Entries under one heading of the specification; the ids are kept as a literal union. */
+export interface Section<out Id extends string> {
+  readonly entries: ReadonlyArray<readonly [Id, Requirement]>
+}
+
+/** What else may be said of a statement. */
+export interface Remarks {
+  readonly note?: string
+  readonly softer?: ReadonlyArray<Revision>
+}
+
+/** The stateful revisions, oldest first: those with an `initialize` handshake. */
+export const stateful = [
+  "2024-11-05",
+  "2025-03-26",
+  "2025-06-18",
+  "2025-11-25"
+] as const satisfies ReadonlyArray<Revision>
+
+/** The stateful revisions from `first` to `last`, both included; `last` defaults to the newest one. */
+export const since = (
+  first: (typeof stateful)[number],
+  last: (typeof stateful)[number] = "2025-11-25"
+): ReadonlyArray<Revision> => stateful.slice(stateful.indexOf(first), stateful.indexOf(last) + 1)
+
+/** The stateful revisions up to and including `last`. */
+export const until = (last: (typeof stateful)[number]): ReadonlyArray<Revision> => since("2024-11-05", last)
+
+/** One revision alone. */
+export const only = (revision: Revision): ReadonlyArray<Revision> => [revision]
+
+const levels = (party: Party) => {
+  const at =
+    (level: Level) =>
+    (text: string, remarks: Remarks = {}): Statement => ({ level, party, text, ...remarks })
+  return { must: at("MUST"), mustNot: at("MUST NOT"), should: at("SHOULD"), shouldNot: at("SHOULD NOT") }
+}
+
+/** Statements about a server. */
+export const server = levels("server")
+
+/** Statements about a client. */
+export const client = levels("client")
+
+/** Statements about both sides. */
+export const both = levels("both")
+
+/** Statements about the application around a client, which a library cannot keep on its behalf. */
+export const host = levels("host")
+
+/** Places statements under one heading of the specification and in the revisions that contain them. */
+export const at = <Id extends string>(
+  section: string,
+  revisions: ReadonlyArray<Revision>,
+  statements: Readonly<Record<Id, Statement>>
+): Section<Id> => ({
+  entries: Rec.toEntries(Rec.map(statements, (statement) => ({ ...statement, revisions, section })))
+})
+
+/** Joins sections into an area, and areas into the ledger; throws on an id that is given twice. */
+export const requirements = <Id extends string>(...sections: ReadonlyArray<Section<Id>>): Section<Id> => {
+  const entries = sections.flatMap((section) => section.entries)
+  const twice = entries.filter(([id], index) => entries.findIndex((entry) => entry[0] === id) !== index)
+  if (twice.length > 0) throw new Error(`Given twice in the ledger: ${twice.map(([id]) => id).join(", ")}`)
+  return { entries }
+}
+
+/** The entries by their ids. */
+export const byId = <Id extends string>(section: Section<Id>): Readonly<Record<Id, Requirement>> =>
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `fromEntries` forgets the keys, which are all the ids
+  Object.fromEntries(section.entries) as Readonly<Record<Id, Requirement>>

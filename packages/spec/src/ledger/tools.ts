@@ -1,0 +1,90 @@
+/** Requirements on tools: declaring, listing, calling, results, errors, trust. */
+import { at, client, host, requirements, server, since, stateful } from "../Requirement.ts"
+
+export const tools = requirements(
+  at("server/tools#user-interaction-model", stateful, {
+    "tools.consent.human-in-loop": host.should("A human can always deny the invocation of a tool."),
+    "tools.ui.shows-exposed": host.should("The user interface shows which tools are exposed to the model."),
+    "tools.ui.shows-invocations": host.should("The user interface shows when a tool is invoked."),
+    "tools.ui.confirms": host.should("The user interface asks for confirmation before an operation.")
+  }),
+  at("server/tools#capabilities", stateful, {
+    "tools.capability.declared": server.must("A server that has tools declares the `tools` capability.")
+  }),
+  at("server/tools#list-changed-notification", stateful, {
+    "tools.list-changed.sent": server.should(
+      "A server that declared `tools.listChanged` sends a notification when its list of tools changes."
+    )
+  }),
+  at("server/tools#tool", since("2025-03-26"), {
+    "tools.annotations.untrusted": client.must(
+      "A client treats tool annotations as untrusted unless they come from a trusted server."
+    )
+  }),
+  at("server/tools#tool", since("2025-11-25"), {
+    "tools.definition.input-schema-object": server.must(
+      "The input schema of a tool is a JSON Schema object, never null."
+    ),
+    "tools.definition.no-parameters": server.should(
+      "The input schema of a tool without parameters accepts only empty objects."
+    )
+  }),
+  at("server/tools#tool-names", since("2025-11-25"), {
+    "tools.name.length": server.should("The name of a tool has 1 to 128 characters."),
+    "tools.name.case-sensitive": server.should("Tool names that differ in case are different names."),
+    "tools.name.characters": server.should(
+      "The name of a tool consists of ASCII letters, digits, underscores, hyphens and dots only."
+    ),
+    "tools.name.no-special-characters": server.shouldNot(
+      "The name of a tool contains no spaces, commas or other special characters."
+    ),
+    "tools.name.unique": server.should("The name of a tool is unique within its server.")
+  }),
+  at("server/tools#embedded-resources", since("2025-06-18"), {
+    "tools.result.embedded-resource-capability": server.should(
+      "A server whose tools return embedded resources implements the `resources` capability."
+    )
+  }),
+  at("server/tools#structured-content", since("2025-06-18"), {
+    "tools.result.structured-text-mirror": server.should(
+      "A result with structured content also carries its serialized JSON in a text block."
+    )
+  }),
+  at("server/tools#output-schema", since("2025-06-18"), {
+    "tools.result.structured-conforms": server.must(
+      "A tool with an output schema returns structured content that conforms to the schema."
+    ),
+    "tools.result.structured-validated": client.should(
+      "A client validates structured content against the output schema."
+    )
+  }),
+  at("server/tools#error-handling", stateful, {
+    "tools.call.unknown-tool": server.should("A call of an unknown tool is answered with a JSON-RPC error."),
+    "tools.call.error-in-result": server.should(
+      "An error that originates from the tool itself is a result with `isError: true`, not a JSON-RPC error."
+    )
+  }),
+  at("server/tools#error-handling", since("2025-11-25"), {
+    "tools.call.invalid-input-in-result": server.should(
+      "Arguments that fail the validation of the tool are answered with a result that has `isError: true`."
+    ),
+    "tools.result.error-given-to-model": host.should(
+      "Tool execution errors are given to the model, so that it can correct itself."
+    )
+  }),
+  at("server/tools#security-considerations", stateful, {
+    "tools.security.input-validated": server.must("A server validates the input of every tool call."),
+    "tools.security.access-control": server.must("A server can control who may call which tool."),
+    "tools.security.rate-limited": server.must("A server limits the rate of tool calls."),
+    "tools.security.output-sanitized": server.must("A server sanitizes what its tools return.", {
+      note: "What is harmful in an output is known only to the author of the tool."
+    }),
+    "tools.security.confirms-sensitive": host.should("The user confirms sensitive operations."),
+    "tools.security.shows-input": host.should("The user sees the input of a tool before it goes to the server."),
+    "tools.security.result-validated": client.should(
+      "A client validates the result of a tool before it reaches the model."
+    ),
+    "tools.security.timeout": client.should("A client limits how long it waits for a tool."),
+    "tools.security.audited": client.should("A client can log the use of tools for an audit.")
+  })
+)
