@@ -1,0 +1,291 @@
+/**
+ * URI templates (RFC 6570, all four levels): expansion, and its inverse, matching a URI back to variables.
+ *
+ * Owns the grammar, the operators and the matching rules. Refuses templates outside the grammar (`InvalidUriTemplate`),
+ * and does not rank templates: whoever routes decides the order. Ours because the npm packages that are typed and
+ * maintained only expand, and matching needs the parsed form anyway.
+ *
+ * Matching accepts what an expansion can produce, and a little more: characters that a client left unencoded, as long
+ * as they do not delimit a URI component, and query parameters in any order.
+ * - `{var}` takes one or more characters and never crosses "/", "?" or "#" (nor "&" once the template is in its query).
+ *   So `file:///{path}` does not match `file:///a/b`; write `{+path}` for that. "%2F" does decode to "/" in `{path}`.
+ * - `{+var}` and `{#var}` cross "/"; `{+var}` stops at "?" or "#" only if a `{?...}` or `{#...}` follows it.
+ * - `{#v}`, `{.v}`, `{/v}`, `{;v}`, `{?v}` and `{&v}` may be absent, and then bind nothing.
+ * - Query and path parameters may come in any order; one the template does not name, or one twice, is no match.
+ * - `{v*}` binds a list, always; everything else binds a string, in which raw commas stay. Maps are not recovered.
+ * - Where two readings exist the earlier variable takes the most. A variable used twice must have one value.
+ * Time and memory are O(parts x URI length): reachability is computed from the end, nothing backtracks.
+ */
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+
+/** The template breaks the grammar of RFC 6570 section 2; `position` is a zero-based UTF-16 index. */
+export class InvalidUriTemplate extends Schema.TaggedError<InvalidUriTemplate>()("InvalidUriTemplate", {
+  template: Schema.String,
+  position: Schema.Int,
+  reason: Schema.String
+}) {
+  override get message(): string {
+    return `Invalid URI template ${JSON.stringify(this.template)} at ${this.position}: ${this.reason}`
+  }
+}
+
+/** A parsed template; `source` is its text. Make one with `parse`. */
+export interface UriTemplate {
+  readonly source: string
+  readonly parts: ReadonlyArray<string | Expression>
+  readonly slots: ReadonlyArray<ReadonlyArray<string> | Slot>
+}
+/** One `{...}` of a template. */
+export interface Expression {
+  readonly operator: Operator
+  readonly variables: ReadonlyArray<Variable>
+}
+/** One variable of an expression; `prefix` is the 9 of `{var:9}`, in code points. */
+export interface Variable {
+  readonly name: string
+  readonly explode: boolean
+  readonly prefix: number | undefined
+}
+/** What matching works on: an expression, split or merged so that its text ends at the first of `stop`. */
+interface Slot extends Expression {
+  readonly stop: string
+}
+/** What `expand` accepts for one variable; `undefined`, `null` and empty lists or maps are left out of the URI. */
+export type Value = string | number | boolean | ReadonlyArray<string> | { readonly [key: string]: string }
+/** What `match` binds: a list for `{name*}`, else a string. */
+export type Bindings = { readonly [name: string]: string | ReadonlyArray<string> }
+
+type Operator = keyof typeof operators
+// RFC 6570 appendix A. `first` opens the expansion, `empty` stands after the name of an empty value.
+const operators = {
+  "": { first: "", separator: ",", named: false, empty: "", reserved: false },
+  "+": { first: "", separator: ",", named: false, empty: "", reserved: true },
+  "#": { first: "#", separator: ",", named: false, empty: "", reserved: true },
+  ".": { first: ".", separator: ".", named: false, empty: "", reserved: false },
+  "/": { first: "/", separator: "/", named: false, empty: "", reserved: false },
+  ";": { first: ";", separator: ";", named: true, empty: "", reserved: false },
+  "?": { first: "?", separator: "&", named: true, empty: "=", reserved: false },
+  "&": { first: "&", separator: "&", named: true, empty: "=", reserved: false }
+} as const
+
+/** Longest template accepted, in UTF-16 units. */
+export const maxTemplateLength = 8192
+/** Longest URI that can match, in UTF-16 units; a longer one is no match. */
+export const maxUriLength = 65_536
+
+const isOperator = (text: string): text is Exclude<Operator, ""> => text !== "" && Object.hasOwn(operators, text)
+const variablePattern = /^((?:\w|%[\da-f]{2})+(?:\.(?:\w|%[\da-f]{2})+)*)(?:(\*)|:([1-9]\d{0,3}))?$/i
+
+/** Parses a template; it never throws. */
+export const parse = (source: string): Result.Result<UriTemplate, InvalidUriTemplate> => {
+  const fail = (position: number, reason: string) =>
+    Result.fail(new InvalidUriTemplate({ template: source, position, reason }))
+  if (source.length > maxTemplateLength) return fail(maxTemplateLength, `longer than ${maxTemplateLength} characters`)
+  const parts: Array<string | Expression> = []
+  for (let at = 0; at < source.length;) {
+    const open = source.indexOf("{", at)
+    const literal = source.slice(at, open === -1 ? undefined : open)
+    const stray = literal.indexOf("}")
+    if (stray !== -1) return fail(at + stray, `"}" without "{"`)
+    if (literal !== "") parts.push(encodeReserved(literal))
+    if (open === -1) break
+    const close = source.indexOf("}", open)
+    if (close === -1) return fail(open, `"{" without "}"`)
+    const operator = source.charAt(open + 1)
+    const variables: Array<Variable> = []
+    let position = isOperator(operator) ? open + 2 : open + 1
+    for (const spec of source.slice(position, close).split(",")) {
+      const found = variablePattern.exec(spec)
+      if (found?.[1] === undefined) return fail(position, `${JSON.stringify(spec)} is no operator or variable`)
+      const prefix = found[3] === undefined ? undefined : Number(found[3])
+      variables.push({ name: found[1], explode: found[2] === "*", prefix })
+      position += spec.length + 1
+    }
+    parts.push({ operator: isOperator(operator) ? operator : "", variables })
+    at = close + 1
+  }
+  return Result.succeed({ source, parts, slots: toSlots(parts) })
+}
+
+/** The names a template uses, each once, in order of appearance. */
+export const variables = (template: UriTemplate): ReadonlyArray<string> => {
+  const names = template.parts.flatMap((part) => (typeof part === "string" ? [] : part.variables.map((v) => v.name)))
+  return [...new Set(names)]
+}
+
+// RFC 6570 section 3.2.1: what is neither unreserved nor (for `+` and `#`) reserved is percent-encoded.
+const encode = (text: string): string =>
+  encodeURIComponent(text.toWellFormed()).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
+const encodeReserved = (text: string): string =>
+  text.toWellFormed().replace(/%[\da-f]{2}|[^%]+|%/gi, (run) =>
+    // `encodeURI` follows RFC 2396, which did not reserve the brackets.
+    /^%./.test(run) ? run : encodeURI(run).replaceAll("%5B", "[").replaceAll("%5D", "]")
+  )
+
+const take = (text: string, length: number | undefined): string =>
+  length === undefined ? text : Array.from(text).slice(0, length).join("")
+// `Array.isArray` alone does not narrow a readonly array out of a union.
+const isList = (value: Value): value is ReadonlyArray<string> => Array.isArray(value)
+
+const expandVariable = ({ explode, name, prefix }: Variable, operator: Operator, value: Value): string | undefined => {
+  const { empty, named, reserved, separator } = operators[operator]
+  const escape = reserved ? encodeReserved : encode
+  const label = (key: string, text: string) => (named ? key + (text === "" ? empty : `=${text}`) : text)
+  if (typeof value !== "object") return label(name, escape(take(String(value), prefix)))
+  if (isList(value)) {
+    if (value.length === 0) return undefined
+    const items = value.map(escape)
+    return explode ? items.map((item) => label(name, item)).join(separator) : label(name, items.join(","))
+  }
+  const pairs = Object.entries(value).map(([key, item]) => [escape(key), escape(item)] as const)
+  if (pairs.length === 0) return undefined
+  if (!explode) return label(name, pairs.flat().join(","))
+  return pairs.map(([key, item]) => (named ? label(key, item) : `${key}=${item}`)).join(separator)
+}
+
+/** Expands a template (RFC 6570 section 3); variables that are not given are left out. Prefixes apply to scalars only. */
+export const expand = (template: UriTemplate, values: { readonly [name: string]: Value | null | undefined }): string =>
+  template.parts
+    .map((part) => {
+      if (typeof part === "string") return part
+      const { first, separator } = operators[part.operator]
+      const texts = part.variables.flatMap((variable) => {
+        const value = Object.hasOwn(values, variable.name) ? values[variable.name] : undefined
+        return value === undefined || value === null ? [] : (expandVariable(variable, part.operator, value) ?? [])
+      })
+      return texts.length === 0 ? "" : first + texts.join(separator)
+    })
+    .join("")
+
+// `{/a,b}` is `{/a}{/b}`, and so for "."; `{?a}{&b}` and `{;a}{;b}` are read as one, since parameters have no order.
+const toSlots = (parts: UriTemplate["parts"]): UriTemplate["slots"] => {
+  const slots: Array<ReadonlyArray<string> | Slot> = []
+  let open = "/?#"
+  for (const [at, part] of parts.entries()) {
+    if (typeof part === "string") {
+      if (part.includes("?")) open = "/?#&"
+      slots.push(characters(part))
+      continue
+    }
+    const { operator, variables } = part
+    const { named, reserved, separator } = operators[operator]
+    const previous = slots.at(-1)
+    if (named && previous !== undefined && "stop" in previous && operators[previous.operator].separator === separator) {
+      slots[slots.length - 1] = { ...previous, variables: [...previous.variables, ...variables] }
+    } else if (named || reserved) {
+      const opens = (mark: Operator) => parts.slice(at + 1).some((p) => typeof p !== "string" && p.operator === mark)
+      const stop = (opens("?") ? "?" : "") + (opens("#") ? "#" : "")
+      slots.push({ ...part, stop: reserved ? stop : operator === ";" ? "/?#" : "#" })
+    } else if (operator === "") {
+      slots.push({ ...part, stop: open })
+    } else {
+      for (const [index, variable] of variables.entries()) {
+        const list = variable.explode || (operator === "." && index === variables.length - 1)
+        slots.push({ operator, variables: [variable], stop: list ? open.replace(operator, "") : open + separator })
+      }
+    }
+  }
+  return slots
+}
+
+/** The variables with which `uri` is an expansion of the template, or `undefined`; the module header has the rules. */
+export const match = (template: UriTemplate, uri: string): Bindings | undefined => {
+  const readings = cut(template.slots, uri)?.map(([slot, text]) => read(slot, text))
+  if (readings === undefined) return undefined
+  const found = new Map<string, Bound>()
+  const readable = readings.flatMap((reading) => reading ?? [])
+  if (readings.includes(undefined)) return undefined
+  // Whole values first, so that a `{name:3}` can be held against them.
+  for (const [{ name, prefix }, value] of readable.toSorted((a, b) => length(b[0]) - length(a[0]))) {
+    const known = found.get(name)
+    if (known === undefined) found.set(name, value)
+    else if (!same(typeof known === "string" ? take(known, prefix) : known, value)) return undefined
+  }
+  return Object.fromEntries(found)
+}
+
+type Bound = string | ReadonlyArray<string>
+const length = ({ prefix }: Variable): number => prefix ?? 10_000 // longer than any prefix can be
+const same = (a: Bound, b: Bound): boolean => JSON.stringify(a) === JSON.stringify(b)
+
+// One entry per character: a percent-encoded UTF-8 sequence is one, so that no value begins or ends inside it.
+const characters = (text: string): ReadonlyArray<string> => text.match(/%[\da-f]{2}(?:%[89ab][\da-f])*|[^]/giu) ?? []
+
+/** Which text each expression takes. Computed from the end: `ends[at]` is where a slot starting at `at` stops, or -1. */
+const cut = (slots: UriTemplate["slots"], uri: string): ReadonlyArray<readonly [Slot, string]> | undefined => {
+  if (uri.length > maxUriLength) return undefined
+  const text = characters(uri)
+  let ends: Ends = [...text.map(() => -1), text.length]
+  const table = slots
+    .toReversed()
+    .map((slot) => (ends = "stop" in slot ? slotEnds(slot, text, ends) : literalEnds(slot, text, ends)))
+    .toReversed()
+  if (ends[0] === -1) return undefined
+  let at = 0
+  return slots.flatMap((slot, index) => {
+    const from = at
+    at = table[index]?.[from] ?? -1
+    return "stop" in slot && at > from ? [[slot, text.slice(from, at).join("")] as const] : []
+  })
+}
+
+type Ends = ReadonlyArray<number>
+
+const literalEnds = (literal: ReadonlyArray<string>, text: ReadonlyArray<string>, next: Ends): Ends =>
+  next.map((_, at) => {
+    const end = at + literal.length
+    return (next[end] ?? -1) !== -1 && literal.every((character, index) => character === text[at + index]) ? end : -1
+  })
+
+const slotEnds = ({ operator, stop, variables }: Slot, text: ReadonlyArray<string>, next: Ends): Ends => {
+  const { first, named } = operators[operator]
+  const limit = named || variables.length > 1 ? undefined : variables[0]?.prefix
+  // The last place up to `at` from which the rest fits.
+  let latest = -1
+  const fits = next.map((end, at) => (latest = end === -1 ? latest : at))
+  // A slot that opens with a mark may be absent; one that does not takes at least a character.
+  const ends = next.map((end, at) => (end === -1 || first === "" ? -1 : at))
+  let run = text.length
+  for (let from = text.length; from >= first.length; from--) {
+    if (stop.includes(text[from] ?? "end")) run = from
+    const at = from - first.length
+    const end = fits[Math.min(run, from + (limit ?? run))] ?? -1
+    if ((first === "" || text[at] === first) && end > at) ends[at] = end
+  }
+  return ends
+}
+
+const read = (slot: Slot, text: string): ReadonlyArray<readonly [Variable, Bound]> | undefined => {
+  const { first, named, separator } = operators[slot.operator]
+  const pieces = text.slice(first.length).split(separator)
+  const raw = new Map<Variable, Array<string>>()
+  if (named) {
+    const byName = new Map(slot.variables.map((variable) => [variable.name, variable]))
+    for (const piece of pieces.filter((piece) => piece !== "")) {
+      const equals = piece.indexOf("=")
+      const variable = byName.get(equals === -1 ? piece : piece.slice(0, equals))
+      if (variable === undefined || (raw.has(variable) && !variable.explode)) return undefined
+      const values = raw.get(variable) ?? []
+      values.push(equals === -1 ? "" : piece.slice(equals + 1))
+      raw.set(variable, values)
+    }
+  } else {
+    slot.variables.forEach((variable, index) => {
+      const after = slot.variables.length - index - 1
+      const count = variable.explode ? Math.max(1, pieces.length - after) : after === 0 ? pieces.length : 1
+      if (pieces.length > 0) raw.set(variable, pieces.splice(0, count))
+    })
+  }
+  try {
+    const bound = Array.from(raw, ([variable, values]): readonly [Variable, Bound] => {
+      const decoded = (variable.explode ? values : [values.join(separator)]).map(decodeURIComponent)
+      return [variable, variable.explode ? decoded : (decoded[0] ?? "")]
+    })
+    return bound.every(([{ prefix }, value]) => typeof value !== "string" || take(value, prefix) === value)
+      ? bound
+      : undefined
+  } catch {
+    return undefined // a malformed percent-encoding: no expansion looks like that
+  }
+}
