@@ -226,6 +226,9 @@ const examples: ReadonlyArray<readonly [template: string, expansion: string]> = 
   ["{&keys*}", "&semi=%3B&dot=.&comma=%2C"]
 ]
 
+const shape = (parts: ReadonlyArray<string>) =>
+  Arbitrary.schema(Schema.Array(Schema.Literals(parts)).check(Schema.isMaxLength(4)))
+
 describe("UriTemplate expansion", () => {
   it("agrees with every example of RFC 6570 sections 1.2 and 3.2", () => {
     for (const [source, expansion] of examples) {
@@ -407,7 +410,9 @@ describe("UriTemplate matching", () => {
     assert.isUndefined(match("{a:9999}{b:9999}{c:9999}!", long))
     assert.isUndefined(match("{;x*}!", ";x".repeat(30_000)))
     assert.isUndefined(match("s{?a,b,c}", `s?${"a=&".repeat(20_000)}`))
-    assert.lengthOf(match("s{?a*}", `s?${"a=&".repeat(20_000)}`)?.["a"] as ReadonlyArray<string>, 20_000)
+    assert.deepStrictEqual(match("s{?a*}", `s?${"a=&".repeat(20_000)}`), {
+      a: Array.from({ length: 20_000 }, () => "")
+    })
     assert.isUndefined(match("{a}", "%".repeat(60_000)))
     assert.isUndefined(match("{a}", "a".repeat(UriTemplate.maxUriLength + 1)))
     // Exponential or cubic work on these inputs takes minutes.
@@ -418,8 +423,6 @@ describe("UriTemplate matching", () => {
     Arbitrary.map((text) => text.toWellFormed())
   )
   const Texts = Arbitrary.array(Text, { minLength: 1, maxLength: 4 })
-  const shape = (parts: ReadonlyArray<string>) =>
-    Arbitrary.schema(Schema.Array(Schema.Literals(parts)).check(Schema.isMaxLength(4)))
 
   it.prop(
     "reads back what it expanded, for templates with one reading",
