@@ -3,15 +3,51 @@
  *
  * Owns the list of areas. An id starts with the name of its area, so areas cannot collide.
  */
+import { authorizationClient } from "./ledger/authorization-client.ts"
+import { authorizationIssuer } from "./ledger/authorization-issuer.ts"
+import { authorizationServer } from "./ledger/authorization-server.ts"
+import { icons, jsonSchema, meta, security } from "./ledger/basic.ts"
+import { roots, sampling } from "./ledger/client-features.ts"
+import { elicitation } from "./ledger/elicitation.ts"
 import { jsonRpc } from "./ledger/json-rpc.ts"
 import { lifecycle } from "./ledger/lifecycle.ts"
+import { prompts } from "./ledger/prompts.ts"
+import { resources } from "./ledger/resources.ts"
+import { completion, logging, pagination } from "./ledger/server-utilities.ts"
+import { tasks } from "./ledger/tasks.ts"
 import { tools } from "./ledger/tools.ts"
+import { http, sse } from "./ledger/transports-http.ts"
 import { stdio, transport } from "./ledger/transports-stdio.ts"
 import { cancellation, ping, progress } from "./ledger/utilities.ts"
 import { byId, requirements } from "./Requirement.ts"
 
 /** The requirements by area, in the order of the specification. */
-export const areas = { "json-rpc": jsonRpc, lifecycle, transport, stdio, cancellation, ping, progress, tools } as const
+export const areas = {
+  "json-rpc": jsonRpc,
+  meta,
+  "json-schema": jsonSchema,
+  icons,
+  lifecycle,
+  transport,
+  stdio,
+  http,
+  sse,
+  cancellation,
+  ping,
+  progress,
+  tools,
+  resources,
+  prompts,
+  completion,
+  logging,
+  pagination,
+  roots,
+  sampling,
+  elicitation,
+  authorization: requirements(authorizationClient, authorizationServer, authorizationIssuer),
+  tasks,
+  security
+} as const
 
 /** The name of an area, which is the first segment of its ids. */
 export type Area = keyof typeof areas

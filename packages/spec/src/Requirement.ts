@@ -14,8 +14,11 @@ export type Revision = "2024-11-05" | "2025-03-26" | "2025-06-18" | "2025-11-25"
 /** The level of a statement; REQUIRED and SHALL are entered as MUST, RECOMMENDED as SHOULD. */
 export type Level = "MUST" | "MUST NOT" | "SHOULD" | "SHOULD NOT"
 
-/** Whose behaviour is described; `host` is the application around a client (its user interface, its user, its model). */
-export type Party = "server" | "client" | "both" | "host"
+/**
+ * Whose behaviour is described: `host` is the application around a client (its user interface, its user, its model);
+ * `authorization-server` issues the tokens. Those two are no part of this library and are counted apart.
+ */
+export type Party = "server" | "client" | "both" | "host" | "authorization-server"
 
 /** A statement before it is placed in the specification. */
 export interface Statement {
@@ -25,6 +28,8 @@ export interface Statement {
   readonly text: string
   /** Why no automated test of this library can prove it; such entries are counted apart. */
   readonly note?: string
+  /** Set where the specification uses no upper-case key word, so that the level is our reading. */
+  readonly plain?: true
   /** Revisions in which the same statement is softer: SHOULD where the level is MUST. */
   readonly softer?: ReadonlyArray<Revision>
 }
@@ -45,6 +50,7 @@ export interface Section<out Id extends string> {
 /** What else may be said of a statement. */
 export interface Remarks {
   readonly note?: string
+  readonly plain?: true
   readonly softer?: ReadonlyArray<Revision>
 }
 
@@ -86,6 +92,9 @@ export const both = levels("both")
 
 /** Statements about the application around a client, which a library cannot keep on its behalf. */
 export const host = levels("host")
+
+/** Statements about the server that issues tokens. */
+export const authorizationServer = levels("authorization-server")
 
 /** Places statements under one heading of the specification and in the revisions that contain them. */
 export const at = <Id extends string>(

@@ -59,14 +59,17 @@ export const tools = requirements(
     )
   }),
   at("server/tools#error-handling", stateful, {
-    "tools.call.unknown-tool": server.should("A call of an unknown tool is answered with a JSON-RPC error."),
+    "tools.call.unknown-tool": server.should("A call of an unknown tool is answered with a JSON-RPC error.", {
+      plain: true
+    }),
     "tools.call.error-in-result": server.should(
       "An error that originates from the tool itself is a result with `isError: true`, not a JSON-RPC error."
     )
   }),
   at("server/tools#error-handling", since("2025-11-25"), {
     "tools.call.invalid-input-in-result": server.should(
-      "Arguments that fail the validation of the tool are answered with a result that has `isError: true`."
+      "Arguments that fail the validation of the tool are answered with a result that has `isError: true`.",
+      { plain: true }
     ),
     "tools.result.error-given-to-model": host.should(
       "Tool execution errors are given to the model, so that it can correct itself."

@@ -1,0 +1,69 @@
+/** Requirements on `_meta`, icons, JSON Schema and on the security of the whole. */
+import { at, both, client, host, requirements, since, stateful } from "../Requirement.ts"
+
+export const meta = requirements(
+  at("basic#meta", since("2025-06-18"), {
+    "meta.reserved.no-assumptions": both.mustNot("Nothing is assumed about values at reserved `_meta` keys."),
+    "meta.prefix.format": both.must(
+      "The prefix of a `_meta` key is a series of labels with dots between, then a slash."
+    ),
+    "meta.prefix.label": both.must(
+      "A label starts with a letter, ends with a letter or digit, has hyphens inside only."
+    ),
+    "meta.name.format": both.must("The name of a `_meta` key is empty or starts and ends with a letter or digit.")
+  }),
+  at("basic#meta", since("2025-11-25"), {
+    "meta.prefix.reverse-dns": both.should("The prefix of a `_meta` key is in reverse DNS notation.")
+  })
+)
+
+export const jsonSchema = requirements(
+  at("basic#schema-dialect", since("2025-11-25"), {
+    "json-schema.dialect.recommended": both.should("Schemas that an implementation writes use JSON Schema 2020-12.")
+  }),
+  at("basic#implementation-requirements", since("2025-11-25"), {
+    "json-schema.dialect.default": both.must("A schema without `$schema` is taken as JSON Schema 2020-12."),
+    "json-schema.dialect.validated": both.must(
+      "A schema is validated by the dialect that it declares, or the default."
+    ),
+    "json-schema.dialect.unsupported": both.must("An unsupported dialect is answered with an error that says so."),
+    "json-schema.dialect.documented": both.should("The supported dialects are documented.", {
+      note: "Concerns documentation."
+    })
+  }),
+  at("basic#schema-validation", since("2025-11-25"), {
+    "json-schema.valid": both.must("A schema is valid by its own dialect.")
+  })
+)
+
+export const icons = requirements(
+  at("basic#icons", since("2025-11-25"), {
+    "icons.types.required": host.must("A client that shows icons supports PNG and JPEG."),
+    "icons.types.recommended": host.should("A client that shows icons supports SVG and WebP."),
+    "icons.security.precautions": host.must(
+      "Icons are handled as untrusted: fetched without credentials, limited in size, checked by their content."
+    ),
+    "icons.uri.unsafe-rejected": client.must("A client rejects icon URIs that are neither `https` nor `data`."),
+    "icons.uri.same-origin": host.should("Icons come from the domain of the server or from a trusted one."),
+    "icons.svg.precautions": host.should("An SVG icon is shown with precautions, since it may contain scripts.")
+  })
+)
+
+export const security = requirements(
+  at("#key-principles", stateful, {
+    "security.consent.access": host.must("The user consents to all access to data and all operations.", {
+      plain: true
+    }),
+    "security.consent.exposure": host.must("The user consents before data is exposed to a server.", { plain: true }),
+    "security.consent.transmission": host.mustNot("Resource data goes nowhere else without consent.", { plain: true }),
+    "security.consent.tools": host.must("The user consents before a tool is called.", { plain: true }),
+    "security.consent.sampling": host.must("The user approves every sampling request.", { plain: true })
+  }),
+  at("#implementation-guidelines", stateful, {
+    "security.guidelines.consent-flows": host.should("An application has robust consent and authorization flows."),
+    "security.guidelines.documented": host.should("An application documents what its use means for security."),
+    "security.guidelines.access-controls": host.should("An application controls access to data and protects it."),
+    "security.guidelines.best-practices": host.should("An integration follows the security best practices."),
+    "security.guidelines.privacy": host.should("Features are designed with privacy in mind.")
+  })
+)

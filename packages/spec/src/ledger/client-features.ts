@@ -1,0 +1,123 @@
+/** Requirements on roots and sampling. */
+import { at, both, client, host, requirements, server, since, stateful } from "../Requirement.ts"
+
+export const roots = requirements(
+  at("client/roots#capabilities", stateful, {
+    "roots.capability.declared": client.must("A client that has roots declares the `roots` capability.")
+  }),
+  at("client/roots#root-list-changes", stateful, {
+    "roots.list-changed.sent": client.must(
+      "A client that declared `roots.listChanged` sends a notification when its roots change."
+    ),
+    "roots.list-changed.server-asks-again": server.should("A server asks for the roots again once they changed.", {
+      plain: true
+    })
+  }),
+  at("client/roots#root", stateful, {
+    "roots.uri.file": client.must("The URI of a root is a `file://` URI.")
+  }),
+  at("client/roots#error-handling", stateful, {
+    "roots.error.not-supported": client.should("A client without roots answers error -32601."),
+    "roots.error.internal": client.should("A failure inside the client is answered with error -32603.")
+  }),
+  at("client/roots#security-considerations", stateful, {
+    "roots.client.permitted-only": client.must("A client exposes only roots that it has the permission to expose."),
+    "roots.client.uri-validated": client.must("A client validates the URIs of roots against path traversal."),
+    "roots.client.access-control": client.must("A client controls access to its roots."),
+    "roots.client.monitored": client.must("A client notices when a root becomes inaccessible.", {
+      note: "Whether a directory can be read is known to the application that offers it."
+    }),
+    "roots.server.unavailable": server.should("A server copes with roots that become unavailable."),
+    "roots.server.boundaries": server.should("A server stays within the boundaries of the roots.", {
+      note: "Concerns what handlers do in the file system."
+    }),
+    "roots.server.paths-validated": server.should("A server validates every path against the roots.", {
+      note: "Concerns what handlers do in the file system."
+    })
+  }),
+  at("client/roots#implementation-guidelines", stateful, {
+    "roots.consent": host.should("The user consents before roots are exposed."),
+    "roots.ui": host.should("The user interface makes roots easy to manage."),
+    "roots.client.accessibility-validated": client.should(
+      "A client checks that a root is accessible before it exposes it.",
+      {
+        note: "Whether a directory can be read is known to the application that offers it."
+      }
+    ),
+    "roots.client.changes-noticed": client.should("A client notices changes of its roots."),
+    "roots.server.capability-checked": server.should("A server asks for roots only if the client declared them."),
+    "roots.server.changes-handled": server.should("A server handles changes of the roots."),
+    "roots.server.cached": server.should("A server caches the roots where that helps.")
+  })
+)
+
+export const sampling = requirements(
+  at("client/sampling#user-interaction-model", stateful, {
+    "sampling.consent.human-in-loop": host.should("A human can always deny a sampling request."),
+    "sampling.ui.review": host.should("The user interface makes it easy to review a sampling request."),
+    "sampling.ui.edit": host.should("The user can see and edit the prompt before it is sent."),
+    "sampling.ui.response-review": host.should("The user can review the response before it is delivered.")
+  }),
+  at("client/sampling#capabilities", stateful, {
+    "sampling.capability.declared": client.must("A client that samples declares the `sampling` capability.")
+  }),
+  at("client/sampling#model-preferences", stateful, {
+    "sampling.hints.in-order": client.must("Hints are evaluated in order and the first match is taken."),
+    "sampling.hints.before-priorities": client.should("Hints go before the numeric priorities."),
+    "sampling.hints.substring": client.should("A hint is taken as a substring of a model name.")
+  }),
+  at("client/sampling#error-handling", stateful, {
+    "sampling.error.returned": client.should("A client answers a failed sampling request with an error."),
+    "sampling.error.rejected": client.should("A request that the user rejected is answered with an error (code -1).")
+  }),
+  at("client/sampling#security-considerations", stateful, {
+    "sampling.security.approval": client.should("A client has controls through which its user approves requests."),
+    "sampling.security.content-validated": both.should("Both sides validate the content of messages."),
+    "sampling.security.hints-respected": client.should("A client respects the hints of the model preferences."),
+    "sampling.security.rate-limited": client.should("A client limits the rate of sampling requests."),
+    "sampling.security.sensitive-data": both.must("Both sides handle sensitive data with care.", {
+      note: "What is sensitive is known only to the application."
+    })
+  }),
+  at("client/sampling#tools-in-sampling", since("2025-11-25"), {
+    "sampling.tools.capability-declared": client.must(
+      "A client that lets the model use tools declares `sampling.tools`."
+    ),
+    "sampling.tools.not-undeclared": server.mustNot("A server sends no tools to a client without `sampling.tools`.")
+  }),
+  at("client/sampling#capabilities", since("2025-11-25"), {
+    "sampling.context.avoided": server.should("A server avoids the deprecated values of `includeContext`."),
+    "sampling.context.not-undeclared": server.shouldNot(
+      "A server sends `thisServer` and `allServers` only to a client that declared `sampling.context`."
+    )
+  }),
+  at("client/sampling#creating-messages", since("2025-11-25"), {
+    "sampling.tools.undeclared-error": client.must(
+      "A client that did not declare `sampling.tools` answers `tools` or `toolChoice` with an error."
+    )
+  }),
+  at("client/sampling#tool-result-messages", since("2025-11-25"), {
+    "sampling.tool-results.alone": server.must("A message with tool results contains nothing else.")
+  }),
+  at("client/sampling#tool-use-and-result-balance", since("2025-11-25"), {
+    "sampling.tool-results.balanced": server.must(
+      "A message with tool uses is followed by one with exactly their results before any other message."
+    ),
+    "sampling.tool-results.known-id": server.must("A tool result names the id of an earlier tool use.")
+  }),
+  at("client/sampling#tool-choice-modes", since("2025-11-25"), {
+    "sampling.tool-choice.required": host.must("With mode `required` the model uses at least one tool."),
+    "sampling.tool-choice.none": host.mustNot("With mode `none` the model uses no tools.")
+  }),
+  at("client/sampling#error-handling", since("2025-11-25"), {
+    "sampling.error.missing-tool-result": client.should("A missing tool result is answered with error -32602."),
+    "sampling.error.mixed-tool-results": client.should("Tool results mixed with other content get error -32602.")
+  }),
+  at("client/sampling#security-considerations", since("2025-11-25"), {
+    "sampling.tools.iteration-limit": both.should("Both sides limit the iterations of a tool loop."),
+    "sampling.tools.structured-result-conforms": server.should(
+      "The structured content of a tool result conforms to the output schema of the tool."
+    ),
+    "sampling.tools.meta-preserved": both.should("The `_meta` of tool uses and tool results survives the next request.")
+  })
+)

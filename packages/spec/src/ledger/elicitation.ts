@@ -1,0 +1,160 @@
+/** Requirements on elicitation: forms, URL mode, the safety of both. */
+import { at, client, host, requirements, server, since } from "../Requirement.ts"
+
+const author = { note: "Concerns what the author of the server asks for." }
+const webPart = {
+  note: "Concerns the web pages and user accounts behind the server, which are outside of the library."
+}
+
+export const elicitation = requirements(
+  at("client/elicitation#user-interaction-model", since("2025-06-18"), {
+    "elicitation.form.nothing-sensitive": server.mustNot(
+      "A form never asks for passwords, keys, tokens, payment data or other secrets.",
+      author
+    ),
+    "elicitation.ui.shows-server": host.must("The user interface shows which server asks.", { softer: ["2025-06-18"] }),
+    "elicitation.ui.decline-and-cancel": host.must("The user can decline and cancel; privacy is respected.", {
+      softer: ["2025-06-18"]
+    }),
+    "elicitation.ui.review": host.must("The user can review and change the answers of a form before they are sent.", {
+      softer: ["2025-06-18"]
+    })
+  }),
+  at("client/elicitation#user-interaction-model", since("2025-11-25"), {
+    "elicitation.url.for-sensitive": server.must("What is sensitive is asked for in URL mode.", author),
+    "elicitation.ui.url-consent": host.must("The user interface shows the host of a URL and asks for consent first.")
+  }),
+  at("client/elicitation#capabilities", since("2025-06-18"), {
+    "elicitation.capability.declared": client.must("A client that elicits declares the `elicitation` capability.")
+  }),
+  at("client/elicitation#capabilities", since("2025-11-25"), {
+    "elicitation.capability.one-mode": client.must(
+      "A client that declares `elicitation` supports form or URL mode, and an empty object means form mode."
+    ),
+    "elicitation.mode.not-undeclared": server.mustNot("A server never asks in a mode that the client did not declare.")
+  }),
+  at("client/elicitation#elicitation-requests", since("2025-11-25"), {
+    "elicitation.request.mode-and-message": server.must("A request has a message, and a mode unless it is a form."),
+    "elicitation.mode.absent-is-form": client.must("A client takes a request without a mode for a form.")
+  }),
+  at("client/elicitation#form-mode-elicitation-requests", since("2025-11-25"), {
+    "elicitation.form.request": server.must("A form request has mode `form` or none, and a `requestedSchema`.")
+  }),
+  at("client/elicitation#requested-schema", since("2025-11-25"), {
+    "elicitation.form.defaults": host.should("A form shows the default values of its schema.")
+  }),
+  at("client/elicitation#url-mode-elicitation-requests", since("2025-11-25"), {
+    "elicitation.url.request": server.must("A URL request has mode `url`, a message, a `url` and an `elicitationId`."),
+    "elicitation.url.valid": server.must("The `url` of a request is a valid URL."),
+    "elicitation.url.id-unique": server.must("An `elicitationId` is unique within its server.", { plain: true }),
+    "elicitation.url.id-opaque": client.must("A client treats an `elicitationId` as an opaque value.")
+  }),
+  at("client/elicitation#completion-notifications-for-url-mode-elicitation", since("2025-11-25"), {
+    "elicitation.complete.initiator-only": server.must("Only the client that was asked is notified of the completion."),
+    "elicitation.complete.id": server.must("The notification of completion has the `elicitationId` of the request."),
+    "elicitation.complete.unknown-ignored": client.must(
+      "A client ignores a notification of completion whose id is unknown or already completed."
+    ),
+    "elicitation.complete.manual-controls": host.should(
+      "The user can retry or cancel by hand when no notification of completion arrives."
+    )
+  }),
+  at("client/elicitation#url-elicitation-required-error", since("2025-11-25"), {
+    "elicitation.required-error.only-if-required": server.mustNot(
+      "Error -32042 is returned only where a URL elicitation is required."
+    ),
+    "elicitation.required-error.lists": server.must("Error -32042 lists the elicitations that are required."),
+    "elicitation.required-error.url-mode": server.must(
+      "Each elicitation in error -32042 is in URL mode and has an `elicitationId`."
+    )
+  }),
+  at("client/elicitation#statefulness", since("2025-11-25"), {
+    "elicitation.state.bound-to-user": server.must("State of an elicitation is bound to an individual user."),
+    "elicitation.state.not-session-alone": server.mustNot("State is never bound to a session id alone."),
+    "elicitation.state.protected": server.must("The storage of the state is protected against unauthorized access."),
+    "elicitation.state.user-from-credentials": server.must(
+      "A remote server identifies the user by the credentials of MCP authorization where possible."
+    )
+  }),
+  at("client/elicitation#url-mode-elicitation-for-oauth-flows", since("2025-11-25"), {
+    "elicitation.url.not-own-authorization": server.mustNot(
+      "A server never authorizes users for itself through URL mode."
+    )
+  }),
+  at("client/elicitation#understanding-the-distinction", since("2025-11-25"), {
+    "elicitation.third-party.not-through-client": server.mustNot(
+      "Credentials of a third party never pass through the client.",
+      webPart
+    ),
+    "elicitation.third-party.not-clients-token": server.mustNot(
+      "A server never uses the client's token for a third party."
+    ),
+    "elicitation.third-party.direct-authorization": server.must(
+      "The user authorizes the server at the third party directly, not through the client.",
+      webPart
+    ),
+    "elicitation.third-party.not-transmitted": server.mustNot(
+      "A server never transmits credentials that it got through URL mode to the client.",
+      webPart
+    )
+  }),
+  at("client/elicitation#error-handling", since("2025-11-25"), {
+    "elicitation.error.required": server.must(
+      "A request that cannot go on before an elicitation completed is answered with error -32042."
+    ),
+    "elicitation.error.undeclared-mode": client.must("A mode that the client did not declare gets error -32602.")
+  }),
+  at("client/elicitation#security-considerations", since("2025-06-18"), {
+    "elicitation.client.approval": client.should("A client has controls through which its user approves requests."),
+    "elicitation.client.decline": client.should("A client can decline at any time."),
+    "elicitation.client.rate-limited": client.should("A client limits the rate of elicitation requests."),
+    "elicitation.ui.clear": host.should("The user interface makes clear what is asked for and why."),
+    "elicitation.form.client-validates": client.should("A client validates answers against the requested schema."),
+    "elicitation.form.server-validates": server.should("A server validates answers against the schema it requested.")
+  }),
+  at("client/elicitation#security-considerations", since("2025-11-25"), {
+    "elicitation.request.bound": server.must("An elicitation is bound to the client and the user it was made for.")
+  }),
+  at("client/elicitation#safe-url-handling", since("2025-11-25"), {
+    "elicitation.url.nothing-sensitive": server.mustNot("The URL contains nothing sensitive about the user.", author),
+    "elicitation.url.not-preauthenticated": server.mustNot("The URL alone gives access to nothing protected.", author),
+    "elicitation.form.no-urls": server.shouldNot(
+      "No field of a form contains a URL that is meant to be clicked.",
+      author
+    ),
+    "elicitation.url.https": server.should("The URL uses HTTPS outside of development.", author),
+    "elicitation.url.handled-carefully": client.must(
+      "A client keeps its user from opening a malicious URL unknowingly."
+    ),
+    "elicitation.url.not-prefetched": client.mustNot("A client never fetches the URL or its metadata by itself."),
+    "elicitation.url.consent": client.mustNot("A client never opens the URL without explicit consent of the user."),
+    "elicitation.url.shown-in-full": client.must("A client gives the full URL to the user before it asks for consent."),
+    "elicitation.url.opened-securely": host.must("The URL is opened where client and model cannot see what happens."),
+    "elicitation.ui.domain-highlighted": host.should("The user interface highlights the domain of the URL."),
+    "elicitation.ui.suspicious-warned": host.should("The user interface warns of a suspicious URL, such as Punycode."),
+    "elicitation.ui.not-clickable": host.shouldNot("No URL is clickable but that of a URL elicitation.")
+  }),
+  at("client/elicitation#identifying-the-user", since("2025-11-25"), {
+    "elicitation.user.not-client-provided": server.mustNot(
+      "A server never relies on an identity that the client provides unless it verified it."
+    ),
+    "elicitation.user.best-practices": server.should(
+      "A server identifies users by the security best practices.",
+      webPart
+    )
+  }),
+  at("client/elicitation#phishing", since("2025-11-25"), {
+    "elicitation.phishing.identity-verified": server.must(
+      "A server verifies who opens the URL before it accepts information.",
+      webPart
+    ),
+    "elicitation.phishing.same-user": server.must(
+      "The user who completes a URL elicitation is the one for whom it was started.",
+      webPart
+    ),
+    "elicitation.phishing.resilient": server.must(
+      "The identity of the user is determined even if an attacker changes the URL.",
+      webPart
+    )
+  })
+)

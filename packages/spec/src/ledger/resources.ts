@@ -1,0 +1,49 @@
+/** Requirements on resources: declaring, listing, reading, subscribing, URIs, errors. */
+import { at, both, requirements, server, since, stateful } from "../Requirement.ts"
+
+export const resources = requirements(
+  at("server/resources#capabilities", stateful, {
+    "resources.capability.declared": server.must("A server that has resources declares the `resources` capability.")
+  }),
+  at("server/resources#list-changed-notification", stateful, {
+    "resources.list-changed.sent": server.should(
+      "A server that declared `resources.listChanged` sends a notification when its list of resources changes."
+    )
+  }),
+  at("server/resources#subscriptions", stateful, {
+    "resources.updated.only-subscribed": server.should(
+      "An update of a resource is sent only to clients that subscribed to it.",
+      { plain: true }
+    )
+  }),
+  at("server/resources#resource-contents", stateful, {
+    "resources.contents.text-is-text": server.must(
+      "Contents are given as text only if they are text, and as a base64 blob otherwise.",
+      { plain: true }
+    )
+  }),
+  at("server/resources#https", stateful, {
+    "resources.uri.https-fetchable": server.should(
+      "A server uses `https` URIs only for what the client can fetch from the web by itself.",
+      { note: "The author of the resource chooses its URI." }
+    ),
+    "resources.uri.other-scheme": server.should("A server uses another scheme for what is read through it.", {
+      note: "The author of the resource chooses its URI."
+    })
+  }),
+  at("server/resources#custom-uri-schemes", since("2025-06-18"), {
+    "resources.uri.rfc3986": server.must("A URI with a custom scheme conforms to RFC 3986.")
+  }),
+  at("server/resources#error-handling", stateful, {
+    "resources.read.not-found": server.should("Reading an unknown resource is answered with error -32002."),
+    "resources.error.internal": server.should("A failure inside the server is answered with error -32603.")
+  }),
+  at("server/resources#security-considerations", stateful, {
+    "resources.security.uri-validated": server.must("A server validates every resource URI that it is given."),
+    "resources.security.access-control": server.should("A server can control who may read a sensitive resource."),
+    "resources.security.binary-encoded": both.must(
+      "Binary contents are base64 on the wire and the same bytes on both ends."
+    ),
+    "resources.security.permission-checked": server.should("Permissions are checked before a resource is touched.")
+  })
+)

@@ -1,0 +1,110 @@
+/** Requirements on completion, logging and pagination. */
+import { at, both, client, requirements, server, since, stateful } from "../Requirement.ts"
+
+export const completion = requirements(
+  at("server/utilities/completion#capabilities", since("2025-03-26"), {
+    "completion.capability.declared": server.must("A server that completes arguments declares `completions`.")
+  }),
+  at("server/utilities/completion#completion-results", stateful, {
+    "completion.result.at-most-100": server.mustNot("A result never has more than 100 values.", { plain: true })
+  }),
+  at("server/utilities/completion#requesting-completions", since("2025-06-18"), {
+    "completion.client.context": client.should(
+      "A client sends the arguments that are already resolved with a request for the next one.",
+      { plain: true }
+    )
+  }),
+  at("server/utilities/completion#error-handling", since("2025-03-26"), {
+    "completion.error.not-supported": server.should("A server without completion answers error -32601."),
+    "completion.error.unknown-prompt": server.should("A reference to an unknown prompt is answered with error -32602."),
+    "completion.error.missing-argument": server.should("A missing required argument is answered with error -32602."),
+    "completion.error.internal": server.should("A failure inside the server is answered with error -32603.")
+  }),
+  at("server/utilities/completion#implementation-considerations", stateful, {
+    "completion.server.sorted": server.should("Values are sorted by relevance.", {
+      note: "The author of the completion orders its values; the library keeps the order."
+    }),
+    "completion.server.fuzzy": server.should("Values are matched fuzzily where that helps.", {
+      note: "The author of the completion matches its values."
+    }),
+    "completion.server.rate-limited": server.should("A server limits the rate of completion requests."),
+    "completion.server.inputs-validated": server.should("A server validates all inputs of a completion request."),
+    "completion.client.debounced": client.should("A client debounces rapid completion requests."),
+    "completion.client.cached": client.should("A client caches completion results where that helps."),
+    "completion.client.partial-handled": client.should("A client copes with missing and partial results.")
+  }),
+  at("server/utilities/completion#security", stateful, {
+    "completion.security.inputs-validated": both.must("All inputs of a completion request are validated."),
+    "completion.security.rate-limited": both.must("The rate of completion requests is limited."),
+    "completion.security.access-control": both.must("Access to sensitive suggestions is controlled.", {
+      note: "Only the author of the completion knows what is sensitive."
+    }),
+    "completion.security.no-disclosure": both.must("Completion does not disclose what its requestor may not know.", {
+      note: "Only the author of the completion knows what is sensitive."
+    })
+  })
+)
+
+export const logging = requirements(
+  at("server/utilities/logging#capabilities", stateful, {
+    "logging.capability.declared": server.must("A server that sends log messages declares the `logging` capability.")
+  }),
+  at("server/utilities/logging#setting-log-level", stateful, {
+    "logging.level.threshold": server.should("After a level was set, messages at it and above are sent, others not.", {
+      plain: true
+    })
+  }),
+  at("server/utilities/logging#error-handling", stateful, {
+    "logging.level.invalid": server.should("An invalid log level is answered with error -32602."),
+    "logging.error.configuration": server.should("A failure to set the level is answered with error -32603.")
+  }),
+  at("server/utilities/logging#implementation-considerations", stateful, {
+    "logging.server.rate-limited": server.should("A server limits the rate of its log messages."),
+    "logging.server.context": server.should("The data of a log message carries the relevant context."),
+    "logging.server.logger-names": server.should("The names of loggers are used consistently."),
+    "logging.server.sensitive-removed": server.should("Sensitive information is removed from log messages.")
+  }),
+  at("server/utilities/logging#security", stateful, {
+    "logging.content.no-secrets": server.mustNot("A log message never contains credentials or secrets.", {
+      note: "The library sends what a handler logs explicitly; it has a redaction hook but cannot know secrets."
+    }),
+    "logging.content.no-personal-data": server.mustNot("A log message never contains data that identifies a person.", {
+      note: "The library sends what a handler logs explicitly; it has a redaction hook but cannot know persons."
+    }),
+    "logging.content.no-internals": server.mustNot(
+      "A log message never contains internals of the system, such as stack traces, that help an attacker."
+    ),
+    "logging.security.rate-limited": both.should("The rate of log messages is limited."),
+    "logging.security.fields-validated": both.should("All fields of a log message are validated."),
+    "logging.security.access-control": both.should("Access to logs is controlled."),
+    "logging.security.monitored": both.should("Logs are monitored for sensitive content.", {
+      note: "Monitoring belongs to the operator."
+    })
+  })
+)
+
+export const pagination = requirements(
+  at("server/utilities/pagination#pagination-model", stateful, {
+    "pagination.client.no-fixed-size": client.mustNot("A client does not assume a fixed page size.")
+  }),
+  at("server/utilities/pagination#request-format", stateful, {
+    "pagination.cursor.continues": server.should(
+      "A page that is asked for by cursor starts after the page before it.",
+      {
+        plain: true
+      }
+    )
+  }),
+  at("server/utilities/pagination#implementation-guidelines", stateful, {
+    "pagination.server.stable-cursors": server.should("A cursor stays usable while its client pages through the list."),
+    "pagination.server.invalid-cursor-graceful": server.should("An invalid cursor is handled without any damage."),
+    "pagination.client.end": client.should("A missing `nextCursor` is the end of the list."),
+    "pagination.client.both-flows": client.should("A client handles lists with and without pages."),
+    "pagination.client.opaque-format": client.must("A client assumes nothing about the format of a cursor."),
+    "pagination.client.opaque-unmodified": client.must("A client neither parses nor modifies a cursor."),
+    "pagination.client.opaque-not-persisted": client.must("A client does not keep a cursor beyond its session.")
+  }),
+  at("server/utilities/pagination#error-handling", stateful, {
+    "pagination.cursor.invalid": server.should("An invalid cursor is answered with error -32602.")
+  })
+)

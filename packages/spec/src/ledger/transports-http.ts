@@ -1,0 +1,138 @@
+/** Requirements on Streamable HTTP and on its predecessor, HTTP with SSE (area `sse`). */
+import { at, both, client, only, requirements, server, since, stateful } from "../Requirement.ts"
+
+export const http = requirements(
+  at("basic/transports#streamable-http", since("2025-03-26"), {
+    "http.endpoint.single": server.must("A server has one endpoint path that supports both POST and GET.")
+  }),
+  at("basic/transports#security-warning", stateful, {
+    "http.origin.validated": server.must("A server validates the `Origin` header of every incoming connection."),
+    "http.security.localhost": server.should("A server that runs locally binds to the loopback interface only."),
+    "http.security.authenticated": server.should("A server authenticates every connection.")
+  }),
+  at("basic/transports#security-warning", since("2025-11-25"), {
+    "http.origin.forbidden": server.must("A request whose `Origin` is present and invalid is answered with status 403.")
+  }),
+  at("basic/transports#sending-messages-to-the-server", since("2025-03-26"), {
+    "http.post.own-request": client.must("A client sends every message as a new POST to the endpoint."),
+    "http.post.accept": client.must("A POST accepts both `application/json` and `text/event-stream`."),
+    "http.post.accepted": server.must("Accepted notifications and responses are answered with status 202 and no body."),
+    "http.post.not-accepted": server.must(
+      "Notifications and responses that are not accepted get an HTTP error status."
+    ),
+    "http.post.json-or-sse": server.must("A request is answered with `application/json` or with `text/event-stream`."),
+    "http.post.client-supports-both": client.must("A client understands a JSON answer as well as a stream of events."),
+    "http.post-stream.ends-with-response": server.should("The stream of a POST eventually carries the response."),
+    "http.post-stream.related": server.should(
+      "What precedes the response on the stream of a POST relates to the request of that POST."
+    ),
+    "http.post-stream.closes-after-response": server.should("The stream of a POST ends once its responses are sent."),
+    "http.disconnect.not-cancel": server.shouldNot("A disconnect is not taken as a cancellation of the request."),
+    "http.disconnect.explicit-cancel": client.should(
+      "A client cancels with `notifications/cancelled`, not by disconnecting."
+    )
+  }),
+  at("basic/transports#sending-messages-to-the-server", only("2025-03-26"), {
+    "http.post.body-batch": client.must(
+      "The body of a POST is one message, an array of requests and notifications, or an array of responses."
+    )
+  }),
+  at("basic/transports#sending-messages-to-the-server", since("2025-06-18"), {
+    "http.post.body-single": client.must("The body of a POST is a single message, so a batch is refused.")
+  }),
+  at("basic/transports#sending-messages-to-the-server", since("2025-03-26", "2025-06-18"), {
+    "http.post-stream.not-closed-early": server.shouldNot(
+      "The stream of a POST is not closed before its responses are sent unless the session expires."
+    )
+  }),
+  at("basic/transports#sending-messages-to-the-server", since("2025-11-25"), {
+    "http.post-stream.priming-event": server.should(
+      "The stream of a POST starts with an event that has an id and empty data, so that the client can resume."
+    ),
+    "http.post-stream.client-polls": client.should(
+      "A client reconnects to a stream whose connection was closed before the stream ended."
+    ),
+    "http.post-stream.retry-sent": server.should(
+      "A server that closes a connection before its stream ended sends a `retry` field first."
+    ),
+    "http.post-stream.retry-respected": client.must("A client waits as long as `retry` says before it reconnects.")
+  }),
+  at("basic/transports#listening-for-messages-from-the-server", since("2025-03-26"), {
+    "http.get.accept": client.must("A GET accepts `text/event-stream`."),
+    "http.get.sse-or-405": server.must("A GET is answered with `text/event-stream` or with status 405."),
+    "http.get.unrelated": server.should(
+      "Messages on the stream of a GET are unrelated to running requests of the client."
+    ),
+    "http.get.no-response": server.mustNot(
+      "The stream of a GET carries no response unless it resumes the stream of an earlier request."
+    )
+  }),
+  at("basic/transports#listening-for-messages-from-the-server", since("2025-11-25"), {
+    "http.get.polling": server.should(
+      "A server that closes the connection of a GET before its stream ended sends a `retry` field first."
+    )
+  }),
+  at("basic/transports#multiple-connections", since("2025-03-26"), {
+    "http.streams.one-per-message": server.must("Each message of a server goes out on exactly one stream."),
+    "http.streams.no-broadcast": server.mustNot("A message is never broadcast over several streams.")
+  }),
+  at("basic/transports#resumability-and-redelivery", since("2025-03-26"), {
+    "http.resume.event-id-unique": server.must(
+      "An event id is unique over all streams of its session, or of its client where there are no sessions."
+    ),
+    "http.resume.last-event-id": client.should("A client resumes with a GET that carries `Last-Event-ID`."),
+    "http.resume.own-stream-only": server.mustNot("A resumed stream never replays messages of another stream.")
+  }),
+  at("basic/transports#resumability-and-redelivery", since("2025-11-25"), {
+    "http.resume.event-id-names-stream": server.should("An event id is enough to find the stream that it belongs to.")
+  }),
+  at("basic/transports#session-management", since("2025-03-26"), {
+    "http.session.id-secure": server.should("A session id is globally unique and cannot be guessed."),
+    "http.session.id-ascii": server.must("A session id has visible ASCII characters only (0x21 to 0x7E)."),
+    "http.session.id-sent": client.must("A client that was given a session id sends it with every later request."),
+    "http.session.id-required": server.should(
+      "A server that needs a session id answers 400 to a request without one, `initialize` excepted."
+    ),
+    "http.session.terminated-404": server.must("A request with the id of a terminated session is answered with 404."),
+    "http.session.client-reinitializes": client.must(
+      "A client that gets 404 for its session id initializes again without a session id."
+    ),
+    "http.session.delete": client.should("A client that needs its session no more sends DELETE with the session id.")
+  }),
+  at("basic/transports#session-management", since("2025-11-25"), {
+    "http.session.client-keeps-id-safe": client.must(
+      "A client keeps the session id safe, out of logs and other origins."
+    )
+  }),
+  at("basic/transports#protocol-version-header", since("2025-06-18"), {
+    "http.version.header-sent": client.must("Every request after initialization carries `MCP-Protocol-Version`."),
+    "http.version.header-negotiated": client.should("The version header carries the negotiated version."),
+    "http.version.header-absent": server.should(
+      "Where the version header is absent and nothing else tells the version, 2025-03-26 is assumed."
+    ),
+    "http.version.header-invalid": server.must("An invalid or unsupported version header is answered with 400.")
+  }),
+  at("basic/transports#backwards-compatibility", since("2025-03-26"), {
+    "http.compatibility.server-hosts-both": server.should(
+      "A server for older clients keeps the SSE and POST endpoints of the old transport beside the new endpoint.",
+      { plain: true }
+    ),
+    "http.compatibility.client-falls-back": client.should(
+      "A client for older servers whose POST of `initialize` fails with 400, 404 or 405 falls back to HTTP with SSE.",
+      { plain: true }
+    )
+  })
+)
+
+export const sse = requirements(
+  at("basic/transports#http-with-sse", only("2024-11-05"), {
+    "sse.endpoints.two": server.must("A server has an SSE endpoint and a POST endpoint."),
+    "sse.endpoint-event.sent": server.must(
+      "A server sends an `endpoint` event with the URI for messages as soon as a client connects."
+    ),
+    "sse.post.to-endpoint": client.must("A client sends every message as a POST to the URI of the `endpoint` event."),
+    "sse.message-event": both.must("A server message is an SSE `message` event whose data is the JSON.", {
+      plain: true
+    })
+  })
+)
