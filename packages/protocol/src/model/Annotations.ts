@@ -1,0 +1,16 @@
+/**
+ * Who a piece of content is for, and how much it matters.
+ */
+import * as Schema from "effect/Schema"
+import { struct } from "./Shape.ts"
+
+export const Role = Schema.Literals(["user", "assistant"])
+export type Role = typeof Role.Type
+
+/** `priority` runs from 0 (optional) to 1 (required); `lastModified` is an ISO 8601 time. */
+export const Annotations = struct("Annotations", {
+  audience: Schema.optionalKey(Schema.Array(Role)),
+  priority: Schema.optionalKey(Schema.Finite),
+  lastModified: Schema.optionalKey(Schema.String)
+})
+export type Annotations = typeof Annotations.Type

@@ -1,0 +1,15 @@
+/**
+ * Who is speaking: the name and version of a client or server.
+ */
+import * as Schema from "effect/Schema"
+import { iconFields, nameFields } from "./Icon.ts"
+import { struct } from "./Shape.ts"
+
+export const Implementation = struct("Implementation", {
+  ...nameFields,
+  ...iconFields,
+  version: Schema.String,
+  description: Schema.optionalKey(Schema.String),
+  websiteUrl: Schema.optionalKey(Schema.String)
+})
+export type Implementation = typeof Implementation.Type

@@ -1,0 +1,48 @@
+/**
+ * Prompts: templates of messages that a user picks by name.
+ */
+import * as Schema from "effect/Schema"
+import { ContentBlock, Role } from "./Content.ts"
+import { iconFields, nameFields } from "./Icon.ts"
+import { cacheFields, metaFields, pageFields, requestFields } from "./Meta.ts"
+import { struct } from "./Shape.ts"
+
+export const PromptArgument = struct("PromptArgument", {
+  ...nameFields,
+  description: Schema.optionalKey(Schema.String),
+  required: Schema.optionalKey(Schema.Boolean)
+})
+export type PromptArgument = typeof PromptArgument.Type
+
+export const Prompt = struct("Prompt", {
+  ...nameFields,
+  ...iconFields,
+  description: Schema.optionalKey(Schema.String),
+  arguments: Schema.optionalKey(Schema.Array(PromptArgument)),
+  ...metaFields
+})
+export type Prompt = typeof Prompt.Type
+
+export const PromptMessage = struct("PromptMessage", { role: Role, content: ContentBlock })
+export type PromptMessage = typeof PromptMessage.Type
+
+export const ListPromptsResult = struct("ListPromptsResult", {
+  ...pageFields,
+  ...cacheFields,
+  prompts: Schema.Array(Prompt)
+})
+export type ListPromptsResult = typeof ListPromptsResult.Type
+
+export const GetPromptParams = struct("GetPromptParams", {
+  ...requestFields,
+  name: Schema.String,
+  arguments: Schema.optionalKey(Schema.Record(Schema.String, Schema.String))
+})
+export type GetPromptParams = typeof GetPromptParams.Type
+
+export const GetPromptResult = struct("GetPromptResult", {
+  ...metaFields,
+  description: Schema.optionalKey(Schema.String),
+  messages: Schema.Array(PromptMessage)
+})
+export type GetPromptResult = typeof GetPromptResult.Type

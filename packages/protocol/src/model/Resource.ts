@@ -1,0 +1,62 @@
+/**
+ * Resources: what a server lets a client read, by URI or by URI template.
+ */
+import * as Schema from "effect/Schema"
+import { Annotations } from "./Annotations.ts"
+import { iconFields, nameFields } from "./Icon.ts"
+import { cacheFields, metaFields, pageFields, requestFields } from "./Meta.ts"
+import { ResourceContents } from "./ResourceContents.ts"
+import { struct } from "./Shape.ts"
+
+const described = {
+  ...nameFields,
+  ...iconFields,
+  description: Schema.optionalKey(Schema.String),
+  mimeType: Schema.optionalKey(Schema.String),
+  annotations: Schema.optionalKey(Annotations),
+  ...metaFields
+}
+
+/** `size` is in bytes, before base64. */
+export const Resource = struct("Resource", {
+  uri: Schema.String,
+  size: Schema.optionalKey(Schema.Finite),
+  ...described
+})
+export type Resource = typeof Resource.Type
+
+/** `uriTemplate` is RFC 6570. */
+export const ResourceTemplate = struct("ResourceTemplate", { uriTemplate: Schema.String, ...described })
+export type ResourceTemplate = typeof ResourceTemplate.Type
+
+export const ListResourcesResult = struct("ListResourcesResult", {
+  ...pageFields,
+  ...cacheFields,
+  resources: Schema.Array(Resource)
+})
+export type ListResourcesResult = typeof ListResourcesResult.Type
+
+export const ListResourceTemplatesResult = struct("ListResourceTemplatesResult", {
+  ...pageFields,
+  ...cacheFields,
+  resourceTemplates: Schema.Array(ResourceTemplate)
+})
+export type ListResourceTemplatesResult = typeof ListResourceTemplatesResult.Type
+
+export const ReadResourceParams = struct("ReadResourceParams", { ...requestFields, uri: Schema.String })
+export type ReadResourceParams = typeof ReadResourceParams.Type
+
+export const ReadResourceResult = struct("ReadResourceResult", {
+  ...metaFields,
+  ...cacheFields,
+  contents: Schema.Array(ResourceContents)
+})
+export type ReadResourceResult = typeof ReadResourceResult.Type
+
+/** Of `resources/subscribe` and `resources/unsubscribe`. */
+export const SubscribeParams = struct("SubscribeParams", { ...requestFields, uri: Schema.String })
+export type SubscribeParams = typeof SubscribeParams.Type
+
+/** `uri` may be a sub-resource of the subscribed one. */
+export const UpdatedParams = struct("UpdatedParams", { ...metaFields, uri: Schema.String })
+export type UpdatedParams = typeof UpdatedParams.Type

@@ -1,0 +1,13 @@
+/**
+ * Roots: the places a client lets a server work in.
+ */
+import * as Schema from "effect/Schema"
+import { metaFields } from "./Meta.ts"
+import { struct } from "./Shape.ts"
+
+/** `uri` is a file URI. */
+export const Root = struct("Root", { uri: Schema.String, name: Schema.optionalKey(Schema.String), ...metaFields })
+export type Root = typeof Root.Type
+
+export const ListRootsResult = struct("ListRootsResult", { ...metaFields, roots: Schema.Array(Root) })
+export type ListRootsResult = typeof ListRootsResult.Type

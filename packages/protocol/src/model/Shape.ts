@@ -1,0 +1,50 @@
+/**
+ * The two combinators the model is written in.
+ *
+ * A model schema says which fields we know; it does not list the ones we do not. Values are checked and then passed on *as they
+ * are*, so unknown fields, key order and even object identity survive a decode and an encode (`verbatim`, applied by every codec
+ * of a revision). It also is the cheapest way: nothing is copied.
+ *
+ * *Gotcha*: a model schema used alone is an ordinary `Schema.Struct`, which strips unknown keys; wrap it in `verbatim` to keep them.
+ */
+import * as Effect from "effect/Effect"
+import * as Predicate from "effect/Predicate"
+import * as Schema from "effect/Schema"
+import * as SchemaIssue from "effect/SchemaIssue"
+import * as SchemaParser from "effect/SchemaParser"
+import * as SchemaTransformation from "effect/SchemaTransformation"
+
+export interface JsonObject {
+  readonly [key: string]: unknown
+}
+export const isJsonObject = (u: unknown): u is JsonObject => Predicate.isObject(u) && !Array.isArray(u)
+
+/** Any JSON object, unread: one type test, however large it is. */
+export const JsonObject: Schema.declare<JsonObject> = Schema.declare<JsonObject>(isJsonObject, {
+  identifier: "JsonObject",
+  expected: "a JSON object",
+  toCodec: () =>
+    Schema.link<JsonObject>()(
+      Schema.Record(Schema.String, Schema.Json),
+      SchemaTransformation.passthrough({ strict: false })
+    )
+})
+
+/** A struct with a name; the name is how the downgrade table and error messages speak of it. */
+export const struct = <const Fields extends Schema.Struct.Fields>(
+  identifier: string,
+  fields: Fields
+): Schema.Struct<Fields> => Schema.Struct(fields).annotate({ identifier })
+
+/** What `verbatim` makes; its one type parameter is the schema it checks. */
+export type Verbatim<T> = Schema.declareConstructor<T, T, readonly [Schema.Codec<T>]>
+
+/** Checks a value and passes on the same object. Only for schemas that do not transform. */
+export const verbatim = <T>(schema: Schema.Codec<T>): Verbatim<T> => {
+  const is = Schema.is(schema)
+  const explain = SchemaParser.decodeUnknownEffect(schema)
+  return Schema.declareConstructor<T>()([schema], () => (input, self, options) => {
+    if (is(input)) return Effect.succeed(input)
+    return Effect.andThen(explain(input, options), Effect.fail(new SchemaIssue.InvalidType(self, input, options)))
+  })
+}

@@ -1,0 +1,61 @@
+/**
+ * Tools: their declaration, their call, their result. Their schemas are kept word for word.
+ */
+import * as Schema from "effect/Schema"
+import { ContentBlock } from "./Content.ts"
+import { iconFields, nameFields } from "./Icon.ts"
+import { cacheFields, metaFields, pageFields, requestFields } from "./Meta.ts"
+import { JsonObject, struct } from "./Shape.ts"
+
+/** Hints about behaviour. Untrusted, unless the server is. */
+export const ToolAnnotations = struct("ToolAnnotations", {
+  title: Schema.optionalKey(Schema.String),
+  readOnlyHint: Schema.optionalKey(Schema.Boolean),
+  destructiveHint: Schema.optionalKey(Schema.Boolean),
+  idempotentHint: Schema.optionalKey(Schema.Boolean),
+  openWorldHint: Schema.optionalKey(Schema.Boolean)
+})
+export type ToolAnnotations = typeof ToolAnnotations.Type
+
+/** 2025-11-25: whether a call may, or must, run as a task. */
+export const ToolExecution = struct("ToolExecution", {
+  taskSupport: Schema.optionalKey(Schema.Literals(["forbidden", "optional", "required"]))
+})
+export type ToolExecution = typeof ToolExecution.Type
+
+/** A JSON Schema whose root is an object. */
+export const InputSchema = Schema.StructWithRest(Schema.Struct({ type: Schema.Literal("object") }), [
+  Schema.Record(Schema.String, Schema.Unknown)
+])
+export type InputSchema = typeof InputSchema.Type
+
+export const Tool = struct("Tool", {
+  ...nameFields,
+  ...iconFields,
+  description: Schema.optionalKey(Schema.String),
+  inputSchema: InputSchema,
+  outputSchema: Schema.optionalKey(JsonObject),
+  annotations: Schema.optionalKey(ToolAnnotations),
+  execution: Schema.optionalKey(ToolExecution),
+  ...metaFields
+})
+export type Tool = typeof Tool.Type
+
+export const ListToolsResult = struct("ListToolsResult", { ...pageFields, ...cacheFields, tools: Schema.Array(Tool) })
+export type ListToolsResult = typeof ListToolsResult.Type
+
+export const CallToolParams = struct("CallToolParams", {
+  ...requestFields,
+  name: Schema.String,
+  arguments: Schema.optionalKey(JsonObject)
+})
+export type CallToolParams = typeof CallToolParams.Type
+
+/** `isError`: the tool ran and failed, which the model should see. */
+export const CallToolResult = struct("CallToolResult", {
+  ...metaFields,
+  content: Schema.Array(ContentBlock),
+  structuredContent: Schema.optionalKey(Schema.Unknown),
+  isError: Schema.optionalKey(Schema.Boolean)
+})
+export type CallToolResult = typeof CallToolResult.Type

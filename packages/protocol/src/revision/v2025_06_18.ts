@@ -1,0 +1,24 @@
+/**
+ * 2025-06-18: one step before 2025-11-25.
+ *
+ * New in it: elicitation by form, structured output, resource links, titles, `context` of a completion, `_meta` on more types.
+ * Batches went.
+ */
+import type { Revision } from "../Revision.ts"
+import { revision as next } from "./v2025_11_25.ts"
+
+const { "notifications/elicitation/complete": _newer, ...serverNotifications } = next.serverNotifications
+
+export const revision: Revision = {
+  ...next,
+  version: "2025-06-18",
+  serverNotifications,
+  rules: {
+    ...next.rules,
+    unreadableId: null,
+    invalidToolArguments: "error",
+    elicitation: { form: true, url: false },
+    samplingTools: false,
+    samplingContextDeclared: false
+  }
+}

@@ -1,0 +1,29 @@
+/**
+ * 2025-11-25: the newest revision with sessions.
+ *
+ * New in it: icons, elicitation by URL, sampling with tools and arrays of content, richer enums and defaults in forms,
+ * `execution` of a tool. The fields are dated in `Downgrade`.
+ */
+import type { Revision } from "../Revision.ts"
+import * as Canonical from "./Canonical.ts"
+
+export const revision: Revision = {
+  version: "2025-11-25",
+  era: "stateful",
+  requests: Canonical.requests,
+  clientRequests: Canonical.clientRequests,
+  clientNotifications: Canonical.clientNotifications,
+  serverNotifications: Canonical.serverNotifications,
+  rules: {
+    batches: false,
+    unreadableId: undefined,
+    invalidToolArguments: "result",
+    resourceNotFound: -32002,
+    completionsDeclared: true,
+    progressMessage: true,
+    structuredOutput: true,
+    elicitation: { form: true, url: true },
+    samplingTools: true,
+    samplingContextDeclared: true
+  }
+}
