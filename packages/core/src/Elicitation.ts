@@ -1,0 +1,119 @@
+/**
+ * Asking the user (spec: client/elicitation). One tag on both sides: the client implements it, a server's handler holds a proxy.
+ *
+ * Owns the straight-line questions (`form`, `confirm`, `url`). A question whose mode the client did not declare fails with
+ * `CapabilityMissing` before anything is sent.
+ */
+import * as JsonSchema from "@effect-mcp/protocol/JsonSchema"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import type { ElicitParams, ElicitResult } from "@effect-mcp/protocol/model/Elicitation"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import { CapabilityMissing, type ClientInput, Declined } from "./ClientInput.ts"
+import type { Closed, Timeout } from "./Peer.ts"
+
+type FormParams = Extract<ElicitParams, { readonly requestedSchema: unknown }>
+type UrlParams = Extract<ElicitParams, { readonly url: string }>
+
+export type ElicitError = CapabilityMissing | Closed | Timeout | McpError.McpError
+
+export class Elicitation extends Context.Service<
+  Elicitation,
+  {
+    readonly modes: { readonly form: boolean; readonly url: boolean }
+    readonly elicit: (params: ElicitParams) => Effect.Effect<ElicitResult, ElicitError>
+  }
+>()("@effect-mcp/core/Elicitation") {
+  /** A client's implementation: give the modes it has. What it answers is checked against the requested schema by the client. */
+  static readonly layer = <R1 = never, R2 = never>(modes: {
+    readonly form?: (params: FormParams) => Effect.Effect<ElicitResult, McpError.McpError, R1>
+    readonly url?: (params: UrlParams) => Effect.Effect<ElicitResult, McpError.McpError, R2>
+  }): Layer.Layer<Elicitation, never, R1 | R2> =>
+    Layer.effect(
+      Elicitation,
+      Effect.map(Effect.context<R1 | R2>(), (services) => ({
+        modes: { form: modes.form !== undefined, url: modes.url !== undefined },
+        elicit: (params) => {
+          const missing = Effect.fail(
+            McpError.invalidParams(`Elicitation mode not supported: ${params.mode ?? "form"}`)
+          )
+          const answer: Effect.Effect<ElicitResult, McpError.McpError, R1 | R2> | undefined = isUrl(params)
+            ? modes.url?.(params)
+            : modes.form?.(params)
+          return answer === undefined ? missing : Effect.provideContext(answer, services)
+        }
+      }))
+    )
+}
+
+const isUrl = (params: ElicitParams): params is UrlParams => params.mode === "url"
+
+const accepted = (result: ElicitResult): Effect.Effect<ElicitResult, Declined> =>
+  result.action === "accept"
+    ? Effect.succeed(result)
+    : Effect.fail(
+        new Declined({
+          action: result.action,
+          message: result.action === "decline" ? "The user declined" : "The user dismissed the question"
+        })
+      )
+
+const elicit = (params: ElicitParams) =>
+  Effect.flatMap(Elicitation, (service) => Effect.flatMap(service.elicit(params), accepted))
+
+/** The requested schema of an Effect schema, made once per schema. */
+const requestedSchemas = new WeakMap<object, FormParams["requestedSchema"]>()
+const requestedSchemaOf = (schema: Schema.Codec<any, any>): FormParams["requestedSchema"] => {
+  const known = requestedSchemas.get(schema)
+  if (known !== undefined) return known
+  const made = JsonSchema.elicitation(schema)
+  requestedSchemas.set(schema, made)
+  return made
+}
+
+/**
+ * Shows a form and waits for the user. `schema` is a flat struct of strings, numbers, booleans and choices; anything else is a
+ * defect that names the field. Fails with `Declined` unless the user accepts, and with -32602 when the answer does not fit.
+ */
+export const form = <A>(
+  message: string,
+  schema: Schema.Codec<A, unknown>
+): Effect.Effect<A, Declined | ElicitError, Elicitation> =>
+  Effect.suspend(() =>
+    Effect.flatMap(elicit({ message, requestedSchema: requestedSchemaOf(schema) }), (result) =>
+      Effect.mapError(Schema.decodeUnknownEffect(JsonSchema.codec(schema))(result.content ?? {}), (issue) =>
+        McpError.invalidParams(`The answer does not fit the form: ${issue.message}`)
+      )
+    )
+  )
+
+/** Asks yes or no: succeeds when the user accepts, fails with `Declined` otherwise. */
+export const confirm = (message: string): Effect.Effect<void, Declined | ElicitError, Elicitation> =>
+  Effect.asVoid(elicit({ message, requestedSchema: { type: "object", properties: {} } }))
+
+/**
+ * Asks the user to visit a URL (2025-11-25 on). Success is consent only: whether the interaction was completed is for the server to
+ * find out. `elicitationId` names it in the completion notification.
+ */
+export const url = (options: {
+  readonly message: string
+  readonly url: string
+  readonly elicitationId: string
+}): Effect.Effect<void, Declined | ElicitError, Elicitation> => Effect.asVoid(elicit({ mode: "url", ...options }))
+
+/** Runs `question` if the client can answer it, `otherwise` if it lacks the capability. */
+export const ifSupported = <A, E, R, B, E2, R2>(
+  question: Effect.Effect<A, E | CapabilityMissing, R>,
+  otherwise: Effect.Effect<B, E2, R2>
+): Effect.Effect<A | B, E | E2, R | R2> =>
+  Effect.catch(question, (error): Effect.Effect<B, E | E2, R2> =>
+    error instanceof CapabilityMissing ? otherwise : Effect.fail(error)
+  )
+
+/** What a server's handler holds: the client, wherever it is. */
+export const proxy = (
+  input: ClientInput["Service"],
+  modes: Elicitation["Service"]["modes"]
+): Elicitation["Service"] => ({ modes, elicit: (params) => input.ask("elicitation/create", params) })

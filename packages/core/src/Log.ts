@@ -1,0 +1,39 @@
+/**
+ * Log messages for the client (spec: server/utilities/logging).
+ *
+ * Sends only what the client's level admits. Logs are hints: on a wire that does not move they are dropped, and counted. `Effect.log`
+ * inside a handler is forwarded here by the server, message and annotations only; causes stay on stderr.
+ */
+import type { LoggingLevel } from "@effect-mcp/protocol/model/Logging"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+
+export class Log extends Context.Service<
+  Log,
+  {
+    /** `data` is any JSON value; `logger` names the part of the server that speaks. Never waits. */
+    readonly log: (level: LoggingLevel, data: unknown, logger?: string) => Effect.Effect<void>
+    /** The same for code that is not an Effect: a Logger. */
+    readonly logUnsafe: (level: LoggingLevel, data: unknown, logger?: string) => void
+  }
+>()("@effect-mcp/core/Log") {
+  /** Drops everything. */
+  static readonly layerNone: Layer.Layer<Log> = Layer.sync(Log, () => none)
+}
+
+export const none: Log["Service"] = { log: () => Effect.void, logUnsafe: () => {} }
+
+const at =
+  (level: LoggingLevel) =>
+  (data: unknown, logger?: string): Effect.Effect<void, never, Log> =>
+    Effect.flatMap(Log, (service) => service.log(level, data, logger))
+
+export const debug = at("debug")
+export const info = at("info")
+export const notice = at("notice")
+export const warning = at("warning")
+export const error = at("error")
+export const critical = at("critical")
+export const alert = at("alert")
+export const emergency = at("emergency")

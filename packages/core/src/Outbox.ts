@@ -1,0 +1,153 @@
+/**
+ * The one queue in front of a writer: ordered, counted in bytes, never waited on by a reader.
+ *
+ * Two budgets on one order, so progress always precedes its response: the data lane makes its senders wait above a high-water
+ * mark; the control lane (responses, cancellations, pings) never waits, and passing its cap breaks the wire. Sizes are lengths of
+ * the JSON text: bytes for ASCII, and never less than a third of them.
+ */
+import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import * as Cause from "effect/Cause"
+import * as Deferred from "effect/Deferred"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Latch from "effect/Latch"
+import type * as Pull from "effect/Pull"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import { type Lane, type Sink, TransportError } from "./Transport.ts"
+
+export interface Options {
+  /** Above this many bytes waiting, senders on the data lane wait. Default 1 MiB. */
+  readonly highWater?: number | undefined
+  /** Above this many bytes of waiting control messages (when more than one waits) the wire is broken. Default 64 MiB. */
+  readonly controlCap?: number | undefined
+  /** How long closing the scope waits for what is queued to be written. Default 1 second. */
+  readonly flush?: Duration.Input | undefined
+}
+
+export interface Outbox {
+  readonly sink: Sink
+  readonly broken: Effect.Effect<never, TransportError>
+  /** Breaks the wire from outside: nothing more is sent. */
+  readonly fail: (error: TransportError) => void
+  /** Bytes waiting at this moment. */
+  readonly size: () => number
+}
+
+interface Queued {
+  readonly text: string
+  readonly lane: Lane
+}
+
+/**
+ * Starts the writer in the scope. `write` consumes the stream of what leaves: the joined lines of one turn at a time, each line ended
+ * by a newline; pulling again says that the wire took the ones before. Closing the scope first writes what is queued, for at most
+ * `flush`, then stops.
+ */
+export const make = Effect.fnUntraced(function* (
+  write: (outgoing: Stream.Stream<string>) => Effect.Effect<void, TransportError>,
+  options: Options = {}
+): Effect.fn.Return<Outbox, never, Scope.Scope> {
+  const highWater = options.highWater ?? 1024 * 1024
+  const controlCap = options.controlCap ?? 64 * 1024 * 1024
+  const broken = Deferred.makeUnsafe<never, TransportError>()
+  const ready = Latch.makeUnsafe(true)
+  const wake = Latch.makeUnsafe(false)
+  let queue: Array<Queued> = []
+  let data = 0
+  let control = 0
+  let closing = false
+  let failed = false
+
+  const fail = (error: TransportError): void => {
+    if (failed) return
+    failed = true
+    queue = []
+    data = 0
+    control = 0
+    ready.openUnsafe()
+    wake.openUnsafe()
+    Deferred.doneUnsafe(broken, Effect.fail(error))
+  }
+
+  const send = (message: JsonRpc.Message | ReadonlyArray<JsonRpc.Message>, lane: Lane): void => {
+    if (failed) return
+    const text = isBatch(message) ? `[${message.map(JsonRpc.encode).join(",")}]\n` : `${JsonRpc.encode(message)}\n`
+    if (lane === "data") {
+      data += text.length
+      if (data >= highWater) ready.closeUnsafe()
+    } else {
+      control += text.length
+      if (control > controlCap && control > text.length) {
+        return fail(
+          new TransportError({
+            reason: "Overflow",
+            message: `The other side is not reading: ${control} bytes of answers wait`
+          })
+        )
+      }
+    }
+    queue.push({ text, lane })
+    wake.openUnsafe()
+  }
+
+  let writing: Array<Queued> = []
+  const release = (): void => {
+    for (const entry of writing) {
+      if (entry.lane === "data") data -= entry.text.length
+      else control -= entry.text.length
+    }
+    writing = []
+    if (data < highWater) ready.openUnsafe()
+  }
+  // The yield lets one turn's messages become one write.
+  const pull: Pull.Pull<readonly [string]> = Effect.andThen(
+    Effect.andThen(wake.await, Effect.yieldNow),
+    Effect.suspend(() => {
+      if (failed || (closing && queue.length === 0)) return Cause.done()
+      if (queue.length === 0) {
+        wake.closeUnsafe()
+        return pull
+      }
+      writing = queue
+      queue = []
+      wake.closeUnsafe()
+      return Effect.succeed([writing.map((entry) => entry.text).join("")] as const)
+    })
+  )
+  const outgoing = Stream.fromPull(
+    Effect.succeed(
+      Effect.suspend(() => {
+        release()
+        return pull
+      })
+    )
+  )
+  const writer = Effect.catch(write(outgoing), (error) => Effect.sync(() => fail(error)))
+
+  yield* Effect.addFinalizer(() =>
+    Effect.sync(() => {
+      failed = true
+      ready.openUnsafe()
+    })
+  )
+  const fiber = yield* Effect.forkScoped(writer, { startImmediately: true })
+  yield* Effect.addFinalizer(() =>
+    Effect.suspend(() => {
+      closing = true
+      wake.openUnsafe()
+      return Effect.timeoutOption(Effect.interruptible(Fiber.await(fiber)), options.flush ?? "1 second")
+    })
+  )
+
+  return {
+    sink: { send, writable: () => failed || data < highWater, ready: ready.await },
+    broken: Deferred.await(broken),
+    fail,
+    size: () => data + control
+  }
+})
+
+const isBatch = (u: JsonRpc.Message | ReadonlyArray<JsonRpc.Message>): u is ReadonlyArray<JsonRpc.Message> =>
+  Array.isArray(u)

@@ -1,0 +1,291 @@
+/**
+ * One end of a conversation, as an actor. Server sessions and clients are both one.
+ *
+ * A synchronous state machine over plain maps: every inbound request is exactly one fiber, every outbound request one waiting
+ * continuation. The reader always pulls; it never writes, never awaits a handler, a permit or a full outbox. Closing the scope
+ * interrupts the fibers (and waits for their finalizers) and fails what is outstanding with `Closed`.
+ */
+import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import { collectBatch } from "./internal/batch.ts"
+import * as Outbound from "./internal/outbound.ts"
+import type { Envelope, Inbound, Sink, Transport, TransportError } from "./Transport.ts"
+
+export { Closed, type RequestError, type RequestOptions, Timeout } from "./internal/outbound.ts"
+
+/** What a request handler is given beside the request: the way back to the asker. */
+export interface Exchange {
+  readonly request: JsonRpc.Request
+  readonly envelope: Envelope
+  readonly sink: Sink
+  readonly peer: Peer
+}
+
+/** What the two roles plug in. All of it runs without requirements: a role captures its own context. */
+export interface Handlers {
+  /** Runs in a fiber of its own. Its success is the wire result; a defect answers -32603 without details. */
+  readonly request: (exchange: Exchange) => Effect.Effect<unknown, McpError.McpError>
+  /** Called in the reader, in order of arrival; must not block. `cancelled` and `progress` never get here. */
+  readonly notification: (notification: JsonRpc.Notification, envelope: Envelope, peer: Peer) => void
+  /** Answers in the reader, before permits: for ping. `undefined` leaves the request to `request`. */
+  readonly immediate?: ((request: JsonRpc.Request) => unknown) | undefined
+  /** Told of what is dropped by rule: a duplicate id, an answer to nothing, a line that is no message. */
+  readonly dropped?: ((reason: string) => void) | undefined
+}
+
+export interface Options {
+  /** Requests of the other side that run at once; more wait. Default 64. */
+  readonly inFlight?: number | undefined
+  /** Requests that may wait for a permit; one more is refused with -32005. Default 1024. */
+  readonly pending?: number | undefined
+  /** The revision's `id` for errors about unreadable messages: `null` before 2025-11-25, absent from then on. */
+  readonly unreadableId?: (() => null | undefined) | undefined
+  /** When the other side ends the conversation in order: how long requests in flight may still run. Default not at all. */
+  readonly grace?: Duration.Input | undefined
+  /** Whether a batch may be received now; otherwise it answers -32600. Default never. */
+  readonly batches?: (() => boolean) | undefined
+}
+
+/** One inbound request, for live views. */
+export interface InFlight {
+  readonly id: JsonRpc.Id
+  readonly method: string
+  readonly state: "running" | "pending"
+  /** Milliseconds since the epoch, by the Clock. */
+  readonly since: number
+}
+
+export interface Peer {
+  /** Hands over what arrived. The reader fiber of `make` does; tests and non-duplex wires may. */
+  readonly receive: (inbound: Inbound) => void
+  /** Asks the other side and waits. Interrupting it, or its timeout, tells the other side by `notifications/cancelled`. */
+  readonly request: (
+    method: string,
+    params?: JsonRpc.Params,
+    options?: Outbound.RequestOptions
+  ) => Effect.Effect<unknown, Outbound.RequestError>
+  /** Sends a notification without waiting; see `sink.ready` for back-pressure. */
+  readonly notify: (method: string, params?: JsonRpc.Params, relatedTo?: JsonRpc.Id) => void
+  readonly sink: Sink
+  readonly inFlight: Effect.Effect<ReadonlyArray<InFlight>>
+  /** Requests of ours that wait for an answer. */
+  readonly outstanding: () => number
+  /** Interrupts one inbound request (or all) with a reason; unlike a cancel by its sender it is answered, by -32000. */
+  readonly interrupt: (reason: string, id?: JsonRpc.Id) => void
+  /** Completes when nothing of the other side's runs or waits any more. */
+  readonly idle: Effect.Effect<void>
+  /** Completes when the other side ended the conversation; fails when the wire broke. */
+  readonly awaitClosed: Effect.Effect<void, TransportError>
+}
+
+interface Running {
+  readonly exchange: Exchange
+  readonly since: number
+  fiber: Fiber.Fiber<unknown, McpError.McpError> | undefined
+  /** Why it was interrupted. `cancelled`: by its sender, who wants no answer. */
+  ended: "cancelled" | { readonly reason: string } | undefined
+}
+
+/** Starts the reader in the scope. Handlers run on the services of the calling fiber (clock, tracer, loggers). */
+export const make = Effect.fnUntraced(function* (
+  transport: Transport,
+  handlers: Handlers,
+  options: Options = {}
+): Effect.fn.Return<Peer, never, Scope.Scope> {
+  const permits = options.inFlight ?? 64
+  const maxPending = options.pending ?? 1024
+  const context = yield* Effect.context<never>()
+  const clock = yield* Clock.Clock
+  const runFork = Effect.runForkWith(context)
+  const running = new Map<JsonRpc.Id, Running>()
+  const pending = new Map<JsonRpc.Id, Running>()
+  const idleWaiters = new Set<Deferred.Deferred<void>>()
+  const closed = Deferred.makeUnsafe<void, TransportError>()
+  const outbound = Outbound.make(transport.sink, clock)
+  let closing = false
+
+  const settle = (entry: Running, exit: Exit.Exit<unknown, McpError.McpError>): void => {
+    const { request, sink } = entry.exchange
+    running.delete(request.id)
+    if (entry.ended === "cancelled") sink.discard?.(request.id)
+    else answer(sink, response(request.id, entry, exit))
+    if (closing) pending.clear()
+    for (const next of pending.values()) {
+      pending.delete(next.exchange.request.id)
+      start(next)
+      break
+    }
+    if (running.size === 0) for (const waiter of idleWaiters) Deferred.doneUnsafe(waiter, Exit.void)
+  }
+
+  const start = (entry: Running): void => {
+    // Registered before it runs: the handler starts inside this very call.
+    running.set(entry.exchange.request.id, entry)
+    entry.fiber = runFork(Effect.suspend(() => handlers.request(entry.exchange)))
+    if (entry.ended !== undefined) entry.fiber.interruptUnsafe()
+    entry.fiber.addObserver((exit) => settle(entry, exit))
+  }
+
+  const refuse = (request: JsonRpc.Request, sink: Sink, error: McpError.McpError): void =>
+    sink.send(JsonRpc.failure(request.id, error), "control", request.id)
+
+  const receiveRequest = (request: JsonRpc.Request, envelope: Envelope, sink: Sink): void => {
+    if (running.has(request.id) || pending.has(request.id)) {
+      // Ids are unique per sender; a second use must never disturb the first.
+      sink.discard?.(request.id)
+      return handlers.dropped?.(`Request id ${JSON.stringify(request.id)} is already in flight`)
+    }
+    const answer = handlers.immediate?.(request)
+    if (answer !== undefined) return sink.send(JsonRpc.success(request.id, answer), "control", request.id)
+    const exchange: Exchange = { request, envelope, sink, peer }
+    const entry: Running = { exchange, since: clock.currentTimeMillisUnsafe(), fiber: undefined, ended: undefined }
+    if (running.size < permits) return start(entry)
+    if (pending.size < maxPending) return void pending.set(request.id, entry)
+    refuse(request, sink, McpError.limitExceeded(`More than ${permits + maxPending} requests are in flight`))
+  }
+
+  const end = (entry: Running, ended: Exclude<Running["ended"], undefined>): void => {
+    if (entry.ended !== undefined) return
+    entry.ended = ended
+    const { request, sink } = entry.exchange
+    if (pending.delete(request.id)) {
+      return ended === "cancelled"
+        ? sink.discard?.(request.id)
+        : refuse(request, sink, McpError.interrupted(ended.reason))
+    }
+    // A signal, never an await: finalizers must not stall the reader.
+    entry.fiber?.interruptUnsafe()
+  }
+
+  const receiveNotification = (notification: JsonRpc.Notification, envelope: Envelope): void => {
+    const params = notification.params
+    if (notification.method === "notifications/cancelled") {
+      const id = params?.requestId
+      const entry = JsonRpc.isId(id) ? (running.get(id) ?? pending.get(id)) : undefined
+      // Initialization cannot be cancelled.
+      if (entry !== undefined && entry.exchange.request.method !== "initialize") end(entry, "cancelled")
+      return
+    }
+    if (notification.method === "notifications/progress") return outbound.progress(params)
+    handlers.notification(notification, envelope, peer)
+  }
+
+  const receiveMessage = (message: JsonRpc.Message, envelope: Envelope, sink: Sink): void => {
+    if (JsonRpc.isResponse(message)) {
+      if (!outbound.answer(message)) handlers.dropped?.(`An answer to no request: ${JSON.stringify(message.id)}`)
+    } else if (JsonRpc.isRequest(message)) receiveRequest(message, envelope, sink)
+    else receiveNotification(message, envelope)
+  }
+
+  const receive = (inbound: Inbound): void => {
+    if (closing) return
+    switch (inbound._tag) {
+      case "Message":
+        return receiveMessage(inbound.message, inbound.envelope, transport.sink)
+      case "Unreadable": {
+        if (inbound.response) {
+          if (inbound.id !== undefined && outbound.fail(inbound.id, inbound.error)) return
+          return handlers.dropped?.(inbound.error.message)
+        }
+        const id = inbound.id ?? options.unreadableId?.()
+        return transport.sink.send(JsonRpc.failure(id, inbound.error), "control")
+      }
+      case "Batch": {
+        const unreadableId = options.unreadableId?.()
+        if (options.batches?.() !== true || inbound.messages.length === 0) {
+          const reason = inbound.messages.length === 0 ? "A batch must not be empty" : "This revision has no batches"
+          return transport.sink.send(JsonRpc.failure(unreadableId, McpError.invalidRequest(reason)), "control")
+        }
+        return collectBatch(inbound.messages, transport.sink, unreadableId, (message, sink) =>
+          receiveMessage(message, inbound.envelope, sink)
+        )
+      }
+    }
+  }
+
+  const peer: Peer = {
+    receive,
+    request: outbound.request,
+    notify: (method, params, relatedTo) => transport.sink.send(JsonRpc.notification(method, params), "data", relatedTo),
+    sink: transport.sink,
+    inFlight: Effect.sync(() => [...view(running, "running"), ...view(pending, "pending")]),
+    outstanding: outbound.size,
+    interrupt: (reason, id) => {
+      const entries =
+        id === undefined ? [...pending.values(), ...running.values()] : [running.get(id) ?? pending.get(id)]
+      for (const entry of entries) if (entry !== undefined) end(entry, { reason })
+    },
+    idle: Effect.suspend(() => {
+      if (running.size === 0 && pending.size === 0) return Effect.void
+      const waiter = Deferred.makeUnsafe<void>()
+      idleWaiters.add(waiter)
+      return Effect.ensuring(
+        Deferred.await(waiter),
+        Effect.sync(() => idleWaiters.delete(waiter))
+      )
+    }),
+    awaitClosed: Deferred.await(closed)
+  }
+
+  const close = (exit: Exit.Exit<void, TransportError>): Effect.Effect<void> =>
+    Effect.suspend(() => {
+      closing = true
+      Deferred.doneUnsafe(closed, exit)
+      outbound.close(Exit.isFailure(exit) ? Cause.findErrorOption(exit.cause) : undefined)
+      peer.interrupt("The connection is closing")
+      return Fiber.awaitAll([...running.values()].flatMap((entry) => entry.fiber ?? []))
+    })
+  // No answer can arrive any more, but ours may still leave.
+  const finish = Effect.suspend(() => {
+    outbound.close(undefined)
+    return options.grace === undefined ? Effect.void : Effect.ignore(Effect.timeoutOption(peer.idle, options.grace))
+  })
+  yield* Effect.addFinalizer(() => close(Exit.void))
+  yield* transport.incoming.pipe(
+    Stream.runForEachArray((batch) => Effect.sync(() => batch.forEach(receive))),
+    Effect.andThen(finish),
+    Effect.raceFirst(transport.broken),
+    Effect.onExit(close),
+    Effect.exit,
+    Effect.forkScoped
+  )
+  return peer
+})
+
+/** A result that is no JSON (a cycle, a BigInt) is this side's fault: it is answered as such. */
+const answer = (sink: Sink, message: JsonRpc.Success | JsonRpc.Failure): void => {
+  try {
+    sink.send(message, "control", message.id ?? undefined)
+  } catch {
+    sink.send(JsonRpc.failure(message.id, McpError.internalError()), "control", message.id ?? undefined)
+  }
+}
+
+const view = (entries: ReadonlyMap<JsonRpc.Id, Running>, state: InFlight["state"]): ReadonlyArray<InFlight> =>
+  Array.from(entries.values(), ({ exchange, since }) => ({
+    id: exchange.request.id,
+    method: exchange.request.method,
+    state,
+    since
+  }))
+
+const response = (id: JsonRpc.Id, entry: Running, exit: Exit.Exit<unknown, McpError.McpError>): JsonRpc.Response => {
+  if (Exit.isSuccess(exit)) return JsonRpc.success(id, exit.value)
+  const failure = exit.cause.reasons.find(Cause.isFailReason)?.error
+  if (failure !== undefined) return JsonRpc.failure(id, failure)
+  if (typeof entry.ended === "object") return JsonRpc.failure(id, McpError.interrupted(entry.ended.reason))
+  const interrupted = Cause.hasInterruptsOnly(exit.cause)
+  return JsonRpc.failure(
+    id,
+    interrupted ? McpError.interrupted("The handler interrupted itself") : McpError.internalError()
+  )
+}

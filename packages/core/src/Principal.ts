@@ -1,0 +1,19 @@
+/**
+ * Who sent a request. Every request has one; without authorization it is `anonymous`.
+ *
+ * Owns identity only: what a principal may do is middleware's and visibility's matter.
+ */
+import * as Context from "effect/Context"
+
+export class Principal extends Context.Service<
+  Principal,
+  {
+    /** A stable name of the caller within its issuer; undefined for an anonymous one. */
+    readonly subject: string | undefined
+    readonly scopes: ReadonlyArray<string>
+    /** Whatever else the verifier learned (token claims). */
+    readonly claims: { readonly [claim: string]: unknown }
+  }
+>()("@effect-mcp/core/Principal") {}
+
+export const anonymous: Principal["Service"] = { subject: undefined, scopes: [], claims: {} }

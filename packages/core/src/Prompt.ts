@@ -1,0 +1,61 @@
+/**
+ * A prompt's contract: its name, what it says of itself, and its arguments. Handlers live in `Prompts`.
+ *
+ * Arguments travel as strings, so each field's schema must encode to a string (`Schema.FiniteFromString` for a number).
+ */
+import type { Icon } from "@effect-mcp/protocol/model/Icon"
+import type * as Model from "@effect-mcp/protocol/model/Prompt"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as SchemaAST from "effect/SchemaAST"
+import { InvalidValue } from "./Tool.ts"
+
+/** The fields of a prompt's arguments. */
+export type Arguments = { readonly [name: string]: Schema.Codec<any, string | undefined> }
+
+export interface Prompt<A> {
+  readonly name: string
+  readonly descriptor: Model.Prompt
+  readonly decode: (args: { readonly [name: string]: string }) => Effect.Effect<A, InvalidValue>
+  readonly encode: (args: A) => Effect.Effect<{ readonly [name: string]: string }, InvalidValue>
+}
+
+export interface Options {
+  readonly description?: string | undefined
+  /** For people. */
+  readonly title?: string | undefined
+  readonly icons?: ReadonlyArray<Icon> | undefined
+  readonly meta?: { readonly [key: string]: unknown } | undefined
+}
+
+/** Describes a prompt. A field that is `Schema.optionalKey` is an optional argument; `title` and `description` annotations are shown. */
+export const make = <const A extends Schema.Struct.Fields & Arguments = {}>(
+  name: string,
+  options: Options & { readonly arguments?: A } = {}
+): Prompt<Schema.Struct.Type<A>> => {
+  const fields: Arguments = options.arguments ?? {}
+  const schema: Schema.Codec<any, any> = Schema.Struct(fields)
+  const decode = Schema.decodeUnknownEffect(schema, { errors: "all" })
+  const encode = Schema.encodeEffect(schema)
+  const invalid = (issue: { readonly message: string }) => new InvalidValue({ message: issue.message })
+  const { description, title, icons, meta } = options
+  return {
+    name,
+    decode: (args) => Effect.mapError(decode(args), invalid),
+    encode: (args) => Effect.mapError(encode(args), invalid),
+    descriptor: {
+      name,
+      ...(title === undefined ? undefined : { title }),
+      ...(description === undefined ? undefined : { description }),
+      ...(icons === undefined ? undefined : { icons }),
+      ...(meta === undefined ? undefined : { _meta: meta }),
+      arguments: Object.entries(fields).map(([argument, field]) => describe(argument, field))
+    }
+  }
+}
+
+const describe = (name: string, field: Schema.Top): Model.PromptArgument => {
+  const annotations = SchemaAST.resolve(field.ast)
+  const text = (key: string) => (typeof annotations?.[key] === "string" ? { [key]: annotations[key] } : undefined)
+  return { name, ...text("title"), ...text("description"), required: !SchemaAST.isOptional(field.ast) }
+}

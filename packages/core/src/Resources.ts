@@ -1,0 +1,222 @@
+/**
+ * The resources of a peer, behind one tag: a registry on the server, a proxy on the client.
+ *
+ * A resource is a URI with a `read`; a template is a family of them (RFC 6570). `changes` makes either one subscribable: each event
+ * of that stream is one update, and the stream runs only while someone is subscribed.
+ */
+import * as Base64 from "effect/encoding/Base64"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import type { Annotations } from "@effect-mcp/protocol/model/Annotations"
+import type { ResourceContents } from "@effect-mcp/protocol/model/Content"
+import type { Icon } from "@effect-mcp/protocol/model/Icon"
+import type * as Model from "@effect-mcp/protocol/model/Resource"
+import * as UriTemplate from "@effect-mcp/protocol/UriTemplate"
+import * as Context from "effect/Context"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import type * as Layer from "effect/Layer"
+import * as Result from "effect/Result"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import type { AskError } from "./ClientInput.ts"
+import { type Completer, inQuery } from "./Completions.ts"
+import { feature } from "./internal/feature.ts"
+import { isolate } from "./internal/isolate.ts"
+import type { Principal } from "./Principal.ts"
+import { type QueryServices, RequestContext, type RequestServices } from "./RequestContext.ts"
+
+/** There is no such resource, or the caller must not know of it. The wire code depends on the revision. */
+export class ResourceNotFound extends Data.TaggedError("ResourceNotFound")<{ readonly uri: string }> {
+  override get message(): string {
+    return `Resource not found: ${this.uri}`
+  }
+}
+
+/** What a `read` may return: text, bytes, or contents with URIs and types of their own. */
+export type Output = string | Uint8Array | ReadonlyArray<ResourceContents> | Model.ReadResourceResult
+export type ReadError = ResourceNotFound | AskError | McpError.McpError
+
+/** What offers resources. `read` and `changes` answer `undefined` for a URI that is not theirs. */
+export interface ResourceSource {
+  readonly list: Effect.Effect<ReadonlyArray<Model.Resource>, McpError.McpError, QueryServices>
+  readonly templates: Effect.Effect<ReadonlyArray<Model.ResourceTemplate>, McpError.McpError, QueryServices>
+  readonly read: (
+    params: Model.ReadResourceParams
+  ) => Effect.Effect<Model.ReadResourceResult, McpError.McpError, RequestServices> | undefined
+  /** Updates of one resource for as long as someone subscribes; fails with `undefined` when it cannot be subscribed to. */
+  readonly watch: (uri: string) => Stream.Stream<unknown> | undefined
+  /** One event whenever the lists may answer differently. */
+  readonly changes: Stream.Stream<void>
+}
+
+export class Resources extends Context.Service<Resources, ResourceSource>()("@effect-mcp/core/Resources") {}
+
+type Visible = (principal: Principal["Service"]) => boolean
+type Read = Effect.Effect<Model.ReadResourceResult, McpError.McpError, RequestServices>
+
+export interface ResourceEntry {
+  readonly resource: Model.Resource
+  readonly read: Read
+  readonly watch?: Stream.Stream<unknown> | undefined
+  readonly visible?: Visible | undefined
+}
+
+export interface TemplateEntry {
+  readonly template: Model.ResourceTemplate
+  /** `undefined` for a URI that the template does not match. */
+  readonly read: (uri: string) => Read | undefined
+  readonly watch: (uri: string) => Stream.Stream<unknown> | undefined
+  /** Whether its members can be subscribed to at all. */
+  readonly watchable: boolean
+  /** Members worth listing by name. */
+  readonly list?: Effect.Effect<ReadonlyArray<Model.Resource>, McpError.McpError, QueryServices> | undefined
+  readonly complete: { readonly [variable: string]: Completer<QueryServices> }
+  readonly visible?: Visible | undefined
+}
+
+/** Where feature layers register. A URI or template that is taken is a defect. */
+export class ResourceRegistry extends Context.Service<
+  ResourceRegistry,
+  {
+    readonly register: (entry: ResourceEntry) => Effect.Effect<void, never, Scope.Scope>
+    readonly registerTemplate: (entry: TemplateEntry) => Effect.Effect<void, never, Scope.Scope>
+    readonly mount: (source: ResourceSource) => Effect.Effect<void, never, Scope.Scope>
+    /** Says that a template's `list` would now answer differently. */
+    readonly changed: Effect.Effect<void>
+  }
+>()("@effect-mcp/core/ResourceRegistry") {}
+
+interface Described {
+  /** The programmatic name. */
+  readonly name: string
+  readonly title?: string | undefined
+  readonly description?: string | undefined
+  readonly mimeType?: string | undefined
+  readonly annotations?: Annotations | undefined
+  readonly icons?: ReadonlyArray<Icon> | undefined
+  readonly meta?: { readonly [key: string]: unknown } | undefined
+}
+
+export interface Options extends Described {
+  readonly uri: string
+  /** In bytes, before any encoding. */
+  readonly size?: number | undefined
+  readonly visible?: Visible | undefined
+}
+
+export type Variables = { readonly [variable: string]: string | ReadonlyArray<string> }
+
+export interface TemplateOptions<RL, RC> extends Described {
+  /** RFC 6570. `{name}` stays within a path segment, `{+path}` crosses slashes. */
+  readonly uriTemplate: string
+  /** Members to list beside the template itself. */
+  readonly list?: Effect.Effect<ReadonlyArray<Model.Resource>, McpError.McpError, RL> | undefined
+  readonly complete?: { readonly [variable: string]: Completer<RC> } | undefined
+  readonly visible?: Visible | undefined
+}
+
+const describe = (options: Described) => {
+  const { name, title, description, mimeType, annotations, icons, meta } = options
+  return {
+    name,
+    ...(title === undefined ? undefined : { title }),
+    ...(description === undefined ? undefined : { description }),
+    ...(mimeType === undefined ? undefined : { mimeType }),
+    ...(annotations === undefined ? undefined : { annotations }),
+    ...(icons === undefined ? undefined : { icons }),
+    ...(meta === undefined ? undefined : { _meta: meta })
+  }
+}
+
+/** What a `read` returned, as a result about `uri`. */
+export const resultOf = (output: Output, uri: string, mimeType: string | undefined): Model.ReadResourceResult => {
+  const type = (fallback: string) => mimeType ?? fallback
+  if (typeof output === "string") return { contents: [{ uri, mimeType: type("text/plain"), text: output }] }
+  if (output instanceof Uint8Array) {
+    return { contents: [{ uri, mimeType: type("application/octet-stream"), blob: Base64.encode(output) }] }
+  }
+  return isContents(output) ? { contents: output } : output
+}
+const isContents = (output: Exclude<Output, string | Uint8Array>): output is ReadonlyArray<ResourceContents> =>
+  Array.isArray(output)
+
+/** A handler's failures as the revision says them. */
+const recover = (error: ReadError): Effect.Effect<never, McpError.McpError, RequestContext> => {
+  if (error instanceof McpError.McpError) return Effect.fail(error)
+  if (error instanceof ResourceNotFound) return notFound(error.uri)
+  return Effect.fail(McpError.internalError(error.message))
+}
+
+/** The wire error for an unknown resource: -32002, or -32602 from 2026-07-28 on. */
+export const notFound = (uri: string): Effect.Effect<never, McpError.McpError, RequestContext> =>
+  Effect.flatMap(RequestContext, ({ revision }) =>
+    Effect.fail(
+      new McpError.McpError({
+        code: revision.rules.resourceNotFound,
+        message: new ResourceNotFound({ uri }).message,
+        data: { uri }
+      })
+    )
+  )
+
+/** Offers one resource for as long as the layer lives. With `changes` it can be subscribed to. */
+export const layer = <E extends ReadError, R, RW = never>(
+  options: Options,
+  read: Effect.Effect<Output, E, R>,
+  changes?: Stream.Stream<unknown, never, RW>
+): Layer.Layer<never, never, ResourceRegistry | Exclude<R, RequestServices> | RW> =>
+  feature(ResourceRegistry, (registry, services: Context.Context<Exclude<R, RequestServices> | RW>) => {
+    const inContext = isolate<R>(services)
+    const { uri, mimeType, size, visible } = options
+    return registry.register({
+      resource: { uri, ...describe(options), ...(size === undefined ? undefined : { size }) },
+      read: inContext(read).pipe(
+        Effect.map((output) => resultOf(output, uri, mimeType)),
+        Effect.catch(recover)
+      ),
+      watch: changes === undefined ? undefined : Stream.provideContext(changes, services),
+      visible
+    })
+  })
+
+/**
+ * Offers a family of resources. `read` gets the variables of the URI asked for; `changes` makes its members subscribable. A template
+ * that is not RFC 6570 is a defect.
+ */
+export const layerTemplate = <E extends ReadError, R, RW = never, RL = never, RC = never>(
+  options: TemplateOptions<RL, RC>,
+  read: (variables: Variables, uri: string) => Effect.Effect<Output, E, R>,
+  changes?: (variables: Variables, uri: string) => Stream.Stream<unknown, never, RW>
+): Layer.Layer<never, never, ResourceRegistry | Exclude<R, RequestServices> | Exclude<RL | RC, QueryServices> | RW> =>
+  feature(
+    ResourceRegistry,
+    (registry, services: Context.Context<Exclude<R, RequestServices> | Exclude<RL | RC, QueryServices> | RW>) => {
+      const template = UriTemplate.parse(options.uriTemplate)
+      if (Result.isFailure(template)) return Effect.die(template.failure)
+      const variablesOf = (uri: string) => UriTemplate.match(template.success, uri)
+      const inContext = isolate<R>(services)
+      const { mimeType, uriTemplate, visible, list } = options
+      return registry.registerTemplate({
+        template: { uriTemplate, ...describe(options) },
+        read: (uri) => {
+          const variables = variablesOf(uri)
+          return variables === undefined
+            ? undefined
+            : inContext(read(variables, uri)).pipe(
+                Effect.map((output) => resultOf(output, uri, mimeType)),
+                Effect.catch(recover)
+              )
+        },
+        watch: (uri) => {
+          const variables = changes === undefined ? undefined : variablesOf(uri)
+          return variables === undefined || changes === undefined
+            ? undefined
+            : Stream.provideContext(changes(variables, uri), services)
+        },
+        watchable: changes !== undefined,
+        list: list === undefined ? undefined : isolate<RL, QueryServices>(services)(list),
+        complete: inQuery(options.complete ?? {}, services),
+        visible
+      })
+    }
+  )

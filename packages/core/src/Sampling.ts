@@ -1,0 +1,92 @@
+/**
+ * Asking the client's model (spec: client/sampling). One tag on both sides: the client implements it, a server's handler holds a
+ * proxy.
+ *
+ * Owns the rules about tool_use and tool_result messages, which both sides check (-32602).
+ */
+import * as McpError from "@effect-mcp/protocol/McpError"
+import type { CreateMessageParams, CreateMessageResult, SamplingMessage } from "@effect-mcp/protocol/model/Sampling"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type { CapabilityMissing, ClientInput } from "./ClientInput.ts"
+import type { Closed, Timeout } from "./Peer.ts"
+
+export type SamplingError = CapabilityMissing | Closed | Timeout | McpError.McpError
+
+export class Sampling extends Context.Service<
+  Sampling,
+  {
+    /** What the model can do beside plain text: use tools, be given context of servers. */
+    readonly capabilities: { readonly tools: boolean; readonly context: boolean }
+    readonly createMessage: (params: CreateMessageParams) => Effect.Effect<CreateMessageResult, SamplingError>
+  }
+>()("@effect-mcp/core/Sampling") {
+  /** The client's own model. `createMessage` fails with `McpError` code -1 when the user says no. */
+  static readonly layer = <E extends McpError.McpError, R>(
+    createMessage: (params: CreateMessageParams) => Effect.Effect<CreateMessageResult, E, R>,
+    capabilities: { readonly tools?: boolean; readonly context?: boolean } = {}
+  ): Layer.Layer<Sampling, never, R> =>
+    Layer.effect(
+      Sampling,
+      Effect.map(Effect.context<R>(), (services) => ({
+        capabilities: { tools: capabilities.tools === true, context: capabilities.context === true },
+        createMessage: (params) => Effect.provideContext(createMessage(params), services)
+      }))
+    )
+}
+
+/** Asks the client's model for one message. `maxTokens` is in tokens of that model. */
+export const createMessage = (
+  params: CreateMessageParams
+): Effect.Effect<CreateMessageResult, SamplingError, Sampling> =>
+  Effect.flatMap(Sampling, (sampling) => sampling.createMessage(params))
+
+/** The answer to a user who refused (-1, as the specification's example has it). */
+export const rejected = (message = "The user rejected the sampling request"): McpError.McpError =>
+  new McpError.McpError({ code: McpError.UserRejected, message })
+
+/** What a server's handler holds: the client, wherever it is. */
+export const proxy = (
+  input: ClientInput["Service"],
+  capabilities: Sampling["Service"]["capabilities"]
+): Sampling["Service"] => ({
+  capabilities,
+  createMessage: (params) => Effect.andThen(check(params.messages), input.ask("sampling/createMessage", params))
+})
+
+const blocks = (message: SamplingMessage) => (Array.isArray(message.content) ? message.content : [message.content])
+
+/**
+ * Every assistant message with tool uses must be followed by one user message that consists of tool results only and answers each
+ * of them (spec 2025-11-25: client/sampling, message content constraints).
+ */
+export const check = (messages: ReadonlyArray<SamplingMessage>): Effect.Effect<void, McpError.McpError> =>
+  Effect.suspend(() => {
+    const reason = violation(messages)
+    return reason === undefined ? Effect.void : Effect.fail(McpError.invalidParams(reason))
+  })
+
+const violation = (messages: ReadonlyArray<SamplingMessage>): string | undefined => {
+  let open = new Set<string>()
+  for (const message of messages) {
+    const content = blocks(message)
+    const results = content.filter((block) => block.type === "tool_result")
+    if (results.length > 0) {
+      if (message.role !== "user") return "Tool results belong into user messages"
+      if (results.length < content.length) return "Tool results must not be mixed with other content"
+      for (const result of results) {
+        if (!open.delete(result.toolUseId))
+          return `Tool result for "${result.toolUseId}" answers no tool use of the message before`
+      }
+    }
+    const [missing] = open
+    if (missing !== undefined) return `Tool result missing in request: "${missing}" is not answered in the next message`
+    const uses = content.filter((block) => block.type === "tool_use")
+    if (uses.length > 0 && message.role !== "assistant") return "Tool uses belong into assistant messages"
+    open = new Set(uses.map((use) => use.id))
+    if (open.size < uses.length) return "Tool use ids must be unique within a message"
+  }
+  const [missing] = open
+  return missing === undefined ? undefined : `Tool result missing in request: "${missing}" is not answered`
+}

@@ -1,0 +1,157 @@
+/**
+ * A tool's contract: what a client can see, and the codecs of its values. Handlers live in `Tools`.
+ *
+ * The same value types the server's handler and the client's call. Refuses names outside the specification's alphabet.
+ */
+import * as JsonSchema from "@effect-mcp/protocol/JsonSchema"
+import * as JsonSchemaValidator from "@effect-mcp/protocol/JsonSchemaValidator"
+import type { ContentBlock } from "@effect-mcp/protocol/model/Content"
+import type { Icon } from "@effect-mcp/protocol/model/Icon"
+import type * as Model from "@effect-mcp/protocol/model/Tool"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+
+/** A value that does not fit the tool's schema; `message` says where and why. */
+export class InvalidValue extends Data.TaggedError("InvalidValue")<{ readonly message: string }> {}
+
+/** One side of a tool: the advertised JSON Schema and the codec that agrees with it. */
+export interface ValueCodec<A> {
+  readonly jsonSchema: JsonSchema.JsonObject
+  readonly decode: (wire: unknown) => Effect.Effect<A, InvalidValue>
+  readonly encode: (value: A) => Effect.Effect<unknown, InvalidValue>
+}
+
+/** What a handler of a tool without an output schema may return; it becomes the result's content. */
+export type Output = string | ContentBlock | ReadonlyArray<ContentBlock> | Model.CallToolResult
+
+/** `I` goes in, `O` is what a caller gets, `F` the declared failure, `H` what a handler returns (`O` when there is an output schema). */
+export interface Tool<I, O, F, H = O> {
+  readonly name: string
+  readonly descriptor: Model.Tool
+  readonly input: ValueCodec<I>
+  /** Without an output schema the caller gets the whole result, and nothing is advertised. */
+  readonly output: ValueCodec<O & H> | undefined
+  readonly failure: ValueCodec<F> | undefined
+}
+
+export interface Options {
+  /** For the model: what the tool does and when to use it. */
+  readonly description: string
+  /** For people. */
+  readonly title?: string | undefined
+  /** Hints for clients, untrusted by them. */
+  readonly annotations?: Model.ToolAnnotations | undefined
+  readonly icons?: ReadonlyArray<Icon> | undefined
+  readonly meta?: { readonly [key: string]: unknown } | undefined
+}
+
+/** Fields of a struct whose values need no services to be decoded or encoded. */
+export type Fields = { readonly [name: string]: Schema.Codec<any, any> }
+type AnyCodec = Schema.Codec<any, any>
+type TypeOf<I> = I extends AnyCodec ? I["Type"] : I extends Fields ? Schema.Struct.Type<I> : never
+
+/** The names that every revision allows: 1 to 128 letters, digits, underscores, hyphens and dots (spec 2025-11-25: server/tools). */
+export const isName = (name: string): boolean => /^[A-Za-z0-9_.-]{1,128}$/.test(name)
+
+const valueCodec = <A>(schema: Schema.Codec<A, any>, jsonSchema: JsonSchema.JsonObject): ValueCodec<A> => {
+  const codec = JsonSchema.codec(schema)
+  const decode = Schema.decodeUnknownEffect(codec, { errors: "all" })
+  const encode = Schema.encodeEffect(codec)
+  const invalid = (issue: { readonly message: string }) => new InvalidValue({ message: issue.message })
+  return {
+    jsonSchema,
+    decode: (wire) => Effect.mapError(decode(wire), invalid),
+    encode: (value) => Effect.mapError(encode(value), invalid)
+  }
+}
+
+const schemaOf = (fields: Fields | AnyCodec): AnyCodec => (isCodec(fields) ? fields : Schema.Struct(fields))
+const isCodec = (fields: Fields | AnyCodec): fields is AnyCodec => Schema.isSchema(fields)
+
+/**
+ * Describes a tool. `input` and `output` are fields of a struct or a schema; without `input` the tool takes nothing, without `output`
+ * its handler returns content. `failure` is the schema of the typed failure that travels to typed clients.
+ */
+export const make = <
+  const I extends Fields | AnyCodec = {},
+  const O extends Fields | AnyCodec | undefined = undefined,
+  F extends AnyCodec = Schema.Never
+>(
+  name: string,
+  options: Options & { readonly input?: I; readonly output?: O; readonly failure?: F }
+): Tool<
+  TypeOf<I>,
+  undefined extends O ? Model.CallToolResult : TypeOf<O>,
+  F["Type"],
+  undefined extends O ? Output : TypeOf<O>
+> => {
+  const input = schemaOf(options.input ?? {})
+  const output = options.output === undefined ? undefined : schemaOf(options.output)
+  return build(
+    name,
+    options,
+    valueCodec(input, JsonSchema.input(input)),
+    output === undefined ? undefined : valueCodec(output, JsonSchema.output(output)),
+    options.failure === undefined ? undefined : valueCodec(options.failure, JsonSchema.fromSchema(options.failure))
+  )
+}
+
+type JsonRecord = { readonly [key: string]: unknown }
+
+const rawCodec = (jsonSchema: JsonSchema.JsonObject): ValueCodec<JsonRecord> => {
+  const validate = JsonSchemaValidator.compileUnsafe(jsonSchema)
+  const check = (value: unknown): Effect.Effect<JsonRecord, InvalidValue> => {
+    const [error] = validate(value)
+    return error === undefined
+      ? Effect.succeed(value as JsonRecord) // the schema's root says that it is an object
+      : Effect.fail(new InvalidValue({ message: `${error.path}: ${error.message}` }))
+  }
+  return { jsonSchema, decode: check, encode: check }
+}
+
+/** Describes a tool by JSON Schemas that are advertised verbatim, for schemas that come from elsewhere. Values are validated, not decoded. */
+export const raw = <O extends JsonSchema.JsonObject | undefined = undefined>(
+  name: string,
+  options: Options & { readonly inputSchema: JsonSchema.JsonObject; readonly outputSchema?: O }
+): Tool<
+  JsonRecord,
+  undefined extends O ? Model.CallToolResult : JsonRecord,
+  never,
+  undefined extends O ? Output : JsonRecord
+> =>
+  build(
+    name,
+    options,
+    rawCodec(options.inputSchema),
+    options.outputSchema === undefined ? undefined : rawCodec(options.outputSchema),
+    undefined
+  )
+
+/** The types of what is built are stated by `make` and `raw`, from the very schemas that the codecs are built of. */
+const build = (
+  name: string,
+  options: Options,
+  input: ValueCodec<any>,
+  output: ValueCodec<any> | undefined,
+  failure: ValueCodec<any> | undefined
+): any => {
+  if (!isName(name)) throw new Error(`A tool's name is 1 to 128 of A-Z a-z 0-9 _ . - : ${JSON.stringify(name)}`)
+  const { description, title, annotations, icons, meta } = options
+  return {
+    name,
+    input,
+    output,
+    failure,
+    descriptor: {
+      name,
+      description,
+      ...(title === undefined ? undefined : { title }),
+      ...(annotations === undefined ? undefined : { annotations }),
+      ...(icons === undefined ? undefined : { icons }),
+      ...(meta === undefined ? undefined : { _meta: meta }),
+      inputSchema: { ...input.jsonSchema, type: "object" },
+      ...(output === undefined ? undefined : { outputSchema: output.jsonSchema })
+    }
+  }
+}

@@ -1,0 +1,144 @@
+/**
+ * The tools of a peer, behind one tag: a registry on the server, a proxy on the client, a `Layer.succeed` in a test.
+ *
+ * `Tools.layer` registers a tool for as long as the layer lives. What a handler may fail with is in its type; anything else that goes
+ * wrong is a defect, answered -32603 without details.
+ */
+import type { ContentBlock } from "@effect-mcp/protocol/model/Content"
+import type * as Model from "@effect-mcp/protocol/model/Tool"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import type * as Stream from "effect/Stream"
+import type { AskError } from "./ClientInput.ts"
+import { feature } from "./internal/feature.ts"
+import { isolate } from "./internal/isolate.ts"
+import type { Principal } from "./Principal.ts"
+import { type QueryServices, RequestContext, type RequestServices } from "./RequestContext.ts"
+import type { Output, Tool, ValueCodec } from "./Tool.ts"
+import { ToolFailure } from "./ToolFailure.ts"
+
+export { ToolFailure } from "./ToolFailure.ts"
+
+/** Where a typed failure travels in a result's `_meta`, for clients that hold the same Tool value. */
+export const failureKey = "effect-mcp/failure"
+
+/** What offers tools: a server's registry, a client's view of a server, a mounted server. */
+export interface ToolSource {
+  readonly list: Effect.Effect<ReadonlyArray<Model.Tool>, McpError.McpError, QueryServices>
+  /** `undefined` when it has no tool of that name. */
+  readonly call: (
+    params: Model.CallToolParams
+  ) => Effect.Effect<Model.CallToolResult, McpError.McpError, RequestServices> | undefined
+  /** One event whenever `list` may answer differently. */
+  readonly changes: Stream.Stream<void>
+}
+
+export class Tools extends Context.Service<Tools, ToolSource>()("@effect-mcp/core/Tools") {}
+
+export interface ToolEntry {
+  readonly tool: Model.Tool
+  readonly call: (
+    params: Model.CallToolParams
+  ) => Effect.Effect<Model.CallToolResult, McpError.McpError, RequestServices>
+  /** Who sees the tool and may call it; to others it does not exist. Default everyone. */
+  readonly visible?: ((principal: Principal["Service"]) => boolean) | undefined
+}
+
+/** Where feature layers register. A name that is taken is a defect. */
+export class ToolRegistry extends Context.Service<
+  ToolRegistry,
+  {
+    readonly register: (entry: ToolEntry) => Effect.Effect<void, never, Scope.Scope>
+    /** Adds all tools of a source, under `prefix` if one is given. Own entries win over sources. */
+    readonly mount: (
+      source: ToolSource,
+      options?: { readonly prefix?: string }
+    ) => Effect.Effect<void, never, Scope.Scope>
+  }
+>()("@effect-mcp/core/ToolRegistry") {}
+
+const text = (value: string): ReadonlyArray<ContentBlock> => [{ type: "text", text: value }]
+
+const failed = (message: string, failure?: unknown): Model.CallToolResult =>
+  failure === undefined
+    ? { content: text(message), isError: true }
+    : { content: text(message), isError: true, _meta: { [failureKey]: failure } }
+
+/** What a handler without an output schema returned, as a result. */
+export const resultOf = (output: Output): Model.CallToolResult => {
+  if (typeof output === "string") return { content: text(output) }
+  if (isBlocks(output)) return { content: output }
+  return isResult(output) ? output : { content: [output] }
+}
+const isBlocks = (output: Output): output is ReadonlyArray<ContentBlock> => Array.isArray(output)
+const isResult = (output: Exclude<Output, string | ReadonlyArray<ContentBlock>>): output is Model.CallToolResult =>
+  "content" in output && Array.isArray(output.content)
+
+type HandlerError<F> = F | ToolFailure | AskError | McpError.McpError
+
+/** A handler's typed failures, as results or protocol errors. Asking that failed is something the model should read. */
+const recover =
+  <F>(failure: ValueCodec<F> | undefined) =>
+  (error: HandlerError<F>): Effect.Effect<Model.CallToolResult, McpError.McpError> => {
+    if (error instanceof McpError.McpError) return Effect.fail(error)
+    if (isOwn(error)) return Effect.succeed(failed(error.message))
+    return failure === undefined
+      ? Effect.die(error)
+      : failure.encode(error).pipe(
+          Effect.map((encoded) => failed(messageOf(error) ?? JSON.stringify(encoded), encoded)),
+          Effect.orDie
+        )
+  }
+const ownTags: ReadonlySet<unknown> = new Set(["ToolFailure", "Declined", "CapabilityMissing", "Closed", "Timeout"])
+const isOwn = <F>(error: F | ToolFailure | AskError): error is ToolFailure | AskError =>
+  error instanceof ToolFailure || (error instanceof Error && "_tag" in error && ownTags.has(error._tag))
+const messageOf = (error: unknown): string | undefined =>
+  error instanceof Error && error.message !== "" ? error.message : undefined
+
+/**
+ * Registers `tool` with its handler for as long as the layer lives; closing it first lets the calls in flight end. The handler's own
+ * services stay in the layer's requirements; those of the request (`RequestServices`) do not.
+ */
+export const layer = <I, O, F, H, R>(
+  tool: Tool<I, O, F, H>,
+  handler: (input: I) => Effect.Effect<H, HandlerError<NoInfer<F>>, R>,
+  options: { readonly visible?: (principal: Principal["Service"]) => boolean } = {}
+): Layer.Layer<never, never, ToolRegistry | Exclude<R, RequestServices>> =>
+  feature(ToolRegistry, (registry, services: Context.Context<Exclude<R, RequestServices>>) => {
+    const inContext = isolate<R>(services)
+    return registry.register({
+      tool: tool.descriptor,
+      call: caller(tool, (input) => inContext(handler(input))),
+      ...options
+    })
+  })
+
+/** Decode, run, encode: each once. */
+const caller = <I, O, F, H>(
+  tool: Tool<I, O, F, H>,
+  handler: (input: I) => Effect.Effect<H, HandlerError<F>, RequestServices>
+): ToolEntry["call"] => {
+  const { output } = tool
+  // Without an output schema `H` is `Output`: the types of Tool.make and Tool.raw say so, this signature cannot.
+  const encode = (value: H): Effect.Effect<Model.CallToolResult> =>
+    output === undefined
+      ? Effect.succeed(resultOf(value as Output))
+      : Effect.map(Effect.orDie(output.encode(value as O & H)), (structuredContent) => ({
+          content: text(JSON.stringify(structuredContent)),
+          structuredContent
+        }))
+  const run = (input: I) => Effect.catch(Effect.flatMap(handler(input), encode), recover(tool.failure))
+  return (params) =>
+    Effect.matchEffect(tool.input.decode(params.arguments ?? {}), {
+      onSuccess: run,
+      onFailure: ({ message }) =>
+        Effect.flatMap(RequestContext, ({ revision }) =>
+          revision.rules.invalidToolArguments === "result"
+            ? Effect.succeed(failed(`Invalid arguments for tool ${tool.name}: ${message}`))
+            : Effect.fail(McpError.invalidParams(`Invalid arguments for tool ${tool.name}: ${message}`))
+        )
+    })
+}

@@ -1,0 +1,67 @@
+/**
+ * A duplex wire: a Stream of what arrives and a Sink for what leaves. Its Scope is the connection.
+ *
+ * Owns the vocabulary that every endpoint and connector speaks. Refuses to know what a method means: that is the Peer's handlers.
+ */
+import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import type { McpError } from "@effect-mcp/protocol/McpError"
+import * as Data from "effect/Data"
+import type * as Effect from "effect/Effect"
+import type * as Stream from "effect/Stream"
+import type { Principal } from "./Principal.ts"
+
+/** Why a wire ended otherwise than by its end. `exitCode` and `stderr` (its last lines) when a child process was the other end. */
+export class TransportError extends Data.TaggedError("TransportError")<{
+  readonly reason: "Read" | "Write" | "Overflow" | "Open" | "Exited" | "KeepAlive"
+  readonly message: string
+  readonly exitCode?: number | undefined
+  readonly stderr?: string | undefined
+  readonly cause?: unknown
+}> {}
+
+/** What came with a message beside its text; HTTP fills it, stdio leaves it empty. */
+export interface Envelope {
+  readonly headers?: Readonly<Record<string, string | undefined>> | undefined
+  readonly principal?: Principal["Service"] | undefined
+}
+
+/** One message, one batch, or something that is neither: then the error to answer with, and whose request it was if that is known. */
+export type Inbound =
+  | { readonly _tag: "Message"; readonly message: JsonRpc.Message; readonly envelope: Envelope }
+  | {
+      readonly _tag: "Batch"
+      readonly messages: ReadonlyArray<JsonRpc.Message | JsonRpc.Invalid>
+      readonly envelope: Envelope
+    }
+  | {
+      readonly _tag: "Unreadable"
+      readonly error: McpError
+      readonly id: JsonRpc.Id | undefined
+      /** A response that could not be read fails the request it answers, instead of being answered. */
+      readonly response: boolean
+    }
+
+/**
+ * `control`: responses, cancellations, pings; never waits, has a cap of its own, and passing that cap closes the wire.
+ * `data`: everything else; its senders wait for `ready` first.
+ */
+export type Lane = "control" | "data"
+
+/** Where messages leave. `send` never waits and keeps the order of its calls; after the wire has closed it does nothing. */
+export interface Sink {
+  readonly send: (message: JsonRpc.Message | ReadonlyArray<JsonRpc.Message>, lane: Lane, relatedTo?: JsonRpc.Id) => void
+  /** Says that no answer to that request will come: its batch or its POST need not wait for one. */
+  readonly discard?: ((relatedTo: JsonRpc.Id) => void) | undefined
+  /** Whether the data lane is below its high-water mark at this moment. */
+  readonly writable: () => boolean
+  /** Waits until the data lane is below its high-water mark; also returns once the wire has closed. */
+  readonly ready: Effect.Effect<void>
+}
+
+/** A connection. The stream ends when the other side is done; it fails when the wire broke. */
+export interface Transport {
+  readonly incoming: Stream.Stream<Inbound, TransportError>
+  readonly sink: Sink
+  /** Completes when writing has become impossible (broken pipe, overflow); never when the wire ends in order. */
+  readonly broken: Effect.Effect<never, TransportError>
+}

@@ -1,0 +1,18 @@
+/** A layer that registers something for as long as it lives, and captures the services that its handlers need. */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
+
+export const feature = <Id, Registry, R>(
+  tag: Context.Key<Id, Registry>,
+  register: (registry: Registry, services: Context.Context<R>) => Effect.Effect<void, never, Scope.Scope>
+): Layer.Layer<never, never, Id | R> =>
+  Layer.fromBuildMemo((_, scope) =>
+    Effect.gen(function* () {
+      const registry = yield* tag
+      const services = yield* Effect.context<R>()
+      yield* Scope.provide(register(registry, services), scope)
+      return Context.empty()
+    })
+  )

@@ -1,0 +1,48 @@
+/**
+ * The context a handler runs in: the services its layer captured, plus exactly the request's own, plus a named list of References.
+ *
+ * Never the ambient context merged over it: that would hand a handler services of whoever happens to call it.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as References from "effect/References"
+import * as Scope from "effect/Scope"
+import * as Tracer from "effect/Tracer"
+import { ClientInput } from "../ClientInput.ts"
+import { Elicitation } from "../Elicitation.ts"
+import { Log } from "../Log.ts"
+import { Principal } from "../Principal.ts"
+import { Progress } from "../Progress.ts"
+import { RequestContext, type RequestServices } from "../RequestContext.ts"
+import { Roots } from "../Roots.ts"
+import { Sampling } from "../Sampling.ts"
+
+const passed: ReadonlyArray<string> = [
+  RequestContext.key,
+  Principal.key,
+  Log.key,
+  Progress.key,
+  ClientInput.key,
+  Elicitation.key,
+  Sampling.key,
+  Roots.key,
+  Scope.Scope.key,
+  Tracer.ParentSpan.key,
+  References.CurrentLoggers.key,
+  References.CurrentLogAnnotations.key,
+  References.MinimumLogLevel.key
+]
+
+/** `captured` must hold everything `effect` needs beside the request's services `S`: its layer's type says so. */
+export const isolate = <R, S extends RequestServices = RequestServices>(captured: Context.Context<Exclude<R, S>>) => {
+  const base = captured.mapUnsafe
+  return <A, E>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, S> =>
+    Effect.updateContext(effect, (ambient: Context.Context<S>) => {
+      const map = new Map(base)
+      for (const key of passed) {
+        const value = ambient.mapUnsafe.get(key)
+        if (value !== undefined) map.set(key, value)
+      }
+      return Context.makeUnsafe<R>(map)
+    })
+}

@@ -1,0 +1,79 @@
+/** The server's prompts and the completers of their arguments. Own prompts win over mounted ones of the same name. */
+import { Principal } from "@effect-mcp/core/Principal"
+import { type PromptEntry, PromptRegistry, type PromptSource } from "@effect-mcp/core/Prompts"
+import type { Completer } from "@effect-mcp/core/Completions"
+import type { QueryServices } from "@effect-mcp/core/RequestContext"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import type { Prompt } from "@effect-mcp/protocol/model/Prompt"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import { Registry, uniqueBy } from "./Registry.ts"
+
+const prefixed = (source: PromptSource, prefix: string): PromptSource => ({
+  list: Effect.map(source.list, (prompts) => prompts.map((prompt) => ({ ...prompt, name: prefix + prompt.name }))),
+  get: (params) =>
+    params.name.startsWith(prefix) ? source.get({ ...params, name: params.name.slice(prefix.length) }) : undefined,
+  changes: source.changes
+})
+
+/** The answer to a name that is not there, or that the caller must not know of. */
+export const unknownPrompt = (name: string): McpError.McpError => McpError.invalidParams(`Unknown prompt: ${name}`)
+
+export interface PromptSet extends PromptSource {
+  readonly isEmpty: () => boolean
+  readonly hasCompleters: () => boolean
+  /** The completer of one argument; nothing when it has none; fails for a prompt that is not there. */
+  readonly completer: (
+    name: string,
+    argument: string,
+    principal: Principal["Service"]
+  ) => Completer<QueryServices> | undefined | McpError.McpError
+}
+
+/** A fresh registry: the tag for feature layers, and what the dispatcher reads. */
+export const make: Effect.Effect<{ readonly prompts: PromptSet; readonly context: Context.Context<PromptRegistry> }> =
+  Effect.map(Registry.make<PromptEntry, PromptSource>("prompt"), (registry) => {
+    const visible = (entry: PromptEntry, principal: Principal["Service"]) => entry.visible?.(principal) !== false
+    const list: PromptSource["list"] = Effect.flatMap(Principal, (principal) => {
+      const own = registry.entries.filter((entry) => visible(entry, principal)).map((entry) => entry.prompt)
+      if (registry.sources.length === 0) return Effect.succeed(own)
+      return Effect.map(
+        Effect.forEach(registry.sources, (source) => source.list, { concurrency: "unbounded" }),
+        (mounted) => uniqueBy([own, ...mounted].flat(), (prompt: Prompt) => prompt.name)
+      )
+    })
+    const get: PromptSource["get"] = (params) => {
+      const entry = registry.get(params.name)
+      if (entry !== undefined) {
+        return Effect.flatMap(Principal, (principal) =>
+          visible(entry, principal)
+            ? registry.hold(params.name, entry.get(params))
+            : Effect.fail(unknownPrompt(params.name))
+        )
+      }
+      for (const source of registry.sources) {
+        const effect = source.get(params)
+        if (effect !== undefined) return effect
+      }
+      return undefined
+    }
+    const prompts: PromptSet = {
+      list,
+      get,
+      changes: registry.changes,
+      isEmpty: () => registry.isEmpty,
+      hasCompleters: () => registry.entries.some((entry) => Object.keys(entry.complete).length > 0),
+      completer: (name, argument, principal) => {
+        const entry = registry.get(name)
+        return entry === undefined || !visible(entry, principal) ? unknownPrompt(name) : entry.complete[argument]
+      }
+    }
+    return {
+      prompts,
+      context: Context.make(PromptRegistry, {
+        register: (entry) => registry.register(entry.prompt.name, entry),
+        mount: (source, options) =>
+          registry.mount(options?.prefix === undefined ? source : prefixed(source, options.prefix))
+      })
+    }
+  })

@@ -1,0 +1,121 @@
+/**
+ * What is on offer, by key: scoped registrations and mounted sources, in order of registration.
+ *
+ * Registering is acquiring: closing the scope takes the entry away by identity, lets the calls in flight on it end, and only then
+ * lets its services go. A key that is taken is a defect. One registry serves every session.
+ */
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as PubSub from "effect/PubSub"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+
+interface Slot<Entry> {
+  readonly entry: Entry
+  active: number
+  drained: Deferred.Deferred<void> | undefined
+}
+
+/** Offers the entries of one kind. `Source` is what a mounted server (or another registry) of that kind looks like. */
+export class Registry<Entry, Source extends { readonly changes: Stream.Stream<void> }> {
+  private readonly slots = new Map<string, Slot<Entry>>()
+  private readonly mounted = new Set<Source>()
+  private readonly hub: PubSub.PubSub<void>
+  private readonly noun: string
+  /** Grows with every change; text that was encoded for an older one is stale. */
+  version = 0
+
+  constructor(noun: string, hub: PubSub.PubSub<void>) {
+    this.noun = noun
+    this.hub = hub
+  }
+
+  static readonly make = <Entry, Source extends { readonly changes: Stream.Stream<void> }>(
+    noun: string
+  ): Effect.Effect<Registry<Entry, Source>> =>
+    Effect.map(PubSub.sliding<void>(1), (hub) => new Registry<Entry, Source>(noun, hub))
+
+  readonly changed = Effect.sync(() => {
+    this.version++
+    PubSub.publishUnsafe(this.hub, undefined)
+  })
+  readonly changes: Stream.Stream<void> = Stream.suspend(() => Stream.fromPubSub(this.hub))
+
+  get isEmpty(): boolean {
+    return this.slots.size === 0 && this.mounted.size === 0
+  }
+  get sources(): ReadonlyArray<Source> {
+    return [...this.mounted]
+  }
+  get entries(): ReadonlyArray<Entry> {
+    return Array.from(this.slots.values(), (slot) => slot.entry)
+  }
+  get(key: string): Entry | undefined {
+    return this.slots.get(key)?.entry
+  }
+
+  /** Keeps the entry's services alive while `effect` runs on it. */
+  hold<A, E, R>(key: string, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
+    const slot = this.slots.get(key)
+    if (slot === undefined) return effect
+    return Effect.suspend(() => {
+      slot.active++
+      return Effect.ensuring(
+        effect,
+        Effect.sync(() => {
+          if (--slot.active === 0 && slot.drained !== undefined) Deferred.doneUnsafe(slot.drained, Effect.void)
+        })
+      )
+    })
+  }
+
+  register(key: string, entry: Entry): Effect.Effect<void, never, Scope.Scope> {
+    return Effect.asVoid(
+      Effect.acquireRelease(
+        Effect.suspend(() => {
+          if (this.slots.has(key))
+            return Effect.die(new Error(`The ${this.noun} ${JSON.stringify(key)} is already registered`))
+          const slot: Slot<Entry> = { entry, active: 0, drained: undefined }
+          this.slots.set(key, slot)
+          return Effect.as(this.changed, slot)
+        }),
+        (slot) =>
+          Effect.suspend(() => {
+            if (this.slots.get(key) === slot) this.slots.delete(key)
+            if (slot.active === 0) return this.changed
+            slot.drained = Deferred.makeUnsafe()
+            return Effect.andThen(this.changed, Deferred.await(slot.drained))
+          })
+      )
+    )
+  }
+
+  mount(source: Source): Effect.Effect<void, never, Scope.Scope> {
+    return Effect.acquireRelease(
+      Effect.andThen(
+        Effect.sync(() => this.mounted.add(source)),
+        this.changed
+      ),
+      () =>
+        Effect.andThen(
+          Effect.sync(() => this.mounted.delete(source)),
+          this.changed
+        )
+    ).pipe(
+      Effect.andThen(
+        Effect.forkScoped(
+          Stream.runForEach(source.changes, () => this.changed),
+          { startImmediately: true }
+        )
+      ),
+      Effect.asVoid
+    )
+  }
+}
+
+/** The first item of every key. */
+export const uniqueBy = <A>(items: ReadonlyArray<A>, key: (item: A) => string): ReadonlyArray<A> => {
+  const byKey = new Map<string, A>()
+  for (const item of items) if (!byKey.has(key(item))) byKey.set(key(item), item)
+  return [...byKey.values()]
+}

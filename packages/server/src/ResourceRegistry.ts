@@ -1,0 +1,162 @@
+/**
+ * The server's resources and templates. Static ones win over templates, own ones over mounted ones.
+ *
+ * Watching is shared: however many subscribe to a URI, its `changes` stream runs once, from the first subscriber to the last.
+ */
+import type { Completer } from "@effect-mcp/core/Completions"
+import { Principal } from "@effect-mcp/core/Principal"
+import type { QueryServices } from "@effect-mcp/core/RequestContext"
+import {
+  notFound,
+  type ResourceEntry,
+  ResourceRegistry,
+  type ResourceSource,
+  type TemplateEntry
+} from "@effect-mcp/core/Resources"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import type * as Model from "@effect-mcp/protocol/model/Resource"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as PubSub from "effect/PubSub"
+import * as RcMap from "effect/RcMap"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import { Registry, uniqueBy } from "./Registry.ts"
+
+type Listed<A> = Effect.Effect<ReadonlyArray<A>, McpError.McpError, QueryServices>
+
+export interface ResourceSet extends ResourceSource {
+  readonly isEmpty: () => boolean
+  readonly hasCompleters: () => boolean
+  /** Whether anything can be subscribed to. */
+  readonly watchable: () => boolean
+  /** Whether the URI is one of ours, seen by this principal. */
+  readonly has: (uri: string, principal: Principal["Service"]) => boolean
+  /** One shared subscription: it is established when this returns; the stream gives one event per update. */
+  readonly subscribe: (uri: string) => Effect.Effect<Stream.Stream<unknown>, never, Scope.Scope>
+  readonly completer: (
+    uriTemplate: string,
+    variable: string,
+    principal: Principal["Service"]
+  ) => Completer<QueryServices> | undefined | McpError.McpError
+}
+
+/** A fresh registry: the tag for feature layers, and what the dispatcher reads. Watchers live in the scope. */
+export const make: Effect.Effect<
+  { readonly resources: ResourceSet; readonly context: Context.Context<ResourceRegistry> },
+  never,
+  Scope.Scope
+> = Effect.gen(function* () {
+  const statics = yield* Registry.make<ResourceEntry, ResourceSource>("resource")
+  const templates = yield* Registry.make<TemplateEntry, never>("resource template")
+  const changes = Stream.merge(statics.changes, templates.changes)
+
+  const sees = (entry: ResourceEntry | TemplateEntry, principal: Principal["Service"]): boolean =>
+    entry.visible?.(principal) !== false
+  const seen = <A extends ResourceEntry | TemplateEntry>(entries: ReadonlyArray<A>, principal: Principal["Service"]) =>
+    entries.filter((entry) => sees(entry, principal))
+
+  const list: Listed<Model.Resource> = Effect.gen(function* () {
+    const principal = yield* Principal
+    const own = seen(statics.entries, principal).map((entry) => entry.resource)
+    const members = seen(templates.entries, principal).flatMap((entry) =>
+      entry.list === undefined ? [] : [entry.list]
+    )
+    const mounted = statics.sources.map((source) => source.list)
+    const rest = yield* Effect.all([...members, ...mounted], { concurrency: "unbounded" })
+    return uniqueBy([own, ...rest].flat(), (resource: Model.Resource) => resource.uri)
+  })
+  const listTemplates: Listed<Model.ResourceTemplate> = Effect.gen(function* () {
+    const own = seen(templates.entries, yield* Principal).map((entry) => entry.template)
+    const mounted = yield* Effect.all(
+      statics.sources.map((source) => source.templates),
+      { concurrency: "unbounded" }
+    )
+    return uniqueBy([own, ...mounted].flat(), (template: Model.ResourceTemplate) => template.uriTemplate)
+  })
+
+  const read: ResourceSource["read"] = (params) => {
+    const { uri } = params
+    const guarded = (entry: ResourceEntry | TemplateEntry, effect: ResourceEntry["read"]): ResourceEntry["read"] =>
+      Effect.flatMap(Principal, (principal) => (sees(entry, principal) ? effect : notFound(uri)))
+    const entry = statics.get(uri)
+    if (entry !== undefined) return guarded(entry, statics.hold(uri, entry.read))
+    for (const template of templates.entries) {
+      const effect = template.read(uri)
+      if (effect !== undefined) return guarded(template, templates.hold(template.template.uriTemplate, effect))
+    }
+    for (const source of statics.sources) {
+      const effect = source.read(params)
+      if (effect !== undefined) return effect
+    }
+    return undefined
+  }
+
+  const watch = (uri: string): Stream.Stream<unknown> | undefined => {
+    const entry = statics.get(uri)
+    if (entry !== undefined) return entry.watch
+    for (const candidate of [...templates.entries, ...statics.sources]) {
+      const stream = candidate.watch(uri)
+      if (stream !== undefined) return stream
+    }
+    return undefined
+  }
+
+  const watchers = yield* RcMap.make({
+    lookup: Effect.fnUntraced(function* (uri: string): Effect.fn.Return<PubSub.PubSub<unknown>, never, Scope.Scope> {
+      const hub = yield* PubSub.sliding<unknown>(1)
+      const stream = watch(uri)
+      if (stream !== undefined) {
+        yield* Effect.forkScoped(
+          Stream.runForEach(stream, (event) => PubSub.publish(hub, event)),
+          { startImmediately: true }
+        )
+      }
+      return hub
+    })
+  })
+
+  const resources: ResourceSet = {
+    list,
+    templates: listTemplates,
+    read,
+    watch,
+    changes,
+    isEmpty: () => statics.isEmpty && templates.isEmpty,
+    watchable: () =>
+      statics.sources.length > 0 ||
+      statics.entries.some((entry) => entry.watch !== undefined) ||
+      templates.entries.some((entry) => entry.watchable),
+    hasCompleters: () => templates.entries.some((entry) => Object.keys(entry.complete).length > 0),
+    has: (uri, principal) => {
+      const entry = statics.get(uri)
+      if (entry !== undefined) return sees(entry, principal)
+      return (
+        seen(templates.entries, principal).some((template) => template.read(uri) !== undefined) ||
+        statics.sources.some((source) => source.read({ uri }) !== undefined)
+      )
+    },
+    subscribe: (uri) =>
+      Effect.map(
+        Effect.flatMap(RcMap.get(watchers, uri), (hub) => PubSub.subscribe(hub)),
+        (subscription) => Stream.fromSubscription(subscription)
+      ),
+    completer: (uriTemplate, variable, principal) => {
+      const entry = templates.get(uriTemplate)
+      if (entry !== undefined && sees(entry, principal)) return entry.complete[variable]
+      const known = statics.get(uriTemplate) // a plain URI may be named too; it has nothing to complete
+      return known !== undefined && sees(known, principal)
+        ? undefined
+        : McpError.invalidParams(`Unknown resource template: ${uriTemplate}`)
+    }
+  }
+  return {
+    resources,
+    context: Context.make(ResourceRegistry, {
+      register: (entry) => statics.register(entry.resource.uri, entry),
+      registerTemplate: (entry) => templates.register(entry.template.uriTemplate, entry),
+      mount: (source) => statics.mount(source),
+      changed: templates.changed
+    })
+  }
+})

@@ -1,0 +1,61 @@
+/** The server's tools: what feature layers registered, and what was mounted. Own tools win over mounted ones of the same name. */
+import { Principal } from "@effect-mcp/core/Principal"
+import { type ToolEntry, ToolRegistry, type ToolSource } from "@effect-mcp/core/Tools"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import type { Tool } from "@effect-mcp/protocol/model/Tool"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import { Registry, uniqueBy } from "./Registry.ts"
+
+const prefixed = (source: ToolSource, prefix: string): ToolSource => ({
+  list: Effect.map(source.list, (tools) => tools.map((tool) => ({ ...tool, name: prefix + tool.name }))),
+  call: (params) =>
+    params.name.startsWith(prefix) ? source.call({ ...params, name: params.name.slice(prefix.length) }) : undefined,
+  changes: source.changes
+})
+
+/** The answer to a name that is not there, or that the caller must not know of. */
+export const unknownTool = (name: string): McpError.McpError => McpError.invalidParams(`Unknown tool: ${name}`)
+
+export interface ToolSet extends ToolSource {
+  readonly isEmpty: () => boolean
+}
+
+/** A fresh registry: the tag for feature layers, and what the dispatcher reads. */
+export const make: Effect.Effect<{ readonly tools: ToolSet; readonly context: Context.Context<ToolRegistry> }> =
+  Effect.map(Registry.make<ToolEntry, ToolSource>("tool"), (registry) => {
+    const visible = (entry: ToolEntry | undefined, principal: Principal["Service"]): entry is ToolEntry =>
+      entry !== undefined && entry.visible?.(principal) !== false
+    const list: ToolSource["list"] = Effect.flatMap(Principal, (principal) => {
+      const own = registry.entries.filter((entry) => visible(entry, principal)).map((entry) => entry.tool)
+      if (registry.sources.length === 0) return Effect.succeed(own)
+      return Effect.map(
+        Effect.forEach(registry.sources, (source) => source.list, { concurrency: "unbounded" }),
+        (mounted) => uniqueBy([own, ...mounted].flat(), (tool: Tool) => tool.name)
+      )
+    })
+    const call: ToolSource["call"] = (params) => {
+      const entry = registry.get(params.name)
+      if (entry !== undefined) {
+        return Effect.flatMap(Principal, (principal) =>
+          visible(entry, principal)
+            ? registry.hold(params.name, entry.call(params))
+            : Effect.fail(unknownTool(params.name))
+        )
+      }
+      for (const source of registry.sources) {
+        const effect = source.call(params)
+        if (effect !== undefined) return effect
+      }
+      return undefined
+    }
+    const tools: ToolSet = { list, call, changes: registry.changes, isEmpty: () => registry.isEmpty }
+    return {
+      tools,
+      context: Context.make(ToolRegistry, {
+        register: (entry) => registry.register(entry.tool.name, entry),
+        mount: (source, options) =>
+          registry.mount(options?.prefix === undefined ? source : prefixed(source, options.prefix))
+      })
+    }
+  })
