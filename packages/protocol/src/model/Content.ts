@@ -68,3 +68,7 @@ export const ToolResultContent = struct("ToolResultContent", {
   ...metaFields
 })
 export type ToolResultContent = typeof ToolResultContent.Type
+
+/** Narrows what may be one block or several. */
+export const isBlocks = <Block>(content: Block | ReadonlyArray<Block>): content is ReadonlyArray<Block> =>
+  Array.isArray(content)

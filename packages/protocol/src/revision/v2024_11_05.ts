@@ -2,10 +2,18 @@
  * 2024-11-05: the first revision.
  */
 import type { Revision } from "../Revision.ts"
+import { messages } from "./Messages.ts"
 import { revision as next } from "./v2025_03_26.ts"
 
+const all = messages("2024-11-05")
+const { "elicitation/create": _newer, ...clientRequests } = all.clientRequests
+const { "notifications/elicitation/complete": _newest, ...serverNotifications } = all.serverNotifications
+
 export const revision: Revision = {
-  ...next,
+  ...all,
   version: "2024-11-05",
+  era: "stateful",
+  clientRequests,
+  serverNotifications,
   rules: { ...next.rules, batches: false, completionsDeclared: false, progressMessage: false }
 }

@@ -4,14 +4,19 @@
  * New in it: batches, audio, tool annotations, messages of progress, the `completions` capability.
  */
 import type { Revision } from "../Revision.ts"
+import { messages } from "./Messages.ts"
 import { revision as next } from "./v2025_06_18.ts"
 
-const { "elicitation/create": _newer, ...clientRequests } = next.clientRequests
+const all = messages("2025-03-26")
+const { "elicitation/create": _newer, ...clientRequests } = all.clientRequests
+const { "notifications/elicitation/complete": _newest, ...serverNotifications } = all.serverNotifications
 
 export const revision: Revision = {
-  ...next,
+  ...all,
   version: "2025-03-26",
+  era: "stateful",
   clientRequests,
+  serverNotifications,
   rules: {
     ...next.rules,
     batches: true,

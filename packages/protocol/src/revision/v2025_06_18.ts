@@ -5,13 +5,16 @@
  * Batches went.
  */
 import type { Revision } from "../Revision.ts"
+import { messages } from "./Messages.ts"
 import { revision as next } from "./v2025_11_25.ts"
 
-const { "notifications/elicitation/complete": _newer, ...serverNotifications } = next.serverNotifications
+const all = messages("2025-06-18")
+const { "notifications/elicitation/complete": _newer, ...serverNotifications } = all.serverNotifications
 
 export const revision: Revision = {
-  ...next,
+  ...all,
   version: "2025-06-18",
+  era: "stateful",
   serverNotifications,
   rules: {
     ...next.rules,

@@ -5,15 +5,12 @@
  * `execution` of a tool. The fields are dated in `Downgrade`.
  */
 import type { Revision } from "../Revision.ts"
-import * as Canonical from "./Canonical.ts"
+import { messages } from "./Messages.ts"
 
 export const revision: Revision = {
   version: "2025-11-25",
   era: "stateful",
-  requests: Canonical.requests,
-  clientRequests: Canonical.clientRequests,
-  clientNotifications: Canonical.clientNotifications,
-  serverNotifications: Canonical.serverNotifications,
+  ...messages("2025-11-25"),
   rules: {
     batches: false,
     unreadableId: undefined,

@@ -1,0 +1,56 @@
+/**
+ * One canonical codec, dated: the same codec as each stateful revision writes it.
+ *
+ * Reading is the canonical check in every revision; writing goes through the rows of the downgrade table. Revisions that do not
+ * differ share one codec.
+ */
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as SchemaGetter from "effect/SchemaGetter"
+import * as SchemaIssue from "effect/SchemaIssue"
+import { verbatim } from "../model/Shape.ts"
+import type { Version } from "../Revision.ts"
+import { table } from "./Downgrade.ts"
+import { compile, type Rewrite } from "./Rewrite.ts"
+
+export type Stateful = Exclude<Version, "2026-07-28">
+export type Dated<T> = { readonly [V in Stateful]: Schema.Codec<T, unknown> }
+
+const downgrade = <T>(codec: Schema.Codec<T>, version: Stateful, rewrite: Rewrite): Schema.Codec<T, unknown> =>
+  Schema.Unknown.pipe(
+    Schema.decodeTo(codec, {
+      // The canonical check right after it makes the type true.
+      decode: SchemaGetter.passthrough<T, unknown>({ strict: false }),
+      encode: SchemaGetter.transformEffect((value: T, options) => {
+        const refusals: Array<string> = []
+        const out = rewrite(value, (what) => void refusals.push(what))
+        const [first] = refusals
+        return first === undefined
+          ? Effect.succeed(out)
+          : Effect.fail(new SchemaIssue.InvalidValue({ message: `MCP ${version} cannot say ${first}` }, value, options))
+      })
+    })
+  )
+
+export const dated = <T>(schema: Schema.Codec<T>): Dated<T> => {
+  const canonical = verbatim(schema)
+  let [codec, rows]: [Schema.Codec<T, unknown>, number] = [canonical, 0]
+  // From newer to older the rows that apply only grow in number: as many rows means the same rows.
+  const older = (version: Stateful): Schema.Codec<T, unknown> => {
+    const compiled = compile(
+      schema.ast,
+      table.filter((row) => version < row.since)
+    )
+    if (compiled !== undefined && compiled.rows.size !== rows) {
+      codec = downgrade(canonical, version, compiled.rewrite)
+      rows = compiled.rows.size
+    }
+    return codec
+  }
+  return {
+    "2025-11-25": older("2025-11-25"),
+    "2025-06-18": older("2025-06-18"),
+    "2025-03-26": older("2025-03-26"),
+    "2024-11-05": older("2024-11-05")
+  }
+}

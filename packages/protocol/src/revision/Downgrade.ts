@@ -1,0 +1,226 @@
+/**
+ * The one table of how a value is said in a revision that lacks it.
+ *
+ * Each row names a type of the model, the first revision that has the thing, and what older ones get. Reading an older revision
+ * needs no table: whatever the model knows is accepted from everybody. Methods and rules are dated in the revision files.
+ */
+import * as Capabilities from "../Capabilities.ts"
+import * as Annotations from "../model/Annotations.ts"
+import * as Completion from "../model/Completion.ts"
+import * as Content from "../model/Content.ts"
+import * as Elicitation from "../model/Elicitation.ts"
+import { Implementation } from "../model/Implementation.ts"
+import * as Progress from "../model/Progress.ts"
+import * as Prompt from "../model/Prompt.ts"
+import * as Resource from "../model/Resource.ts"
+import * as Root from "../model/Root.ts"
+import * as Sampling from "../model/Sampling.ts"
+import { isJsonObject, type JsonObject } from "../model/Shape.ts"
+import * as Tool from "../model/Tool.ts"
+import { type Row, rowsOf } from "./Rewrite.ts"
+
+const bytes = (base64: string): number => Math.floor((base64.replace(/=+$/, "").length * 3) / 4)
+
+const asText = (text: string, from: { readonly annotations?: Annotations.Annotations }): Content.TextContent =>
+  from.annotations === undefined ? { type: "text", text } : { type: "text", text, annotations: from.annotations }
+
+const client = rowsOf(Capabilities.ClientCapabilities)
+const server = rowsOf(Capabilities.ServerCapabilities)
+const implementation = rowsOf(Implementation)
+
+const lifecycle: ReadonlyArray<Row> = [
+  ...client.drop("2025-06-18", "elicitation"),
+  ...client.drop("2025-11-25", "tasks"),
+  // `{}` means forms: a client that only opens pages must not declare it to a server that knows nothing else.
+  client.change("2025-11-25", "rewrite", "elicitation", (value) => {
+    if (value.elicitation === undefined) return value
+    const { elicitation, ...rest } = value
+    const { form, url, ...unknown } = elicitation
+    return url !== undefined && form === undefined ? rest : { ...rest, elicitation: unknown }
+  }),
+  client.change("2025-11-25", "rewrite", "sampling", (value) => {
+    if (value.sampling === undefined) return value
+    const { context: _context, tools: _tools, ...unknown } = value.sampling
+    return { ...value, sampling: unknown }
+  }),
+  ...server.drop("2025-03-26", "completions"),
+  ...server.drop("2025-11-25", "tasks"),
+  ...implementation.drop("2025-06-18", "title"),
+  ...implementation.drop("2025-11-25", "icons", "description", "websiteUrl"),
+  ...rowsOf(Progress.ProgressParams).drop("2025-03-26", "message"),
+  rowsOf(Progress.CancelledParams).change("2025-11-25", "error", "requestId", (value, refuse) => {
+    if (value.requestId === undefined) refuse("a cancellation without a request id")
+    return value
+  })
+]
+
+const audio = rowsOf(Content.AudioContent)
+const link = rowsOf(Content.ResourceLink)
+
+const content: ReadonlyArray<Row> = [
+  audio.change("2025-03-26", "text", undefined, (value) =>
+    asText(`[audio: ${value.mimeType}, ${bytes(value.data)} bytes]`, value)
+  ),
+  link.change("2025-06-18", "text", undefined, (value) =>
+    asText(`[resource: ${value.title ?? value.name}, ${value.uri}]`, value)
+  ),
+  ...link.drop("2025-11-25", "icons"),
+  ...audio.drop("2025-06-18", "_meta"),
+  ...rowsOf(Content.TextContent).drop("2025-06-18", "_meta"),
+  ...rowsOf(Content.ImageContent).drop("2025-06-18", "_meta"),
+  ...rowsOf(Content.EmbeddedResource).drop("2025-06-18", "_meta"),
+  ...rowsOf(Content.TextResourceContents).drop("2025-06-18", "_meta"),
+  ...rowsOf(Content.BlobResourceContents).drop("2025-06-18", "_meta"),
+  ...rowsOf(Annotations.Annotations).drop("2025-06-18", "lastModified")
+]
+
+const resource = rowsOf(Resource.Resource)
+const template = rowsOf(Resource.ResourceTemplate)
+const prompt = rowsOf(Prompt.Prompt)
+
+const lists: ReadonlyArray<Row> = [
+  ...rowsOf(Resource.ListResourcesResult).drop("2026-07-28", "ttlMs", "cacheScope"),
+  ...rowsOf(Resource.ListResourceTemplatesResult).drop("2026-07-28", "ttlMs", "cacheScope"),
+  ...rowsOf(Resource.ReadResourceResult).drop("2026-07-28", "ttlMs", "cacheScope"),
+  ...rowsOf(Prompt.ListPromptsResult).drop("2026-07-28", "ttlMs", "cacheScope"),
+  ...rowsOf(Tool.ListToolsResult).drop("2026-07-28", "ttlMs", "cacheScope"),
+  ...resource.drop("2025-06-18", "title", "_meta"),
+  ...resource.drop("2025-11-25", "icons"),
+  ...template.drop("2025-06-18", "title", "_meta"),
+  ...template.drop("2025-11-25", "icons"),
+  ...prompt.drop("2025-06-18", "title", "_meta"),
+  ...prompt.drop("2025-11-25", "icons"),
+  ...rowsOf(Prompt.PromptArgument).drop("2025-06-18", "title"),
+  ...rowsOf(Completion.PromptReference).drop("2025-06-18", "title"),
+  ...rowsOf(Completion.CompleteParams).drop("2025-06-18", "context"),
+  ...rowsOf(Root.Root).drop("2025-06-18", "_meta")
+]
+
+/** Structured content goes; a result that has nothing else gets it as text, so that nothing is lost in silence. */
+const inWords = (value: { readonly content: ReadonlyArray<unknown>; readonly structuredContent?: unknown }) => {
+  const { structuredContent, ...rest } = value
+  const mirror = { type: "text", text: JSON.stringify(structuredContent) }
+  return rest.content.length > 0 ? rest : { ...rest, content: [mirror] }
+}
+
+/** `true` and `false` are schemas too, but in `properties` only since 2026-07-28. */
+const objectProperties = <S extends JsonObject>(schema: S): S => {
+  const { properties } = schema
+  if (!isJsonObject(properties) || !Object.values(properties).some((property) => typeof property === "boolean")) {
+    return schema
+  }
+  const objects = Object.entries(properties).map(([name, property]) => [
+    name,
+    property === true ? {} : property === false ? { not: {} } : property
+  ])
+  return { ...schema, properties: Object.fromEntries(objects) }
+}
+
+const tool = rowsOf(Tool.Tool)
+const result = rowsOf(Tool.CallToolResult)
+
+const tools: ReadonlyArray<Row> = [
+  ...tool.drop("2025-03-26", "annotations"),
+  ...tool.drop("2025-06-18", "title", "outputSchema", "_meta"),
+  ...tool.drop("2025-11-25", "icons", "execution"),
+  tool.change("2026-07-28", "drop", "outputSchema", (value) => {
+    if (value.outputSchema === undefined || value.outputSchema["type"] === "object") return value
+    const { outputSchema: _dropped, ...rest } = value
+    return rest
+  }),
+  tool.change("2026-07-28", "rewrite", "outputSchema", (value) => {
+    if (value.outputSchema === undefined) return value
+    const outputSchema = objectProperties(value.outputSchema)
+    return outputSchema === value.outputSchema ? value : { ...value, outputSchema }
+  }),
+  tool.change("2026-07-28", "rewrite", "inputSchema", (value) => {
+    const inputSchema = objectProperties(value.inputSchema)
+    return inputSchema === value.inputSchema ? value : { ...value, inputSchema }
+  }),
+  result.change("2025-06-18", "text", "structuredContent", (value) =>
+    "structuredContent" in value ? inWords(value) : value
+  ),
+  result.change("2026-07-28", "text", "structuredContent", (value) =>
+    !("structuredContent" in value) || isJsonObject(value.structuredContent) ? value : inWords(value)
+  )
+]
+
+const ask = rowsOf(Sampling.CreateMessageParams)
+const message = rowsOf(Sampling.SamplingMessage)
+const answer = rowsOf(Sampling.CreateMessageResult)
+const toolResult = rowsOf(Content.ToolResultContent)
+
+const sampling: ReadonlyArray<Row> = [
+  ask.change("2025-11-25", "error", "tools", (value, refuse) => {
+    if (value.tools !== undefined) refuse("sampling with tools")
+    return value
+  }),
+  ask.change("2025-11-25", "error", "toolChoice", (value, refuse) => {
+    if (value.toolChoice !== undefined) refuse("sampling with a tool choice")
+    return value
+  }),
+  ask.change("2025-11-25", "rewrite", "messages", (value) => {
+    if (!value.messages.some((one) => Content.isBlocks(one.content))) return value
+    const messages = value.messages.flatMap((one) =>
+      Content.isBlocks(one.content) ? one.content.map((block) => ({ ...one, content: block })) : [one]
+    )
+    return { ...value, messages }
+  }),
+  ...message.drop("2025-11-25", "_meta"),
+  answer.change("2025-11-25", "text", "content", (value, refuse) => {
+    const { content } = value
+    if (!Content.isBlocks(content)) return value
+    const [only] = content
+    if (only !== undefined && content.length === 1) return { ...value, content: only }
+    const texts = content.flatMap((block) => (block.type === "text" ? [block.text] : []))
+    if (texts.length < content.length) refuse("a sampled message of several blocks, unless all are text")
+    return { ...value, content: { type: "text", text: texts.join("\n") } }
+  }),
+  rowsOf(Content.ToolUseContent).change("2025-11-25", "error", undefined, (value, refuse) => {
+    refuse(`the use of tool "${value.name}" in a sampled message`)
+    return value
+  }),
+  toolResult.change("2025-11-25", "error", undefined, (value, refuse) => {
+    refuse("the result of a tool in a sampled message")
+    return value
+  }),
+  toolResult.change("2026-07-28", "text", "structuredContent", (value) =>
+    !("structuredContent" in value) || isJsonObject(value.structuredContent) ? value : inWords(value)
+  )
+]
+
+const page = rowsOf(Elicitation.ElicitUrlParams)
+
+const elicitation: ReadonlyArray<Row> = [
+  ...rowsOf(Elicitation.ElicitFormParams).drop("2025-11-25", "mode"),
+  ...rowsOf(Elicitation.RequestedSchema).drop("2025-11-25", "$schema"),
+  ...rowsOf(Elicitation.StringSchema).drop("2025-11-25", "default"),
+  ...rowsOf(Elicitation.NumberSchema).drop("2025-11-25", "default"),
+  ...rowsOf(Elicitation.EnumSchema).drop("2025-11-25", "default"),
+  rowsOf(Elicitation.TitledEnumSchema).change("2025-11-25", "rewrite", undefined, (value) => {
+    const { oneOf, default: _default, ...rest } = value
+    return { ...rest, enum: oneOf.map((choice) => choice.const), enumNames: oneOf.map((choice) => choice.title) }
+  }),
+  ...[rowsOf(Elicitation.MultiEnumSchema), rowsOf(Elicitation.TitledMultiEnumSchema)].map((several) =>
+    several.change("2025-11-25", "error", undefined, (value, refuse) => {
+      refuse("a question with several answers")
+      return value
+    })
+  ),
+  page.change("2025-11-25", "error", undefined, (value, refuse) => {
+    refuse("elicitation by URL")
+    return value
+  }),
+  page.change("2026-07-28", "error", "elicitationId", (value, refuse) => {
+    if (value.elicitationId === undefined) refuse("elicitation by URL without an elicitationId")
+    return value
+  }),
+  rowsOf(Elicitation.ElicitResult).change("2025-11-25", "error", "content", (value, refuse) => {
+    const several = Object.entries(value.content ?? {}).find(([, answer]) => typeof answer === "object")
+    if (several !== undefined) refuse(`several answers to "${several[0]}"`)
+    return value
+  })
+]
+
+/** Every row; rows about one type apply in this order. */
+export const table: ReadonlyArray<Row> = [...lifecycle, ...content, ...lists, ...tools, ...sampling, ...elicitation]

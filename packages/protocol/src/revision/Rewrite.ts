@@ -1,0 +1,152 @@
+/**
+ * Rows of the downgrade table, and how they are carried to every place where a value can hide.
+ *
+ * A row speaks of one named type of the model (`Tool`, `AudioContent`). `compile` walks a schema once, finds the named types in
+ * it, however deep, and gives back a function that changes exactly what has to change: the rest keeps its identity, and a schema
+ * that no row reaches compiles to nothing. It refuses to guess: a row either gives a value or refuses.
+ */
+import * as Schema from "effect/Schema"
+import * as SchemaAST from "effect/SchemaAST"
+import { isJsonObject, type JsonObject } from "../model/Shape.ts"
+import type { Version } from "../Revision.ts"
+
+/** Says that the revision cannot carry the value; `what` reads after "cannot say ". */
+export type Refuse = (what: string) => void
+
+/**
+ * What happens to a value in revisions older than `since`: left out, put in words, put in an older form, or refused.
+ * `field` names what the row is about; without it, it is the whole value.
+ */
+export interface Row {
+  readonly type: string
+  readonly field: string | undefined
+  readonly since: Version
+  readonly how: "drop" | "text" | "rewrite" | "error"
+  readonly apply: (value: JsonObject, refuse: Refuse) => unknown
+}
+
+const without = (value: JsonObject, field: string): JsonObject => {
+  if (!(field in value)) return value
+  const { [field]: _dropped, ...rest } = value
+  return rest
+}
+
+/** Rows about one type. */
+export const rowsOf = <F extends Schema.Struct.Fields>(schema: Schema.Struct<F>) => {
+  const type = SchemaAST.resolveIdentifier(schema.ast) ?? ""
+  type Value = Schema.Struct<F>["Type"]
+  return {
+    /** Older revisions do not have the fields: they are left out. */
+    drop: (since: Version, ...fields: ReadonlyArray<keyof F & string>): ReadonlyArray<Row> =>
+      fields.map((field) => ({
+        type,
+        field,
+        since,
+        how: "drop" as const,
+        apply: (value: JsonObject) => without(value, field)
+      })),
+    /** Older revisions get what `f` gives. */
+    change: (
+      since: Version,
+      how: Row["how"],
+      field: (keyof F & string) | undefined,
+      f: (value: Value, refuse: Refuse) => unknown
+    ): Row => ({
+      type,
+      field,
+      since,
+      how,
+      // A codec rewrites only what it has just checked against `schema`, so this is a `Value`.
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      apply: (value, refuse) => f(value as Value, refuse)
+    })
+  }
+}
+
+export type Rewrite = (value: unknown, refuse: Refuse) => unknown
+
+/** A rewrite, and which rows it consists of. */
+export interface Compiled {
+  readonly rewrite: Rewrite
+  readonly rows: ReadonlySet<Row>
+}
+
+const isCompiled = (u: Compiled | undefined): u is Compiled => u !== undefined
+const rowsIn = (parts: ReadonlyArray<Compiled>, own: ReadonlyArray<Row> = []): ReadonlySet<Row> =>
+  new Set([...own, ...parts.flatMap((part) => [...part.rows])])
+
+/** The rewrite of all values of a schema by the rows given; `undefined` where none of them applies. */
+export const compile = (ast: SchemaAST.AST, rows: ReadonlyArray<Row>): Compiled | undefined => {
+  switch (ast._tag) {
+    case "Objects":
+      return compileObject(ast, rows)
+    case "Arrays": {
+      const item = ast.rest[0] === undefined ? undefined : compile(ast.rest[0], rows)
+      return item && { rewrite: arrayOf(item.rewrite), rows: item.rows }
+    }
+    case "Union": {
+      const members = ast.types.map((member) => ({ fits: fits(member), compiled: compile(member, rows) }))
+      const parts = members.map((member) => member.compiled).filter(isCompiled)
+      if (parts.length === 0) return undefined
+      const rewrite: Rewrite = (value, refuse) => {
+        const member = members.find((member) => member.fits(value))?.compiled
+        return member === undefined ? value : member.rewrite(value, refuse)
+      }
+      return { rewrite, rows: rowsIn(parts) }
+    }
+    default:
+      return undefined
+  }
+}
+
+const compileObject = (ast: SchemaAST.Objects, rows: ReadonlyArray<Row>): Compiled | undefined => {
+  const name = SchemaAST.resolveIdentifier(ast)
+  const own = rows.filter((row) => row.type === name)
+  const fields = ast.propertySignatures.flatMap((property) => {
+    const compiled = compile(property.type, rows)
+    return compiled && typeof property.name === "string" ? [{ key: property.name, compiled }] : []
+  })
+  const rest = ast.indexSignatures.map((index) => compile(index.type, rows)).find(isCompiled)
+  const parts = [...fields.map((field) => field.compiled), ...(rest === undefined ? [] : [rest])]
+  if (own.length === 0 && parts.length === 0) return undefined
+  const rewrite: Rewrite = (value, refuse) => {
+    let out = value
+    for (const row of own) out = isJsonObject(out) ? row.apply(out, refuse) : out
+    for (const { key, compiled } of fields) out = at(out, key, compiled.rewrite, refuse)
+    if (rest !== undefined && isJsonObject(out)) {
+      for (const key of Object.keys(out)) out = at(out, key, rest.rewrite, refuse)
+    }
+    return out
+  }
+  return { rewrite, rows: rowsIn(parts, own) }
+}
+
+const at = (value: unknown, key: string, rewrite: Rewrite, refuse: Refuse): unknown => {
+  if (!isJsonObject(value) || !(key in value)) return value
+  const next = rewrite(value[key], refuse)
+  return next === value[key] ? value : { ...value, [key]: next }
+}
+
+const arrayOf =
+  (item: Rewrite): Rewrite =>
+  (value, refuse) => {
+    if (!Array.isArray(value)) return value
+    const next = value.map((element: unknown) => item(element, refuse))
+    return next.every((element, i) => element === value[i]) ? value : next
+  }
+
+/** Which member of a union a checked value is: by its required keys and literals, which is all it takes in this model. */
+const fits = (ast: SchemaAST.AST): ((value: unknown) => boolean) => {
+  if (ast._tag === "Arrays") return Array.isArray
+  if (ast._tag === "Union") {
+    const members = ast.types.map(fits)
+    return (value) => members.some((member) => member(value))
+  }
+  if (ast._tag !== "Objects") return () => false
+  const required = ast.propertySignatures.filter((property) => !SchemaAST.isOptional(property.type))
+  return (value) =>
+    isJsonObject(value) &&
+    required.every(
+      ({ name, type }) => name in value && (type._tag !== "Literal" || value[String(name)] === type.literal)
+    )
+}
