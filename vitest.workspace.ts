@@ -11,6 +11,7 @@ const project = (name: string) => ({
 export default defineConfig({
   test: {
     passWithNoTests: false,
+    reporters: ["default", "./packages/spec/src/Reporter.ts"],
     coverage: { provider: "v8", include: ["packages/*/src/**/*.ts"], reporter: ["text", "html"] },
     projects: packages.map(project)
   }

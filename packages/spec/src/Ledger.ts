@@ -56,7 +56,8 @@ export type Area = keyof typeof areas
 export const ledger = byId(requirements(...Object.values(areas)))
 
 /** The id of an entry, such as `tools.call.unknown-tool`. */
-export type RequirementId = keyof typeof ledger
+// `Extract` gives the union this name, so that an error about a wrong id does not print them all.
+export type RequirementId = Extract<keyof typeof ledger, string>
 
 /** Whether the text is the id of an entry. */
 export const isRequirementId = (id: string): id is RequirementId => Object.hasOwn(ledger, id)

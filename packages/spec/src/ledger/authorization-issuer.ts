@@ -23,7 +23,7 @@ export const authorizationIssuer = requirements(
     "authorization.issuer.redirect-validated": authorizationServer.must("It validates redirect URIs exactly."),
     "authorization.issuer.tokens-short-lived": authorizationServer.should("The tokens that it issues are short-lived.")
   }),
-  at(`${page}#implementation-requirements`, since("2025-03-26"), {
+  at(`${page}#token-theft`, since("2025-03-26"), {
     "authorization.issuer.tokens-rotated": authorizationServer.must(
       "It rotates the refresh tokens of public clients.",
       {

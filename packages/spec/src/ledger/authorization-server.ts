@@ -53,7 +53,7 @@ export const authorizationServer = requirements(
       "Insufficient scope is answered with 403 and a `Bearer` challenge that has `error`, `scope`, `resource_metadata`."
     ),
     "authorization.server.insufficient-scope-scopes": server.should(
-      "That challenge names the scopes for this request."
+      "The challenge for insufficient scope names the scopes that this request needs."
     ),
     "authorization.server.scope-strategy-consistent": server.should("The choice of scopes follows one strategy."),
     "authorization.server.scope-user-experience": server.should(

@@ -64,7 +64,7 @@ export const sampling = requirements(
   at("client/sampling#model-preferences", stateful, {
     "sampling.hints.in-order": client.must("Hints are evaluated in order and the first match is taken."),
     "sampling.hints.before-priorities": client.should("Hints go before the numeric priorities."),
-    "sampling.hints.substring": client.should("A hint is taken as a substring of a model name.")
+    "sampling.hints.substring": client.should("A hint matches every model whose name contains it.")
   }),
   at("client/sampling#error-handling", stateful, {
     "sampling.error.returned": client.should("A client answers a failed sampling request with an error."),

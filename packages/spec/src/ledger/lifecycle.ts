@@ -39,7 +39,7 @@ export const lifecycle = requirements(
       "The other version that a server answers with is the latest one that it supports."
     ),
     "lifecycle.version.client-disconnects": client.must(
-      "A client that does not support the version in the server's answer disconnects."
+      "A client that is answered with a version it cannot speak ends the connection."
     )
   }),
   at("basic/lifecycle#operation", stateful, {

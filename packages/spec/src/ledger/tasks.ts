@@ -74,7 +74,9 @@ export const tasks = requirements(
       "`tasks/result` of a finished task gives the final result or error of the request."
     ),
     "tasks.result.blocks": both.must("`tasks/result` of an unfinished task waits until the status is terminal."),
-    "tasks.result.exact": both.must("`tasks/result` gives exactly what the underlying request would have given.")
+    "tasks.result.exact": both.must(
+      "`tasks/result` gives, unchanged, what the request would have given without a task."
+    )
   }),
   at(`${page}#associating-task-related-messages`, revisions, {
     "tasks.related.key": both.must(
@@ -82,12 +84,16 @@ export const tasks = requirements(
     ),
     "tasks.related.same-id": both.must("What a task asks of its requestor carries the id of that task."),
     "tasks.related.param-is-truth": both.must(
-      "In `tasks/get`, `tasks/result` and `tasks/cancel` the `taskId` parameter counts."
+      "Where a request has a `taskId` parameter, that parameter alone says which task is meant."
     ),
-    "tasks.related.not-in-requests": both.shouldNot("Those three requests carry no related-task metadata."),
-    "tasks.related.ignored-in-requests": both.must("Related-task metadata in those three requests is ignored."),
+    "tasks.related.not-in-requests": both.shouldNot(
+      "Requests that have a `taskId` parameter carry no related-task metadata."
+    ),
+    "tasks.related.ignored-in-requests": both.must(
+      "Related-task metadata in a request that has a `taskId` parameter is ignored."
+    ),
     "tasks.related.not-in-results": both.shouldNot(
-      "Results of `tasks/get`, `tasks/list` and `tasks/cancel` carry no related-task metadata."
+      "Results that contain the task itself (get, list, cancel) carry no related-task metadata."
     ),
     "tasks.related.not-in-status": both.shouldNot("A status notification carries no related-task metadata."),
     "tasks.related.in-result": both.must("The result of `tasks/result` carries the related-task metadata.")
@@ -154,7 +160,7 @@ export const tasks = requirements(
   }),
   at(`${page}#audit-and-logging`, revisions, {
     "tasks.audit.receiver": both.should("A receiver logs when tasks are created, completed and retrieved."),
-    "tasks.audit.context": both.should("Such logs name the authorization context where there is one."),
+    "tasks.audit.context": both.should("Logs about tasks name the authorization context where there is one."),
     "tasks.audit.suspicious": both.should("Suspicious patterns of task operations are noticed.", {
       note: "Concerns operation."
     }),

@@ -15,7 +15,7 @@ export const http = requirements(
   }),
   at("basic/transports#sending-messages-to-the-server", since("2025-03-26"), {
     "http.post.own-request": client.must("A client sends every message as a new POST to the endpoint."),
-    "http.post.accept": client.must("A POST accepts both `application/json` and `text/event-stream`."),
+    "http.post.accept": client.must("A POST has an `Accept` header with `application/json` and `text/event-stream`."),
     "http.post.accepted": server.must("Accepted notifications and responses are answered with status 202 and no body."),
     "http.post.not-accepted": server.must(
       "Notifications and responses that are not accepted get an HTTP error status."
@@ -114,7 +114,7 @@ export const http = requirements(
   }),
   at("basic/transports#backwards-compatibility", since("2025-03-26"), {
     "http.compatibility.server-hosts-both": server.should(
-      "A server for older clients keeps the SSE and POST endpoints of the old transport beside the new endpoint.",
+      "A server for older clients serves HTTP with SSE beside the new endpoint.",
       { plain: true }
     ),
     "http.compatibility.client-falls-back": client.should(

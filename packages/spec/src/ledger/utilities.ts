@@ -21,6 +21,11 @@ export const cancellation = requirements(
       "The sender of a cancellation ignores a response that arrives afterwards."
     )
   }),
+  at("basic/utilities/cancellation#cancellation-flow", since("2025-11-25"), {
+    "cancellation.notification.request-id": both.must(
+      "A cancellation of a request that is no task has its `requestId`."
+    )
+  }),
   at("basic/utilities/cancellation#timing-considerations", stateful, {
     "cancellation.race.graceful": both.must(
       "Both sides survive a cancellation that crosses the completion or the response of its request."

@@ -1,0 +1,38 @@
+/**
+ * The vitest reporter of the requirements ledger: fails a run whose tests cite what does not exist or does not run, and
+ * keeps the proofs of a complete run for the report. Silent otherwise.
+ */
+import { relative } from "node:path"
+import type { Reporter, TestModule, TestRunEndReason, Vitest } from "vitest/node"
+import { collect, faults, type Test } from "./Proofs.ts"
+import { root, testFiles, write } from "./Results.ts"
+
+const testsOf = (module: TestModule): ReadonlyArray<Test> =>
+  Array.from(module.children.allTests(), (test) => ({
+    title: test.fullName,
+    file: relative(root, module.moduleId),
+    state: test.result().state
+  }))
+
+export default class RequirementsReporter implements Reporter {
+  private vitest: Vitest | undefined
+
+  onInit(vitest: Vitest): void {
+    this.vitest = vitest
+  }
+
+  onTestRunEnd(modules: ReadonlyArray<TestModule>, _errors: unknown, reason: TestRunEndReason): void {
+    const narrowed = this.vitest?.getGlobalTestNamePattern() !== undefined
+    const proofs = collect(modules.flatMap(testsOf))
+    const found = faults(proofs, narrowed)
+    if (found.length > 0) {
+      this.vitest?.logger.error(
+        `\nRequirements cited in test titles:\n${found.map((fault) => `  ${fault}`).join("\n")}`
+      )
+      process.exitCode = 1
+    }
+    const ran = new Set(modules.map((module) => module.moduleId))
+    const complete = !narrowed && reason !== "interrupted" && testFiles().every((path) => ran.has(path))
+    if (complete) write(proofs)
+  }
+}

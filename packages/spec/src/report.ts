@@ -1,0 +1,115 @@
+/**
+ * The program behind `npm run requirements [-- [--json] [area...]]`: prints, per revision and area, which requirements
+ * the tests prove and which they do not. Runs the test suite first unless a fresh result of it is at hand.
+ */
+import { spawnSync } from "node:child_process"
+import * as Rec from "effect/Record"
+import { type Area, areas, ledger } from "./Ledger.ts"
+import { link } from "./Pages.ts"
+import { type Entry, type Proofs, type Standing, standings } from "./Proofs.ts"
+import { stateful } from "./Requirement.ts"
+import { isFresh, read, root } from "./Results.ts"
+
+const args = process.argv.slice(2)
+const only = args.filter((arg) => !arg.startsWith("--"))
+const print = (line = ""): void => void process.stdout.write(`${line}\n`)
+
+const prove = (): Proofs => {
+  if (!isFresh()) {
+    const shell = process.platform === "win32"
+    const run = spawnSync("vitest", ["run", "--config", "vitest.workspace.ts"], {
+      cwd: root,
+      stdio: ["ignore", 2, 2],
+      shell
+    })
+    if (run.status !== 0) process.exitCode = 1
+  }
+  const proofs = read()
+  if (proofs === undefined) throw new Error("The test run left no result, as it did not run every test file.")
+  return proofs
+}
+
+type Kind = "proven" | "unproven" | "others"
+
+const count = (all: ReadonlyArray<Standing>, kind: Kind, level = ""): number =>
+  all.flatMap((standing) => standing[kind]).filter((entry) => entry.level.startsWith(level)).length
+
+const cell = (all: ReadonlyArray<Standing>, level = ""): string => {
+  const proven = count(all, "proven", level)
+  const total = proven + count(all, "unproven", level)
+  return total === 0 ? "-" : `${proven}/${total}`
+}
+
+const row = (name: string, cells: ReadonlyArray<string>): void =>
+  print(name.padEnd(16) + cells.map((text) => text.padStart(12)).join(""))
+
+const table = (all: ReadonlyArray<Standing>, names: ReadonlyArray<Area>): void => {
+  const columns = stateful.map((revision) => all.filter((standing) => standing.revision === revision))
+  const cells = (of: (column: ReadonlyArray<Standing>) => string) => columns.map(of)
+  row("proven of", stateful)
+  for (const area of names) {
+    const ofArea = cells((column) => cell(column.filter((standing) => standing.area === area)))
+    row(area, ofArea)
+  }
+  print()
+  row(
+    "all",
+    cells((column) => cell(column))
+  )
+  row(
+    "MUST (NOT)",
+    cells((column) => cell(column, "MUST"))
+  )
+  row(
+    "SHOULD (NOT)",
+    cells((column) => cell(column, "SHOULD"))
+  )
+  row(
+    "for others",
+    cells((column) => `${count(column, "others")}`)
+  )
+}
+
+const tests = ({ proofs }: Entry): string => {
+  const [first, ...more] = new Set(proofs.map((test) => `${test.file}: ${test.title.replace(/ \[[^\]]*\]/g, "")}`))
+  return `${first}${more.length === 0 ? "" : ` (and ${more.length} more)`}`
+}
+
+const list = (all: ReadonlyArray<Standing>, names: ReadonlyArray<Area>): void => {
+  for (const area of names) {
+    const here = all.filter((standing) => standing.area === area)
+    const ids = [
+      ...new Set(
+        here.flatMap(({ others, proven, unproven }) => [...proven, ...unproven, ...others]).map(({ id }) => id)
+      )
+    ]
+    print(`\n${area}`)
+    for (const id of ids) {
+      const proven = here.flatMap((standing) => standing.proven.filter((entry) => entry.id === id))
+      const missing = here.filter((standing) => standing.unproven.some((entry) => entry.id === id))
+      const open = missing.length === 0 ? "" : ` (not in ${missing.map(({ revision }) => revision).join(", ")})`
+      if (proven[0] !== undefined)
+        print(`  proven    ${id}${open} <- ${tests({ ...proven[0], proofs: proven.flatMap((entry) => entry.proofs) })}`)
+      else if (missing.length > 0) print(`  unproven  ${id} ${ledger[id].level}: ${ledger[id].text}`)
+    }
+  }
+}
+
+// A reader that closes early, such as `head`, has seen what it wanted.
+process.stdout.on("error", () => process.exit())
+
+const proofs = prove()
+const all = standings(proofs).filter((standing) => only.length === 0 || only.includes(standing.area))
+const names = Rec.keys(areas).filter((area) => all.some((standing) => standing.area === area))
+if (args.includes("--json")) {
+  const links = Object.fromEntries(
+    Object.entries(ledger).map(([id, entry]) => [
+      id,
+      { ...entry, link: link(entry, entry.revisions.at(-1) ?? "2025-11-25") }
+    ])
+  )
+  print(JSON.stringify({ standings: all, ledger: links }, null, 2))
+} else {
+  table(all, names)
+  list(all, names)
+}

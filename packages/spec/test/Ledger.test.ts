@@ -1,0 +1,58 @@
+import { assert, describe, it } from "@effect/vitest"
+import { areas, ledger } from "@effect-mcp/spec/Ledger"
+import { link, pages, sectionIn } from "@effect-mcp/spec/Pages"
+import { at, requirements, server, stateful } from "@effect-mcp/spec/Requirement"
+
+const entries = Object.entries(ledger)
+
+describe("Ledger", () => {
+  it("refuses an id that is given twice", () => {
+    const once = at("basic", stateful, { "area.topic.behaviour": server.must("It does it.") })
+    assert.throws(() => requirements(once, once), /area\.topic\.behaviour/)
+  })
+
+  it("starts every id with its area and keeps to the form that a title can cite", () => {
+    for (const [area, { entries }] of Object.entries(areas)) {
+      for (const [id] of entries) {
+        assert.isTrue(id.startsWith(`${area}.`), id)
+        assert.match(id, /^[a-z][a-z0-9-]*(\.[a-z0-9-]+)+$/)
+      }
+    }
+  })
+
+  it("lists the revisions of every entry, oldest first and without repetition", () => {
+    for (const [id, { revisions, softer }] of entries) {
+      assert.isNotEmpty(revisions, id)
+      assert.deepStrictEqual([...revisions], [...new Set(revisions)].toSorted(), id)
+      assert.isTrue(
+        (softer ?? []).every((revision) => revisions.includes(revision)),
+        id
+      )
+    }
+  })
+
+  it("links every entry to a page that exists in each of its revisions", () => {
+    for (const [id, entry] of entries) {
+      for (const revision of entry.revisions) {
+        const [page] = sectionIn(entry, revision).split("#")
+        assert.include(pages[revision], page, `${id} in ${revision}`)
+      }
+    }
+  })
+
+  it("says every entry in one sentence of at most 200 characters", () => {
+    for (const [id, { text }] of entries) {
+      assert.match(text, /^[A-Z`].*\.$/, id)
+      assert.notMatch(text, /[.!?] |\n/, id)
+      assert.isAtMost(text.length, 200, id)
+    }
+  })
+
+  it("derives the link of a section, also where it has moved since", () => {
+    const site = "https://modelcontextprotocol.io/specification"
+    const request = ledger["json-rpc.request.id-type"]
+    assert.strictEqual(link(request, "2025-11-25"), `${site}/2025-11-25/basic#requests`)
+    assert.strictEqual(link(request, "2024-11-05"), `${site}/2024-11-05/basic/messages#requests`)
+    assert.strictEqual(link(ledger["security.consent.tools"], "2025-06-18"), `${site}/2025-06-18#key-principles`)
+  })
+})
