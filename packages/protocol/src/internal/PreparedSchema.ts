@@ -1,0 +1,209 @@
+/**
+ * A foreign JSON Schema made ready for the interpreter: copied (the interpreter marks what it reads), reduced to the keywords of its
+ * draft, and checked for everything that would otherwise fail, or never end, while a value is validated.
+ */
+import { dereference } from "@cfworker/json-schema"
+import * as Schema from "effect/Schema"
+
+/** The schema cannot be used to validate anything; `path` is a JSON Pointer into it. */
+export class UnsupportedSchema extends Schema.TaggedError<UnsupportedSchema>()("UnsupportedSchema", {
+  path: Schema.String,
+  reason: Schema.String
+}) {
+  override get message(): string {
+    return `Unsupported JSON Schema at ${JSON.stringify(this.path)}: ${this.reason}`
+  }
+}
+
+/** Most subschemas in one schema. */
+const maxSubschemas = 10_000
+
+type Draft = "2020-12" | "7"
+type Node = Record<string, unknown>
+type Lookup = ReturnType<typeof dereference>
+
+const refuse = (path: string, reason: string): never => {
+  throw new UnsupportedSchema({ path, reason })
+}
+const isNode = (value: unknown): value is Node => typeof value === "object" && value !== null && !Array.isArray(value)
+
+const draftOf = (schema: unknown): Draft => {
+  const dialect = isNode(schema) ? schema["$schema"] : undefined
+  if (dialect === undefined) return "2020-12"
+  const found = /^https?:\/\/json-schema\.org\/(draft\/2020-12|draft-07)\/schema#?$/.exec(
+    typeof dialect === "string" ? dialect : ""
+  )?.[1]
+  if (found === undefined) return refuse("/$schema", `the dialect ${JSON.stringify(dialect)} is not known`)
+  return found === "draft-07" ? "7" : "2020-12"
+}
+
+const isSchema = (value: unknown) => typeof value === "boolean" || isNode(value)
+const isText = (value: unknown) => typeof value === "string"
+const isNumber = (value: unknown) => typeof value === "number" && Number.isFinite(value)
+const isCount = (value: unknown) => Number.isInteger(value) && Number(value) >= 0
+const isTexts = (value: unknown) => Array.isArray(value) && value.every(isText)
+const isMapOf = (is: (value: unknown) => boolean) => (value: unknown) => isNode(value) && Object.values(value).every(is)
+const isSchemas = (value: unknown) => Array.isArray(value) && value.length > 0 && value.every(isSchema)
+const isRegExp = (value: unknown) => {
+  try {
+    return typeof value === "string" && new RegExp(value, "u") instanceof RegExp
+  } catch {
+    return false
+  }
+}
+const types = ["array", "boolean", "integer", "null", "number", "object", "string"]
+const isType = (value: unknown) => [value].flat().every((type) => types.includes(String(type)))
+
+/** Keywords and the values they take. What is not here says nothing about validity, and is left out. */
+const common: Record<string, (value: unknown) => boolean> = {
+  $id: isText,
+  $ref: isText,
+  $defs: isMapOf(isSchema),
+  definitions: isMapOf(isSchema),
+  type: isType,
+  enum: Array.isArray,
+  const: () => true,
+  format: isText,
+  ...Object.fromEntries(["allOf", "anyOf", "oneOf"].map((key) => [key, isSchemas])),
+  ...Object.fromEntries(["not", "if", "then", "else", "contains"].map((key) => [key, isSchema])),
+  ...Object.fromEntries(["additionalProperties", "propertyNames"].map((key) => [key, isSchema])),
+  ...Object.fromEntries(["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"].map((key) => [key, isNumber])),
+  ...Object.fromEntries(["minLength", "maxLength", "minItems", "maxItems"].map((key) => [key, isCount])),
+  ...Object.fromEntries(["minProperties", "maxProperties"].map((key) => [key, isCount])),
+  multipleOf: (value) => isNumber(value) && Number(value) > 0,
+  pattern: isRegExp,
+  uniqueItems: (value) => typeof value === "boolean",
+  required: isTexts,
+  properties: isMapOf(isSchema),
+  patternProperties: (value) => isMapOf(isSchema)(value) && Object.keys(Object(value)).every(isRegExp)
+}
+const keywords: Record<Draft, Record<string, (value: unknown) => boolean>> = {
+  "7": {
+    ...common,
+    items: (value) => isSchema(value) || (Array.isArray(value) && value.every(isSchema)),
+    additionalItems: isSchema,
+    dependencies: isMapOf((value) => isSchema(value) || isTexts(value))
+  },
+  "2020-12": {
+    ...common,
+    $anchor: isText,
+    $dynamicAnchor: isText,
+    $dynamicRef: isText,
+    items: isSchema,
+    prefixItems: isSchemas,
+    unevaluatedItems: isSchema,
+    unevaluatedProperties: isSchema,
+    dependentRequired: isMapOf(isTexts),
+    dependentSchemas: isMapOf(isSchema),
+    minContains: isCount,
+    maxContains: isCount
+  }
+}
+const maps = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"]
+const verbatim = ["enum", "const", "type", "required", "dependentRequired"]
+
+/** A schema that `validate` can be given: `unique` if it uses `uniqueItems`. */
+export interface Prepared {
+  readonly draft: Draft
+  readonly root: Node | boolean
+  readonly lookup: Lookup
+  readonly unique: boolean
+}
+
+/** Rebuilds and checks a schema; throws `UnsupportedSchema`. */
+export const prepare = (
+  schema: unknown,
+  { formats, maxDepth }: { readonly formats: boolean; readonly maxDepth: number }
+): Prepared => {
+  const draft = draftOf(schema)
+  const known = keywords[draft]
+  const nodes = new Map<string, Node>()
+  let unique = false
+  let dynamic: string | undefined
+  let resources = 1
+
+  const node = (value: unknown, path: string, depth: number): Node | boolean => {
+    if (typeof value === "boolean") return value
+    if (!isNode(value)) return refuse(path, "a schema is an object or a boolean")
+    if (depth > maxDepth) return refuse(path, `nested deeper than ${maxDepth} levels`)
+    if (nodes.size >= maxSubschemas) return refuse(path, `more than ${maxSubschemas} subschemas`)
+    if (path !== "" && "$schema" in value && draftOf(value) !== draft) return refuse(path, "mixes two dialects")
+    const out: Node = {}
+    nodes.set(path, out)
+    for (const [key, content] of Object.entries(value)) {
+      const fits = Object.hasOwn(known, key) ? known[key] : undefined
+      const at = `${path}/${escape(key)}`
+      if (fits === undefined || (key === "format" && !formats)) continue
+      if (!fits(content)) return refuse(at, `${JSON.stringify(content)?.slice(0, 100)} is no value for "${key}"`)
+      if (key === "uniqueItems") unique ||= content === true
+      if (key === "$id" && path !== "") resources++
+      if (key === "$dynamicRef") dynamic = at
+      const name = key === "$dynamicRef" ? "$ref" : key === "$dynamicAnchor" ? "$anchor" : key
+      if (name !== key && Object.hasOwn(value, name)) return refuse(at, `"${key}" beside "${name}" is not supported`)
+      out[name] = verbatim.includes(key) ? content : part(key, content, at, depth)
+    }
+    // In draft-07 nothing beside a `$ref` counts, but a `definitions` beside it can be its target.
+    if (draft === "7" && "$ref" in out) delete out["$id"]
+    return out
+  }
+
+  const part = (key: string, content: unknown, path: string, depth: number): unknown => {
+    if (Array.isArray(content)) return content.map((sub, index) => node(sub, `${path}/${index}`, depth + 1))
+    if (!isNode(content)) return content
+    if (!maps.includes(key)) return node(content, path, depth + 1)
+    const entries = Object.entries(content).map(([name, sub]) => {
+      return [name, isSchema(sub) ? node(sub, `${path}/${escape(name)}`, depth + 1) : sub] as const
+    })
+    return Object.fromEntries(entries)
+  }
+
+  const root = node(schema, "", 1)
+  if (dynamic !== undefined && resources > 1) refuse(dynamic, `"$dynamicRef" in a schema of several "$id"s`)
+  const lookup = resolveReferences(root)
+  for (const [path, node] of nodes) {
+    const { $ref } = node
+    if ($ref !== undefined && target(lookup, node) === undefined) {
+      refuse(path, `${JSON.stringify($ref)} is not in this schema, and nothing is fetched`)
+    }
+  }
+  checkChains(nodes, lookup, maxDepth)
+  return { draft, root, lookup, unique }
+}
+
+/** One token of a JSON Pointer. */
+export const escape = (key: string): string => key.replaceAll("~", "~0").replaceAll("/", "~1")
+
+const resolveReferences = (root: Node | boolean): Lookup => {
+  try {
+    return dereference(root)
+  } catch (cause) {
+    // A `$ref` or `$id` that is no URI reference, or two schemas of one name.
+    return refuse("", cause instanceof Error ? cause.message : String(cause))
+  }
+}
+
+/** The schema a node refers to, as `dereference` has resolved it. */
+const target = (lookup: Lookup, node: Node): unknown => lookup[String(node["__absolute_ref__"] ?? node["$ref"])]
+
+/** Refuses schemas that apply to one and the same value without end, or through too many steps. */
+const checkChains = (nodes: ReadonlyMap<string, Node>, lookup: Lookup, maxDepth: number): void => {
+  const lengths = new Map<Node, number>()
+  const visit = (node: Node, path: string, depth: number): number => {
+    const known = lengths.get(node)
+    if (known === 0) return refuse(path, "refers back to itself without descending into the value")
+    if (depth + (known ?? 0) > maxDepth) return refuse(path, `more than ${maxDepth} steps for one value`)
+    if (known !== undefined) return known
+    lengths.set(node, 0)
+    const length = 1 + Math.max(0, ...inPlace(node, lookup).map((next) => visit(next, path, depth + 1)))
+    lengths.set(node, length)
+    return length
+  }
+  for (const [path, node] of nodes) visit(node, path, 1)
+}
+
+const inPlace = (node: Node, lookup: Lookup): ReadonlyArray<Node> =>
+  [
+    ...("$ref" in node ? [target(lookup, node)] : []),
+    ...["allOf", "anyOf", "oneOf", "not", "if", "then", "else"].flatMap((key) => node[key]),
+    ...["dependentSchemas", "dependencies"].flatMap((key) => Object.values(Object(node[key])))
+  ].filter(isNode)

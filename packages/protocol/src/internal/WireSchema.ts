@@ -1,0 +1,213 @@
+/**
+ * The JSON side of a schema: Effect's canonical JSON codec, corrected where its documents and decoder say things a peer cannot know.
+ *
+ * Owns one rewriting of the syntax tree, from which both the advertised JSON Schema and the codec derive, so that they agree:
+ * - numbers are finite: no "NaN" and "Infinity" strings;
+ * - an optional field is absent, never `null`; an `undefined` value is left out when encoded;
+ * - an empty struct takes an object only, and reads as `{}`;
+ * - a documented value that travels in another form (a date, a class) keeps its documentation, and a date says "date-time";
+ * - a regular expression is advertised where JSON Schema reads it as JavaScript does.
+ * Refuses nothing: what has no JSON form is left as the canonical codec has it.
+ */
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as SchemaAST from "effect/SchemaAST"
+import * as SchemaGetter from "effect/SchemaGetter"
+import * as SchemaTransformation from "effect/SchemaTransformation"
+
+/** A codec between a schema's values and plain JSON. */
+export type Wire<S extends Schema.Constraint> = Schema.Codec<
+  S["Type"],
+  Schema.Json,
+  S["DecodingServices"],
+  S["EncodingServices"]
+>
+
+/** The codec of a schema's JSON form; throws for schemas with symbol keys, which have none. */
+export const wireSchema = <S extends Schema.Constraint>(schema: S): Wire<S> =>
+  Schema.make<Wire<S>>(rewrite(Schema.toCodecJson(schema).ast))
+
+type AST = SchemaAST.AST
+
+// One result per node: it keeps recursive schemas recursive, and deriving a schema twice cheap.
+const rewritten = new WeakMap<AST, AST>()
+const rewrite = (ast: AST): AST => {
+  const known = rewritten.get(ast)
+  if (known !== undefined) return known
+  const out = step(ast)
+  rewritten.set(ast, out)
+  return out
+}
+
+const step = (ast: AST): AST => {
+  if (ast.encoding !== undefined) {
+    const link = last(ast.encoding)
+    if (SchemaAST.isNumber(ast) && link.transformation === infinite) return finite(ast)
+    return via(ast, rewrite(link.to), link.transformation, ast.encoding.slice(0, -1))
+  }
+  switch (ast._tag) {
+    case "String":
+      return new SchemaAST.String(ast.annotations, mapChecks(ast.checks), undefined, ast.context)
+    case "Suspend":
+      return new SchemaAST.Suspend(() => rewrite(ast.thunk()), ast.annotations, undefined, undefined, ast.context)
+    case "Arrays":
+      return new SchemaAST.Arrays(
+        ast.isMutable,
+        ast.elements.map(rewrite),
+        ast.rest.map(rewrite),
+        ast.annotations,
+        ast.checks,
+        undefined,
+        ast.context,
+        ast.encodingChecks
+      )
+    case "Objects":
+      if (ast.propertySignatures.length === 0 && ast.indexSignatures.length === 0) return via(ast, anyObject, emptied)
+      return new SchemaAST.Objects(
+        ast.propertySignatures.map(({ name, type }) => new SchemaAST.PropertySignature(name, rewrite(type))),
+        ast.indexSignatures.map(({ parameter, type }) => new SchemaAST.IndexSignature(parameter, rewrite(type))),
+        ast.annotations,
+        ast.checks,
+        undefined,
+        ast.context,
+        ast.encodingChecks
+      )
+    case "Union": {
+      const present = SchemaAST.isOptional(ast) ? ast.types.filter((type) => !SchemaAST.isUndefined(type)) : ast.types
+      const [only, ...others] = present
+      if (only !== undefined && present.length < ast.types.length) {
+        const inner = others.length === 0 ? only : new SchemaAST.Union(present, ast.options)
+        return via(SchemaAST.toType(ast), rewrite(inner), leftOut)
+      }
+      return new SchemaAST.Union(
+        ast.types.map(rewrite),
+        ast.options,
+        ast.annotations,
+        ast.checks,
+        undefined,
+        ast.context,
+        ast.encodingChecks
+      )
+    }
+    default:
+      return ast
+  }
+}
+
+const last = (encoding: SchemaAST.Encoding): SchemaAST.Link => encoding.at(-1) ?? encoding[0]
+// By this transformation the canonical codec writes a number that may be infinite.
+const infinite = Schema.toCodecJson(Schema.Number).ast.encoding?.[0].transformation
+
+const finite = (ast: SchemaAST.Number): AST =>
+  new SchemaAST.Number(ast.annotations, [Schema.isFinite(), ...(ast.checks ?? [])], undefined, ast.context)
+
+const anyObject = Schema.toCodecJson(Schema.Record(Schema.String, Schema.Unknown)).ast
+const emptied = new SchemaTransformation.Transformation<object, object>(
+  SchemaGetter.transform(() => ({})),
+  SchemaGetter.transform(() => ({}))
+)
+const leftOut = new SchemaTransformation.Transformation<unknown, unknown>(
+  SchemaGetter.passthrough(),
+  SchemaGetter.transformOptional(Option.filter((value) => value !== undefined))
+)
+
+// A node is copied as the schema module itself does it: same prototype, other fields. The constructors cannot, because each
+// kind of node has its own.
+const copy = (
+  ast: AST,
+  changes: { readonly encoding: SchemaAST.Encoding } | { readonly context: SchemaAST.Context }
+): AST => Object.assign(Object.create(Object.getPrototypeOf(ast)), ast, changes)
+
+/** `ast`, travelling as `to`: as optional as `ast` is, and documented like it. */
+const via = (
+  ast: AST,
+  to: AST,
+  transformation: SchemaAST.Link["transformation"],
+  earlier: ReadonlyArray<SchemaAST.Link> = []
+): AST => {
+  const [first, ...rest] = [...earlier, new SchemaAST.Link(documented(to, ast), transformation)]
+  return first === undefined ? ast : copy(ast, { encoding: [first, ...rest] })
+}
+
+const documented = (to: AST, from: AST): AST => {
+  if (to.encoding !== undefined) {
+    const link = last(to.encoding)
+    return via(copyContext(to, from), documented(link.to, from), link.transformation, to.encoding.slice(0, -1))
+  }
+  const own = SchemaAST.resolve(to) ?? {}
+  const added = Object.entries(documentation(from)).filter(([key]) => !(key in own))
+  const out = copyContext(to, from)
+  return added.length === 0 ? out : Schema.make<Schema.Top>(out).annotate(Object.fromEntries(added)).ast
+}
+
+const copyContext = (to: AST, { context }: AST): AST =>
+  context === undefined
+    ? to
+    : copy(to, {
+        context: new SchemaAST.Context(context.isOptional, context.isMutable, undefined, {
+          ...context.annotations,
+          ...to.context?.annotations
+        })
+      })
+
+/** Annotation keys of a vendor, such as `x-mcp-header`, which are advertised as they are. */
+export const isVendorKey = (key: string): boolean => key.startsWith("x-")
+
+const formats: { readonly [id: string]: string } = {
+  "effect/schema/Date": "date-time",
+  "effect/schema/DateTimeUtc": "date-time",
+  "effect/schema/URL": "uri"
+}
+
+const documentation = (ast: AST): { readonly [key: string]: unknown } => {
+  const annotations = SchemaAST.resolve(ast) ?? {}
+  const encode = Schema.encodeUnknownOption(Schema.make<Schema.Codec<unknown>>(ast))
+  const encoded = (value: unknown) => Option.match(encode(value), { onNone: () => [], onSome: (wire) => [wire] })
+  const out: Record<string, unknown> = {}
+  const format = formats[representation(annotations)?.id ?? ""]
+  if (format !== undefined) out["format"] = format
+  for (const [key, value] of Object.entries(annotations)) {
+    if (key === "title" || key === "description" || isVendorKey(key)) out[key] = value
+    if (key === "examples" && Array.isArray(value)) out[key] = value.flatMap(encoded)
+    if (key === "default") for (const wire of encoded(value)) out[key] = wire
+  }
+  return out
+}
+
+const isRecord = (value: unknown): value is { readonly [key: string]: unknown } =>
+  typeof value === "object" && value !== null
+
+/** What a check or declaration of the schema module says it is. */
+export const representation = (annotations: object | undefined) => {
+  if (!isRecord(annotations) || !isRecord(annotations["representation"])) return undefined
+  const { id, payload } = annotations["representation"]
+  return typeof id === "string" ? { id, payload: isRecord(payload) ? payload : {} } : undefined
+}
+
+const mapChecks = (checks: SchemaAST.Checks | undefined): SchemaAST.Checks | undefined => {
+  const [first, ...rest] = checks?.map(withPattern) ?? []
+  return first === undefined ? undefined : [first, ...rest]
+}
+
+// The schema module omits every pattern, since its flags and its view of astral characters may differ from JSON Schema's.
+const withPattern = <E>(check: SchemaAST.Check<E>): SchemaAST.Check<E> => {
+  const { id, payload } = representation(check.annotations) ?? {}
+  const { flags, source } = payload ?? {}
+  if (check._tag === "FilterGroup" || id !== "effect/schema/isPattern" || typeof source !== "string") return check
+  return flags === "u" || (flags === "" && isAscii(source))
+    ? check.annotate({ toJsonSchema: () => ({ pattern: source }) })
+    : check
+}
+
+/** Nothing in the expression takes half of a surrogate pair: no wildcard, complement or astral character. */
+const isAscii = (source: string): boolean => {
+  const atoms = source.replace(/\\[^SWDPpu]/g, "a").replace(/\[(?!\^)[^\]]*\]/g, "a")
+  return /^[\0-\x7f]*$/.test(source) && !/\.|\[|\\/.test(atoms) && isUnicodePattern(source)
+}
+const isUnicodePattern = (source: string): boolean => {
+  try {
+    return new RegExp(source, "u") instanceof RegExp
+  } catch {
+    return false
+  }
+}
