@@ -4,16 +4,22 @@
  * An interpreter decides how a question travels: `remote` asks over the open connection and waits; replay and durable ones live
  * beside the eras they belong to. What a question may be (capability, revision) is checked here, before any interpreter sees it.
  */
+import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
+import * as Codecs from "@effect-mcp/protocol/Codecs"
+import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Method from "@effect-mcp/protocol/Method"
-import type { McpError } from "@effect-mcp/protocol/McpError"
+import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
+import type { Revision } from "@effect-mcp/protocol/Revision"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
-import type * as Effect from "effect/Effect"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
-import type { Closed, Timeout } from "./Peer.ts"
+import type { Closed, Peer, Timeout } from "./Peer.ts"
 
 /** What a server may ask a client inside a request. */
-export type Question = Exclude<keyof Method.ServerRequests, "ping">
+export type Question = "elicitation/create" | "roots/list" | "sampling/createMessage"
 
 /** The client did not declare what the question needs, or its revision has no such question. Never a wire message. */
 export class CapabilityMissing extends Data.TaggedError("CapabilityMissing")<{
@@ -38,7 +44,7 @@ export class ClientInput extends Context.Service<
     readonly ask: <M extends Question>(
       method: M,
       params: Method.ServerRequests[M]["params"]
-    ) => Effect.Effect<Method.ServerRequests[M]["result"], CapabilityMissing | Closed | Timeout | McpError>
+    ) => Effect.Effect<Method.ServerRequests[M]["result"], CapabilityMissing | Closed | Timeout | McpError.McpError>
     /** Runs `effect` at most once per logical request; a later round of the same request sees the recorded value. */
     readonly once: <A, E, R>(
       name: string,
@@ -47,3 +53,83 @@ export class ClientInput extends Context.Service<
     ) => Effect.Effect<A, E, R>
   }
 >()("@effect-mcp/core/ClientInput") {}
+
+/** What a peer's revision and declarations allow it to be asked. */
+export interface Asked {
+  readonly revision: Revision
+  readonly capabilities: ClientCapabilities
+}
+
+/** The modes of elicitation that a client can answer. `elicitation: {}` means forms only. */
+export const elicitationModes = ({ revision, capabilities: { elicitation } }: Asked) => ({
+  form:
+    revision.rules.elicitation.form &&
+    elicitation !== undefined &&
+    (elicitation.form !== undefined || elicitation.url === undefined),
+  url: revision.rules.elicitation.url && elicitation?.url !== undefined
+})
+
+/** What a client's model can do beside plain text. */
+export const samplingCapabilities = ({ revision, capabilities: { sampling } }: Asked) => ({
+  tools: revision.rules.samplingTools && sampling?.tools !== undefined,
+  context: sampling !== undefined && (!revision.rules.samplingContextDeclared || sampling.context !== undefined)
+})
+
+/** The declaration that a question needs and the client lacks, dotted; nothing when it may be asked. */
+export const missingCapability = <M extends Question>(
+  method: M,
+  params: Method.ServerRequests[M]["params"],
+  asked: Asked
+): string | undefined => {
+  const { capabilities } = asked
+  if (method === "roots/list") return capabilities.roots === undefined ? "roots" : undefined
+  const fields: { readonly [field: string]: unknown } = { ...params }
+  if (method === "elicitation/create") {
+    const mode = fields.mode === "url" ? "url" : "form"
+    return elicitationModes(asked)[mode] ? undefined : `elicitation.${mode}`
+  }
+  if (capabilities.sampling === undefined) return "sampling"
+  const can = samplingCapabilities(asked)
+  if ((fields.tools !== undefined || fields.toolChoice !== undefined) && !can.tools) return "sampling.tools"
+  const wantsContext = fields.includeContext === "thisServer" || fields.includeContext === "allServers"
+  return wantsContext && !can.context ? "sampling.context" : undefined
+}
+
+/** Asks over the open connection and waits; the question travels with the request that caused it. */
+export const remote = (
+  options: Asked & {
+    readonly peer: Peer
+    readonly relatedTo: JsonRpc.Id
+    /** How long the client (a person, often) has to answer. */
+    readonly timeout: Duration.Input
+  }
+): ClientInput["Service"] => ({
+  once: (_name, _schema, effect) => effect,
+  ask: <M extends Question>(method: M, params: Method.ServerRequests[M]["params"]) =>
+    Effect.suspend(() => {
+      const { peer, relatedTo, revision, timeout } = options
+      const missing = missingCapability(method, params, options)
+      const codec = revision.clientRequests[method]
+      if (missing !== undefined || codec === undefined) {
+        const capability = missing ?? method
+        return Effect.fail(
+          new CapabilityMissing({
+            capability,
+            message: `The client cannot be asked this: it did not declare ${capability}`
+          })
+        )
+      }
+      const { params: outgoing, result } = Codecs.coders(codec)
+      return outgoing.encode(params).pipe(
+        Effect.mapError((message) => new CapabilityMissing({ capability: method, message })),
+        Effect.flatMap((wire) => peer.request(method, toParams(wire), { relatedTo, timeout })),
+        Effect.flatMap((answer) =>
+          Effect.mapError(result.decode(answer), (message) =>
+            McpError.internalError(`The client's answer to ${method} is malformed: ${message}`)
+          )
+        )
+      )
+    })
+})
+
+const toParams = (wire: unknown): JsonRpc.Params | undefined => (isJsonObject(wire) ? wire : undefined)

@@ -7,7 +7,7 @@ import type * as McpError from "@effect-mcp/protocol/McpError"
 import type { CompleteParams, CompleteResult } from "@effect-mcp/protocol/model/Completion"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import { isolate } from "./internal/isolate.ts"
+import { isolate } from "./Isolate.ts"
 import type { QueryServices } from "./RequestContext.ts"
 
 /** Values in order of relevance; with `total` when there are more than given. */

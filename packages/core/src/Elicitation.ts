@@ -10,6 +10,7 @@ import type { ElicitParams, ElicitResult } from "@effect-mcp/protocol/model/Elic
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { CapabilityMissing, type ClientInput, Declined } from "./ClientInput.ts"
 import type { Closed, Timeout } from "./Peer.ts"
@@ -68,7 +69,8 @@ const requestedSchemas = new WeakMap<object, FormParams["requestedSchema"]>()
 const requestedSchemaOf = (schema: Schema.Codec<any, any>): FormParams["requestedSchema"] => {
   const known = requestedSchemas.get(schema)
   if (known !== undefined) return known
-  const made = JsonSchema.elicitation(schema)
+  // A schema that no form can show is the programmer's mistake.
+  const made = Result.getOrThrow(JsonSchema.elicitation(schema))
   requestedSchemas.set(schema, made)
   return made
 }

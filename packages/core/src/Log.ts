@@ -8,6 +8,9 @@ import type { LoggingLevel } from "@effect-mcp/protocol/model/Logging"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import type * as LogLevel from "effect/LogLevel"
+import * as References from "effect/References"
 
 export class Log extends Context.Service<
   Log,
@@ -37,3 +40,26 @@ export const error = at("error")
 export const critical = at("critical")
 export const alert = at("alert")
 export const emergency = at("emergency")
+
+const levels: { readonly [level in LogLevel.LogLevel]: LoggingLevel } = {
+  All: "debug",
+  Trace: "debug",
+  Debug: "debug",
+  Info: "info",
+  Warn: "warning",
+  Error: "error",
+  Fatal: "critical",
+  None: "debug"
+}
+
+/**
+ * Passes what a handler logs by `Effect.log` on to its `Log`: the message and the annotations given explicitly, never a cause. Outside
+ * of a request it does nothing.
+ */
+export const forwarder: Logger.Logger<unknown, void> = Logger.make(({ fiber, logLevel, message }) => {
+  const log: Log["Service"] | undefined = fiber.context.mapUnsafe.get(Log.key)
+  if (log === undefined) return
+  const data = Array.isArray(message) && message.length === 1 ? message[0] : message
+  const annotations = fiber.getRef(References.CurrentLogAnnotations)
+  log.logUnsafe(levels[logLevel], Object.keys(annotations).length === 0 ? data : { message: data, ...annotations })
+})

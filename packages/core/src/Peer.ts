@@ -81,6 +81,8 @@ export interface Peer {
   readonly outstanding: () => number
   /** Interrupts one inbound request (or all) with a reason; unlike a cancel by its sender it is answered, by -32000. */
   readonly interrupt: (reason: string, id?: JsonRpc.Id) => void
+  /** Ends the conversation as if the wire had broken. */
+  readonly abort: (error: TransportError) => void
   /** Completes when nothing of the other side's runs or waits any more. */
   readonly idle: Effect.Effect<void>
   /** Completes when the other side ended the conversation; fails when the wire broke. */
@@ -110,6 +112,7 @@ export const make = Effect.fnUntraced(function* (
   const pending = new Map<JsonRpc.Id, Running>()
   const idleWaiters = new Set<Deferred.Deferred<void>>()
   const closed = Deferred.makeUnsafe<void, TransportError>()
+  const aborted = Deferred.makeUnsafe<never, TransportError>()
   const outbound = Outbound.make(transport.sink, clock)
   let closing = false
 
@@ -224,6 +227,7 @@ export const make = Effect.fnUntraced(function* (
         id === undefined ? [...pending.values(), ...running.values()] : [running.get(id) ?? pending.get(id)]
       for (const entry of entries) if (entry !== undefined) end(entry, { reason })
     },
+    abort: (error) => void Deferred.doneUnsafe(aborted, Effect.fail(error)),
     idle: Effect.suspend(() => {
       if (running.size === 0 && pending.size === 0) return Effect.void
       const waiter = Deferred.makeUnsafe<void>()
@@ -253,7 +257,7 @@ export const make = Effect.fnUntraced(function* (
   yield* transport.incoming.pipe(
     Stream.runForEachArray((batch) => Effect.sync(() => batch.forEach(receive))),
     Effect.andThen(finish),
-    Effect.raceFirst(transport.broken),
+    Effect.raceFirst(Effect.raceFirst(transport.broken, Deferred.await(aborted))),
     Effect.onExit(close),
     Effect.exit,
     Effect.forkScoped

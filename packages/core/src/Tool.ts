@@ -10,6 +10,7 @@ import type { Icon } from "@effect-mcp/protocol/model/Icon"
 import type * as Model from "@effect-mcp/protocol/model/Tool"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 
 /** A value that does not fit the tool's schema; `message` says where and why. */
@@ -92,7 +93,7 @@ export const make = <
     name,
     options,
     valueCodec(input, JsonSchema.input(input)),
-    output === undefined ? undefined : valueCodec(output, JsonSchema.output(output)),
+    output === undefined ? undefined : valueCodec(output, JsonSchema.output(output).schema),
     options.failure === undefined ? undefined : valueCodec(options.failure, JsonSchema.fromSchema(options.failure))
   )
 }
@@ -100,7 +101,7 @@ export const make = <
 type JsonRecord = { readonly [key: string]: unknown }
 
 const rawCodec = (jsonSchema: JsonSchema.JsonObject): ValueCodec<JsonRecord> => {
-  const validate = JsonSchemaValidator.compileUnsafe(jsonSchema)
+  const validate = Result.getOrThrow(JsonSchemaValidator.compile(jsonSchema))
   const check = (value: unknown): Effect.Effect<JsonRecord, InvalidValue> => {
     const [error] = validate(value)
     return error === undefined

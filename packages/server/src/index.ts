@@ -1,1 +1,2 @@
-export {}
+export * as McpServer from "./McpServer.ts"
+export * as Middleware from "./Middleware.ts"

@@ -8,14 +8,14 @@ import * as Effect from "effect/Effect"
 import * as References from "effect/References"
 import * as Scope from "effect/Scope"
 import * as Tracer from "effect/Tracer"
-import { ClientInput } from "../ClientInput.ts"
-import { Elicitation } from "../Elicitation.ts"
-import { Log } from "../Log.ts"
-import { Principal } from "../Principal.ts"
-import { Progress } from "../Progress.ts"
-import { RequestContext, type RequestServices } from "../RequestContext.ts"
-import { Roots } from "../Roots.ts"
-import { Sampling } from "../Sampling.ts"
+import { ClientInput } from "./ClientInput.ts"
+import { Elicitation } from "./Elicitation.ts"
+import { forwarder, Log } from "./Log.ts"
+import { Principal } from "./Principal.ts"
+import { Progress } from "./Progress.ts"
+import { RequestContext, type RequestServices } from "./RequestContext.ts"
+import { Roots } from "./Roots.ts"
+import { Sampling } from "./Sampling.ts"
 
 const passed: ReadonlyArray<string> = [
   RequestContext.key,
@@ -28,14 +28,15 @@ const passed: ReadonlyArray<string> = [
   Roots.key,
   Scope.Scope.key,
   Tracer.ParentSpan.key,
-  References.CurrentLoggers.key,
   References.CurrentLogAnnotations.key,
   References.MinimumLogLevel.key
 ]
 
 /** `captured` must hold everything `effect` needs beside the request's services `S`: its layer's type says so. */
 export const isolate = <R, S extends RequestServices = RequestServices>(captured: Context.Context<Exclude<R, S>>) => {
-  const base = captured.mapUnsafe
+  const base = new Map(captured.mapUnsafe)
+  // What the handler logs goes where its layer's logs go, and to the client.
+  base.set(References.CurrentLoggers.key, new Set([...Context.get(captured, References.CurrentLoggers), forwarder]))
   return <A, E>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, S> =>
     Effect.updateContext(effect, (ambient: Context.Context<S>) => {
       const map = new Map(base)

@@ -1,4 +1,8 @@
-/** A layer that registers something for as long as it lives, and captures the services that its handlers need. */
+/**
+ * A layer that registers something for as long as it lives, and captures the services that its handlers need.
+ *
+ * What `Tools.layer`, `Resources.layer`, `Prompts.layer` and middleware are made of.
+ */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

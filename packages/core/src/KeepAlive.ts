@@ -1,0 +1,31 @@
+/** Pings the other side so that a dead connection is noticed (spec: basic/utilities/ping). */
+import type { Peer } from "./Peer.ts"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import { TransportError } from "./Transport.ts"
+
+export interface KeepAlive {
+  readonly every: Duration.Input
+  /** How long one ping may take. Default 10 seconds. */
+  readonly timeout?: Duration.Input | undefined
+  /** Pings in a row that may fail before the connection is given up. Default 3. */
+  readonly failures?: number | undefined
+}
+
+/** Runs until too many pings in a row stay unanswered; then the conversation is over. */
+export const keepAlive = (peer: Peer, options: KeepAlive): Effect.Effect<void> => {
+  const { every, timeout = "10 seconds", failures = 3 } = options
+  let failed = 0
+  const once = Effect.matchEffect(peer.request("ping", undefined, { timeout }), {
+    onFailure: () => Effect.sync(() => ++failed),
+    onSuccess: () => Effect.sync(() => (failed = 0))
+  })
+  return Effect.andThen(Effect.sleep(every), once).pipe(
+    Effect.repeat({ until: (count) => count >= failures }),
+    Effect.andThen(
+      Effect.sync(() =>
+        peer.abort(new TransportError({ reason: "KeepAlive", message: "The other side does not answer pings" }))
+      )
+    )
+  )
+}

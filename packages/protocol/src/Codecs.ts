@@ -1,0 +1,44 @@
+/**
+ * A revision's codecs as functions, compiled once: what server and client call for every message.
+ *
+ * Failures are issues in words; which wire error they become is the caller's matter.
+ */
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type { MethodCodec } from "./Revision.ts"
+
+/** One method's params or result, both ways. The failure is a sentence. */
+export interface Coder<A> {
+  readonly decode: (wire: unknown) => Effect.Effect<A, string>
+  readonly encode: (value: A) => Effect.Effect<unknown, string>
+}
+
+export interface Coders<P, R> {
+  readonly params: Coder<P>
+  readonly result: Coder<R>
+}
+
+const issue = (error: { readonly message: string }): string => error.message
+
+const make = <A>(schema: Schema.Codec<A, unknown>): Coder<A> => {
+  const decode = Schema.decodeUnknownEffect(schema)
+  const encode = Schema.encodeEffect(schema)
+  return {
+    decode: (wire) => Effect.mapError(decode(wire), issue),
+    encode: (value) => Effect.mapError(encode(value), issue)
+  }
+}
+
+/** The codecs of a table, shared by reference between revisions, are compiled once each. */
+const compiled = new WeakMap<object, unknown>()
+const once = <A extends object>(key: object, build: () => A): A => {
+  const known = compiled.get(key)
+  if (known !== undefined) return known as A // only `build` of this very key put it there
+  const made = build()
+  compiled.set(key, made)
+  return made
+}
+
+export const coder = <A>(schema: Schema.Codec<A, unknown>): Coder<A> => once(schema, () => make(schema))
+export const coders = <P, R>(codec: MethodCodec<P, R>): Coders<P, R> =>
+  once(codec, () => ({ params: coder(codec.params), result: coder(codec.result) }))

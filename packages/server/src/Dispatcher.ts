@@ -1,0 +1,116 @@
+/**
+ * From a method to what answers it. One table for all revisions: a revision only decides which methods exist and how they are coded.
+ *
+ * Params are decoded once and results encoded once, by the revision's codecs; the session's record says which revision that is.
+ */
+import * as Completions from "@effect-mcp/core/Completions"
+import { Principal } from "@effect-mcp/core/Principal"
+import type { QueryServices, RequestServices } from "@effect-mcp/core/RequestContext"
+import { notFound } from "@effect-mcp/core/Resources"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import type * as Method from "@effect-mcp/protocol/Method"
+import type { CompleteParams, CompleteResult } from "@effect-mcp/protocol/model/Completion"
+import type { PaginatedParams } from "@effect-mcp/protocol/model/Meta"
+import * as Effect from "effect/Effect"
+import type { Features } from "./Features.ts"
+import type { Request, Result } from "./Middleware.ts"
+import { page } from "./Pagination.ts"
+import { unknownPrompt } from "./PromptRegistry.ts"
+import type { Session } from "./Session.ts"
+import * as Subscriptions from "./Subscriptions.ts"
+import { unknownTool } from "./ToolRegistry.ts"
+
+type Handler<M extends keyof Method.ClientRequests> = (
+  params: Method.ClientRequests[M]["params"],
+  session: Session
+) => Effect.Effect<Method.ClientRequests[M]["result"], McpError.McpError, RequestServices>
+
+/** Everything but the handshake and ping, which never reach the features. */
+export type Handlers = { readonly [M in Exclude<keyof Method.ClientRequests, "initialize" | "ping">]: Handler<M> }
+
+const empty = Effect.succeed({})
+
+const complete = (
+  features: Features,
+  { ref, argument, context }: CompleteParams
+): Effect.Effect<CompleteResult, McpError.McpError, QueryServices> =>
+  Effect.flatMap(Principal, (principal) => {
+    const completer =
+      ref.type === "ref/prompt"
+        ? features.prompts.completer(ref.name, argument.name, principal)
+        : features.resources.completer(ref.uri, argument.name, principal)
+    if (completer instanceof McpError.McpError) return Effect.fail(completer)
+    if (completer === undefined) return Effect.succeed(Completions.resultOf([]))
+    return Effect.map(completer(argument.value, context?.arguments ?? {}), Completions.resultOf)
+  })
+
+/** The handlers over a server's features. `pageSize` is in items. */
+export const make = (features: Features, pageSize: number): Handlers => {
+  const { tools, resources, prompts } = features
+  const list = <A, R, B>(
+    all: Effect.Effect<ReadonlyArray<A>, McpError.McpError, R>,
+    key: (item: A) => string,
+    params: PaginatedParams | undefined,
+    result: (items: ReadonlyArray<A>) => B
+  ): Effect.Effect<B & { readonly nextCursor?: string }, McpError.McpError, R> =>
+    Effect.flatMap(all, (items) =>
+      Effect.map(page(items, key, params?.cursor, pageSize), ({ items, nextCursor }) => ({
+        ...result(items),
+        ...(nextCursor === undefined ? {} : { nextCursor })
+      }))
+    )
+  return {
+    "tools/list": (params) =>
+      list(
+        tools.list,
+        (tool) => tool.name,
+        params,
+        (items) => ({ tools: items })
+      ),
+    "tools/call": (params) => tools.call(params) ?? Effect.fail(unknownTool(params.name)),
+    "prompts/list": (params) =>
+      list(
+        prompts.list,
+        (prompt) => prompt.name,
+        params,
+        (items) => ({ prompts: items })
+      ),
+    "prompts/get": (params) => prompts.get(params) ?? Effect.fail(unknownPrompt(params.name)),
+    "resources/list": (params) =>
+      list(
+        resources.list,
+        (resource) => resource.uri,
+        params,
+        (items) => ({ resources: items })
+      ),
+    "resources/templates/list": (params) =>
+      list(
+        resources.templates,
+        (template) => template.uriTemplate,
+        params,
+        (items) => ({ resourceTemplates: items })
+      ),
+    "resources/read": (params) => resources.read(params) ?? notFound(params.uri),
+    "resources/subscribe": ({ uri }, session) =>
+      Effect.andThen(Subscriptions.subscribe(resources, session, uri), empty),
+    "resources/unsubscribe": ({ uri }, session) => Effect.andThen(Subscriptions.unsubscribe(session, uri), empty),
+    "completion/complete": (params) => complete(features, params),
+    "logging/setLevel": ({ level }, session) =>
+      Effect.sync(() => {
+        session.logLevel = level
+        return {}
+      })
+  }
+}
+
+/** Runs the handler of a decoded request. */
+export const run = (
+  handlers: Handlers,
+  request: Request,
+  session: Session
+): Effect.Effect<Result, McpError.McpError, RequestServices> => {
+  // Method and params were decoded together; the correlation is lost on the way through the table.
+  const handler: (params: never, session: Session) => ReturnType<Handler<Request["method"]>> =
+    handlers[request.method as keyof Handlers]
+  return handler(request.params as never, session)
+}

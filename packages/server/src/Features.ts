@@ -1,0 +1,94 @@
+/**
+ * What a server offers: the registries that feature layers registered with, and the capabilities that follow from them.
+ *
+ * Each server builds its features with a memo map of its own, so one features value served twice gives both all of it.
+ */
+import type { PromptRegistry } from "@effect-mcp/core/Prompts"
+import type { RequestServices } from "@effect-mcp/core/RequestContext"
+import type { ResourceRegistry } from "@effect-mcp/core/Resources"
+import type { ToolRegistry } from "@effect-mcp/core/Tools"
+import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
+import type { Revision } from "@effect-mcp/protocol/Revision"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
+import * as Middleware from "./Middleware.ts"
+import * as Prompts from "./PromptRegistry.ts"
+import * as Resources from "./ResourceRegistry.ts"
+import * as Tools from "./ToolRegistry.ts"
+
+/** What feature layers may require of a server, beside the user's own services. */
+export type Registries = ToolRegistry | ResourceRegistry | PromptRegistry | Middleware.MiddlewareRegistry
+
+export interface Features {
+  readonly tools: Tools.ToolSet
+  readonly resources: Resources.ResourceSet
+  readonly prompts: Prompts.PromptSet
+  readonly middleware: (request: Middleware.Request, next: Middleware.Next) => Middleware.Next
+}
+
+/** Builds a features layer in the scope. `R` is what its handlers need beside the registries and the request's own services. */
+export const build = Effect.fnUntraced(function* <E, R>(
+  layer: Layer.Layer<never, E, R>
+): Effect.fn.Return<Features, E, Exclude<R, Registries | RequestServices> | Scope.Scope> {
+  const scope = yield* Scope.Scope
+  const tools = yield* Tools.make
+  const resources = yield* Resources.make
+  const prompts = yield* Prompts.make
+  const middleware = yield* Middleware.make
+  const services = yield* Effect.context<Exclude<R, Registries | RequestServices>>()
+  const registries = Context.mergeAll(tools.context, resources.context, prompts.context, middleware.context)
+  // `R` is the union of both sides by the signature; the compiler cannot see that through the Exclude.
+  const context = Context.merge(services, registries) as Context.Context<never> as Context.Context<R>
+  yield* Effect.provideContext(Layer.buildWithMemoMap(layer, Layer.makeMemoMapUnsafe(), scope), context)
+  return { tools: tools.tools, resources: resources.resources, prompts: prompts.prompts, middleware: middleware.apply }
+})
+
+export interface Declared {
+  /** Offers lists that are still empty: for servers whose features come and go while they run. */
+  readonly dynamic: boolean
+  readonly experimental: ServerCapabilities["experimental"]
+  readonly extensions: ServerCapabilities["extensions"]
+}
+
+/** You advertise what you built. */
+export const capabilities = (features: Features, declared: Declared): ServerCapabilities => {
+  const { tools, resources, prompts } = features
+  const { dynamic, experimental, extensions } = declared
+  const completes = dynamic || resources.hasCompleters() || prompts.hasCompleters()
+  return {
+    logging: {},
+    ...(dynamic || !tools.isEmpty() ? { tools: { listChanged: true } } : undefined),
+    ...(dynamic || !resources.isEmpty()
+      ? { resources: { listChanged: true, ...(dynamic || resources.watchable() ? { subscribe: true } : undefined) } }
+      : undefined),
+    ...(dynamic || !prompts.isEmpty() ? { prompts: { listChanged: true } } : undefined),
+    ...(completes ? { completions: {} } : undefined),
+    ...(experimental === undefined ? undefined : { experimental }),
+    ...(extensions === undefined ? undefined : { extensions })
+  }
+}
+
+/** Whether a method belongs to what is declared; the others answer -32601. */
+export const offers = (declared: ServerCapabilities, method: string, revision: Revision): boolean => {
+  switch (method) {
+    case "tools/list":
+    case "tools/call":
+      return declared.tools !== undefined
+    case "prompts/list":
+    case "prompts/get":
+      return declared.prompts !== undefined
+    case "resources/subscribe":
+    case "resources/unsubscribe":
+      return declared.resources?.subscribe === true
+    case "resources/list":
+    case "resources/templates/list":
+    case "resources/read":
+      return declared.resources !== undefined
+    case "completion/complete":
+      return declared.completions !== undefined || !revision.rules.completionsDeclared
+    default:
+      return true
+  }
+}

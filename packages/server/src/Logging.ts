@@ -1,0 +1,72 @@
+/**
+ * Log messages to clients (spec: server/utilities/logging): which pass, and how many.
+ *
+ * A message passes when its level is at least what the client asked for (or the server's default, as long as it asked for nothing).
+ * Each session has a budget per second; what is over it, or meets a wire that does not move, is dropped, counted and owned up to.
+ */
+import type { Log } from "@effect-mcp/core/Log"
+import type { Exchange } from "@effect-mcp/core/Peer"
+import { isAtLeast, type LoggingLevel } from "@effect-mcp/protocol/model/Logging"
+import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import type * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import type { Session } from "./Session.ts"
+
+export interface Options {
+  /** What passes before the client says what it wants. Default `info`. */
+  readonly level?: LoggingLevel | undefined
+  /** Messages per second and session; twice as many may come in one burst. Default 100. */
+  readonly perSecond?: number | undefined
+  /** Changes what leaves, or drops it by answering `undefined`. Default: everything leaves as it is. */
+  readonly redact?: ((data: unknown, level: LoggingLevel) => unknown) | undefined
+}
+
+export interface Logging {
+  /** The log of one request: its messages travel with the request's own stream. */
+  readonly forRequest: (session: Session, exchange: Exchange) => Log["Service"]
+}
+
+interface Budget {
+  tokens: number
+  at: number
+  dropped: number
+}
+
+export const make = (options: Options, clock: Clock.Clock): Logging => {
+  const { level: fallback = "info", perSecond = 100, redact } = options
+  const budgets = new WeakMap<Session, Budget>()
+
+  const spend = (session: Session): Budget | undefined => {
+    const now = clock.currentTimeMillisUnsafe()
+    const budget = budgets.get(session) ?? { tokens: 2 * perSecond, at: now, dropped: 0 }
+    budgets.set(session, budget)
+    budget.tokens = Math.min(2 * perSecond, budget.tokens + ((now - budget.at) / 1000) * perSecond)
+    budget.at = now
+    if (budget.tokens < 1 || !session.peer.sink.writable()) {
+      budget.dropped++
+      return undefined
+    }
+    budget.tokens--
+    return budget
+  }
+
+  return {
+    forRequest: (session, { request, sink }) => {
+      const send = (params: { readonly level: LoggingLevel; readonly data: unknown; readonly logger?: string }): void =>
+        sink.send(JsonRpc.notification("notifications/message", params), "data", request.id)
+      const logUnsafe: Log["Service"]["logUnsafe"] = (level, data, logger) => {
+        if (!isAtLeast(level, session.logLevel ?? fallback)) return
+        const leaving = redact === undefined ? data : redact(data, level)
+        if (leaving === undefined) return
+        const budget = spend(session)
+        if (budget === undefined) return
+        if (budget.dropped > 0) {
+          send({ level: "warning", logger: "effect-mcp", data: `${budget.dropped} log messages were dropped` })
+          budget.dropped = 0
+        }
+        send(logger === undefined ? { level, data: leaving } : { level, logger, data: leaving })
+      }
+      return { logUnsafe, log: (level, data, logger) => Effect.sync(() => logUnsafe(level, data, logger)) }
+    }
+  }
+}

@@ -1,0 +1,12 @@
+/**
+ * The server as users import it: the service and its layer, and the endpoints it can be served at.
+ */
+import * as Stdio from "./endpoint/Stdio.ts"
+
+export { type ConnectOptions, layer, McpServer, type Options, type Registries } from "./Server.ts"
+export type { Session } from "./Session.ts"
+
+/** Serves over stdin and stdout until stdin ends. Logs go to stderr. */
+export const serveStdio = Stdio.serve()
+/** The same with options: message limit, grace, outbox budgets. */
+export const serveStdioWith = Stdio.serve

@@ -1,0 +1,225 @@
+/**
+ * An MCP server: features behind a dispatcher, spoken to over any transport. Endpoints are written over it; nothing in it knows of
+ * stdio or HTTP.
+ *
+ * Owns the sessions. `connect` takes a duplex wire and makes it one: a peer, its record, and everything that lives as long as both.
+ */
+import * as Peer from "@effect-mcp/core/Peer"
+import * as Principal from "@effect-mcp/core/Principal"
+import type { RequestServices } from "@effect-mcp/core/RequestContext"
+import type { Transport } from "@effect-mcp/core/Transport"
+import * as Codecs from "@effect-mcp/protocol/Codecs"
+import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
+import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import type { Icon } from "@effect-mcp/protocol/model/Icon"
+import * as Revision from "@effect-mcp/protocol/Revision"
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import * as Dispatcher from "./Dispatcher.ts"
+import * as Features from "./Features.ts"
+import { keepAlive, type KeepAlive } from "@effect-mcp/core/KeepAlive"
+import * as Lifecycle from "./Lifecycle.ts"
+import * as Logging from "./Logging.ts"
+import type { Request } from "./Middleware.ts"
+import { defaultPageSize } from "./Pagination.ts"
+import * as Services from "./RequestServices.ts"
+import { type ListKind, Session } from "./Session.ts"
+
+export type { Registries } from "./Features.ts"
+
+export interface Options<E, R> {
+  /** For programs; what people see is `title`. */
+  readonly name: string
+  readonly version: string
+  readonly title?: string | undefined
+  readonly description?: string | undefined
+  readonly websiteUrl?: string | undefined
+  readonly icons?: ReadonlyArray<Icon> | undefined
+  /** For the model: how to use this server. */
+  readonly instructions?: string | undefined
+  /** Tools, resources, prompts and middleware, as layers. */
+  readonly features: Layer.Layer<never, E, R>
+  /** The revisions to speak. Default: all. */
+  readonly revisions?: ReadonlyArray<Revision.Version> | undefined
+  /** Declares tools, resources (with subscriptions), prompts and completions although none is there yet. Default false. */
+  readonly dynamic?: boolean | undefined
+  readonly experimental?: ServerCapabilities["experimental"]
+  /** By prefixed id. */
+  readonly extensions?: ServerCapabilities["extensions"]
+  /** Items per page of a list. Default 100. */
+  readonly pageSize?: number | undefined
+  /** How long a client has to answer a question. Default 10 minutes. */
+  readonly askTimeout?: Duration.Input | undefined
+  readonly logging?: Logging.Options | undefined
+  /** Requests of one session that run at once (64) and that wait behind them (1024). */
+  readonly limits?: Pick<Peer.Options, "inFlight" | "pending"> | undefined
+  /** Pings clients and drops those that do not answer. Default off. */
+  readonly keepAlive?: KeepAlive | undefined
+}
+
+export interface ConnectOptions {
+  readonly principal?: Principal.Principal["Service"] | undefined
+  /** When the client ends the conversation: how long requests in flight may still run. Default not at all. */
+  readonly grace?: Duration.Input | undefined
+}
+
+export class McpServer extends Context.Service<
+  McpServer,
+  {
+    /** Serves one connection until its end, or until the scope closes. */
+    readonly connect: (transport: Transport, options?: ConnectOptions) => Effect.Effect<Session, never, Scope.Scope>
+    /** The sessions that are open. */
+    readonly sessions: Effect.Effect<ReadonlyArray<Session>>
+    /** Tells every session that a URL elicitation was completed; only the client that was asked should be told. */
+    readonly elicitationComplete: (session: Session, elicitationId: string) => Effect.Effect<void>
+  }
+>()("@effect-mcp/server/McpServer") {}
+
+/** Builds the features and serves them. What they need beside the registries stays in the layer's requirements. */
+export const layer = <E, R>(
+  options: Options<E, R>
+): Layer.Layer<McpServer, E, Exclude<R, Features.Registries | RequestServices>> =>
+  Layer.fromBuildMemo((_, scope) =>
+    Effect.map(Scope.provide(make(options), scope), (server) => Context.make(McpServer, server))
+  ) as Layer.Layer<McpServer, E, Exclude<R, Features.Registries | RequestServices>> // Scope is in RequestServices
+
+const identityOf = <E, R>(options: Options<E, R>, features: Features.Features): Lifecycle.Identity => {
+  const { name, version, title, description, websiteUrl, icons, instructions, experimental, extensions } = options
+  const revisions = Revision.stateful.filter(
+    (revision) => options.revisions === undefined || options.revisions.includes(revision.version)
+  )
+  let latched: ServerCapabilities | undefined
+  return {
+    info: {
+      name,
+      version,
+      ...(title === undefined ? undefined : { title }),
+      ...(description === undefined ? undefined : { description }),
+      ...(websiteUrl === undefined ? undefined : { websiteUrl }),
+      ...(icons === undefined ? undefined : { icons })
+    },
+    instructions,
+    revisions,
+    // Fixed by what is there at the first handshake: what a client was told must stay true.
+    capabilities: () =>
+      (latched ??= Features.capabilities(features, { dynamic: options.dynamic === true, experimental, extensions }))
+  }
+}
+
+const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
+  const context = yield* Effect.context<never>()
+  const features = yield* Features.build(options.features)
+  const identity = identityOf(options, features)
+  const handlers = Dispatcher.make(features, options.pageSize ?? defaultPageSize)
+  const logging = Logging.make(options.logging ?? {}, yield* Clock.Clock)
+  const services = { askTimeout: options.askTimeout ?? "10 minutes", logging }
+  const sessions = new Set<Session>()
+  const runFork = Effect.runForkWith(context)
+  let nextSession = 0
+
+  const announce = (kind: ListKind, changes: Stream.Stream<void>) =>
+    Effect.forkScoped(
+      Stream.runForEach(changes, () => Effect.sync(() => sessions.forEach((session) => session.listChanged(kind)))),
+      { startImmediately: true }
+    )
+  yield* announce("tools", features.tools.changes)
+  yield* announce("resources", features.resources.changes)
+  yield* announce("prompts", features.prompts.changes)
+
+  const handle = (session: Session, exchange: Peer.Exchange): Effect.Effect<unknown, McpError.McpError> => {
+    const { method, params } = exchange.request
+    if (method === "initialize") return Lifecycle.initialize(identity, session, params)
+    const { negotiated } = session
+    if (negotiated === undefined) return Effect.fail(McpError.invalidRequest("Send initialize first"))
+    const { revision } = negotiated
+    const codec = codecOf(revision, method)
+    if (codec === undefined || !Features.offers(identity.capabilities(), method, revision)) {
+      return Effect.fail(McpError.methodNotFound(method))
+    }
+    return codec.params.decode(params).pipe(
+      Effect.mapError((message) => McpError.invalidParams(`Invalid params for ${method}: ${message}`)),
+      Effect.flatMap((decoded) => {
+        const request = { method, params: decoded } as Request // the codec of this very method decoded it
+        return features.middleware(request, Dispatcher.run(handlers, request, session))
+      }),
+      Effect.flatMap((result) => Effect.mapError(codec.result.encode(result), unsayable(method))),
+      Effect.scoped,
+      Effect.provideContext(Services.make(session, negotiated, exchange, services)),
+      Effect.tapCause(reportDefect)
+    )
+  }
+
+  const connect = Effect.fnUntraced(function* (
+    transport: Transport,
+    connectOptions: ConnectOptions = {}
+  ): Effect.fn.Return<Session, never, Scope.Scope> {
+    const scope = yield* Scope.Scope
+    const peer: Peer.Peer = yield* Peer.make(
+      transport,
+      {
+        request: (exchange) => handle(session, exchange),
+        immediate: (request) => (request.method === "ping" ? {} : undefined),
+        notification: (notification) => receive(session, notification),
+        dropped: (reason) => void runFork(Effect.logDebug(`Dropped: ${reason}`))
+      },
+      {
+        ...options.limits,
+        grace: connectOptions.grace,
+        unreadableId: () => (session.negotiated?.revision ?? Revision.latestStateful).rules.unreadableId,
+        batches: () => session.negotiated?.revision.rules.batches === true
+      }
+    )
+    const session = new Session({
+      id: `session-${++nextSession}`,
+      peer,
+      principal: connectOptions.principal ?? Principal.anonymous,
+      scope,
+      runFork: (effect) => void Fiber.runIn(runFork(effect), scope)
+    })
+    yield* Effect.acquireRelease(
+      Effect.sync(() => sessions.add(session)),
+      () => Effect.sync(() => sessions.delete(session))
+    )
+    if (options.keepAlive !== undefined) yield* Effect.forkScoped(keepAlive(peer, options.keepAlive))
+    return session
+  })
+
+  return McpServer.of({
+    connect,
+    sessions: Effect.sync(() => [...sessions]),
+    elicitationComplete: (session, elicitationId) =>
+      Effect.sync(() => {
+        if (session.negotiated?.revision.serverNotifications["notifications/elicitation/complete"] === undefined) return
+        session.notify("notifications/elicitation/complete", { elicitationId })
+      })
+  })
+})
+
+/** What a client says without asking. */
+const receive = (session: Session, notification: JsonRpc.Notification): void => {
+  if (notification.method === "notifications/initialized" && session.negotiated !== undefined) session.ready()
+  else if (notification.method === "notifications/roots/list_changed") session.rootsChanged()
+}
+
+/** The coders of a method of this revision, typed for what is only known at run time. */
+const codecOf = (revision: Revision.Revision, method: string): Codecs.Coders<unknown, unknown> | undefined => {
+  const table: { readonly [method: string]: Revision.MethodCodec<any, any> | undefined } = revision.requests
+  const codec = Object.hasOwn(table, method) ? table[method] : undefined
+  return codec === undefined ? undefined : Codecs.coders(codec)
+}
+
+/** A result that this revision has no words for. */
+const unsayable = (method: string) => (message: string) =>
+  McpError.internalError(`The result of ${method} cannot be said in this revision: ${message}`)
+
+/** What went wrong inside goes to the server's own log; the client only learns -32603. */
+const reportDefect = (cause: Cause.Cause<McpError.McpError>): Effect.Effect<void> =>
+  Cause.hasDies(cause) ? Effect.logError("A handler died", cause) : Effect.void

@@ -1,0 +1,49 @@
+/**
+ * Resource subscriptions of stateful sessions (spec: server/resources): one supervised fiber per session and URI, in the session's
+ * scope, on a watcher that all sessions share.
+ */
+import { notFound } from "@effect-mcp/core/Resources"
+import type { RequestContext } from "@effect-mcp/core/RequestContext"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Stream from "effect/Stream"
+import type { ResourceSet } from "./ResourceRegistry.ts"
+import type { Session } from "./Session.ts"
+
+/** Subscriptions of one session; one more is refused with -32005. */
+export const maxPerSession = 1024
+
+/** Returns once the watcher runs: no update after the answer is missed. Subscribing twice is subscribing once. */
+export const subscribe = (
+  resources: ResourceSet,
+  session: Session,
+  uri: string
+): Effect.Effect<void, McpError.McpError, RequestContext> =>
+  Effect.suspend(() => {
+    if (session.subscriptions.has(uri)) return Effect.void
+    if (!resources.has(uri, session.principal)) return notFound(uri)
+    if (session.subscriptions.size >= maxPerSession) {
+      return Effect.fail(McpError.limitExceeded(`A session may have ${maxPerSession} subscriptions`))
+    }
+    const established = Deferred.makeUnsafe<void>()
+    const run = Effect.scoped(
+      Effect.flatMap(resources.subscribe(uri), (updates) => {
+        Deferred.doneUnsafe(established, Effect.void)
+        return Stream.runForEach(updates, () => Effect.sync(() => session.resourceUpdated(uri)))
+      })
+    )
+    return Effect.flatMap(Effect.forkIn(run, session.scope, { startImmediately: true }), (fiber) => {
+      session.subscriptions.set(uri, fiber)
+      return Deferred.await(established)
+    })
+  })
+
+export const unsubscribe = (session: Session, uri: string): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const fiber = session.subscriptions.get(uri)
+    if (fiber === undefined) return Effect.void
+    session.subscriptions.delete(uri)
+    return Fiber.interrupt(fiber)
+  })

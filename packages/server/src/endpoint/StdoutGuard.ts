@@ -1,0 +1,54 @@
+/**
+ * Keeps standard output clean: while it is on, only what went through `own` reaches it; everything else goes to stderr.
+ *
+ * The one place that touches the process: there is no Effect service for it, and a stray `console.log` knows of none.
+ */
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+
+interface Writable {
+  write: (chunk: string | Uint8Array, ...rest: ReadonlyArray<unknown>) => boolean
+}
+interface ProcessLike {
+  readonly stdout: Writable
+  readonly stderr: Writable
+}
+
+const hasProcess = (global: unknown): global is { readonly process: ProcessLike } =>
+  typeof global === "object" &&
+  global !== null &&
+  "process" in global &&
+  typeof global.process === "object" &&
+  global.process !== null &&
+  "stdout" in global.process &&
+  "stderr" in global.process
+
+const encoder = new TextEncoder()
+
+/** Turns the guard on in the scope; the function returned marks text as ours. Where there is no process it only encodes. */
+export const guardStdout: Effect.Effect<(text: string) => Uint8Array, never, Scope.Scope> = Effect.gen(function* () {
+  const global: unknown = globalThis
+  const ours = new WeakSet<Uint8Array>()
+  if (hasProcess(global)) {
+    const { stdout, stderr } = global.process
+    yield* Effect.acquireRelease(
+      Effect.sync(() => {
+        const original = stdout.write
+        stdout.write = (chunk, ...rest) =>
+          typeof chunk !== "string" && ours.has(chunk)
+            ? original.call(stdout, chunk, ...rest)
+            : stderr.write(chunk, ...rest)
+        return original
+      }),
+      (original) =>
+        Effect.sync(() => {
+          stdout.write = original
+        })
+    )
+  }
+  return (text) => {
+    const bytes = encoder.encode(text)
+    ours.add(bytes)
+    return bytes
+  }
+})
