@@ -1,6 +1,7 @@
 /**
  * The server as users import it: the service and its layer, and the endpoints it can be served at.
  */
+import * as Socket from "./endpoint/Socket.ts"
 import * as Stdio from "./endpoint/Stdio.ts"
 
 export { type ConnectOptions, layer, McpServer, type Options, type Registries } from "./Server.ts"
@@ -10,3 +11,5 @@ export type { Session } from "./Session.ts"
 export const serveStdio = Stdio.serve()
 /** The same with options: message limit, grace, outbox budgets. */
 export const serveStdioWith = Stdio.serve
+/** Serves every connection of a `SocketServer` (TCP or Unix socket) until interrupted. */
+export const serveSocket = Socket.serve

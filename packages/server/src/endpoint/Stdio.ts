@@ -4,8 +4,7 @@
  * Owns stdout while it runs: whatever else the process prints there (a stray `console.log`) goes to stderr, so that nothing but MCP
  * leaves. Ends when stdin ends; requests in flight then have a moment to finish.
  */
-import * as Framing from "@effect-mcp/core/Framing"
-import * as Outbox from "@effect-mcp/core/Outbox"
+import * as Duplex from "@effect-mcp/core/Duplex"
 import { type Transport, TransportError } from "@effect-mcp/core/Transport"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -16,36 +15,31 @@ import * as Stream from "effect/Stream"
 import { McpServer } from "../Server.ts"
 import { guardStdout } from "./StdoutGuard.ts"
 
-export interface Options extends Outbox.Options {
-  /** The largest message that is read, in bytes. Default 4 MiB. */
-  readonly maxMessageBytes?: number | undefined
+export interface Options extends Duplex.Options {
   /** When stdin ends: how long requests in flight may still run. Default 1 second. */
   readonly grace?: Duration.Input | undefined
 }
 
 /** Standard input and output as a transport. */
 export const transport = Effect.fnUntraced(function* (
-  options: Options = {}
+  options: Duplex.Options = {}
 ): Effect.fn.Return<Transport, never, Stdio | Scope.Scope> {
   const stdio = yield* Stdio
   const own = yield* guardStdout
-  const outbox = yield* Outbox.make(
-    (outgoing) =>
-      Stream.run(Stream.map(outgoing, own), stdio.stdout({ endOnDone: false })).pipe(
-        Effect.mapError((cause) => new TransportError({ reason: "Write", message: "stdout is closed", cause }))
+  return yield* Duplex.make(
+    {
+      incoming: Stream.mapError(
+        stdio.stdin,
+        (cause) => new TransportError({ reason: "Read", message: "stdin is broken", cause })
       ),
+      write: (outgoing) =>
+        Effect.mapError(
+          Stream.run(Stream.map(outgoing, own), stdio.stdout({ endOnDone: false })),
+          (cause) => new TransportError({ reason: "Write", message: "stdout is closed", cause })
+        )
+    },
     options
   )
-  const lines = new Framing.LineDecoder(options.maxMessageBytes)
-  return {
-    incoming: stdio.stdin.pipe(
-      Stream.map((chunk) => lines.push(chunk)),
-      Stream.flattenIterable,
-      Stream.mapError((cause) => new TransportError({ reason: "Read", message: "stdin is broken", cause }))
-    ),
-    sink: outbox.sink,
-    broken: outbox.broken
-  }
 })
 
 /** Serves until stdin ends (or this fiber is interrupted). Fails when stdout breaks. Logs go to stderr. */

@@ -1,0 +1,35 @@
+/**
+ * A pair of byte streams as a transport: newline-delimited JSON in both directions. What stdio, pipes and sockets have in common, and
+ * all that a custom transport over a byte stream needs (spec: basic/transports, custom transports).
+ */
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import * as Framing from "./Framing.ts"
+import * as Outbox from "./Outbox.ts"
+import type { Transport, TransportError } from "./Transport.ts"
+
+export interface Options extends Outbox.Options {
+  /** The largest message that is read, in bytes. Default 4 MiB. */
+  readonly maxMessageBytes?: number | undefined
+}
+
+export interface Bytes {
+  readonly incoming: Stream.Stream<Uint8Array, TransportError>
+  /** Consumes what leaves: whole lines, one turn's at a time; pulling again says that the wire took the ones before. */
+  readonly write: (outgoing: Stream.Stream<string>) => Effect.Effect<void, TransportError>
+}
+
+/** The transport lives as long as the scope. `incoming` may be run once. */
+export const make = (bytes: Bytes, options: Options = {}): Effect.Effect<Transport, never, Scope.Scope> =>
+  Effect.map(Outbox.make(bytes.write, options), ({ sink, broken }) => {
+    const lines = new Framing.LineDecoder(options.maxMessageBytes)
+    return {
+      incoming: bytes.incoming.pipe(
+        Stream.map((chunk) => lines.push(chunk)),
+        Stream.flattenIterable
+      ),
+      sink,
+      broken
+    }
+  })
