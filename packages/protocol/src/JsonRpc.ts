@@ -74,9 +74,10 @@ export const failure = (id: Id | null | undefined, error: ErrorObject): Failure 
 const isRecord = (u: unknown): u is { readonly [key: string]: unknown } => Predicate.isObject(u) && !Array.isArray(u)
 const invalid = (reason: string, id?: unknown): Invalid => ({ _tag: "Invalid", reason, id: isId(id) ? id : undefined })
 
+/* oxlint-disable typescript/no-unsafe-type-assertion -- the checks of `classify` are what makes its casts true */
 /** Says which of the four messages `u` is, or why it is none. It returns `u` itself: unknown fields survive. */
 export const classify = (u: unknown): Message | Invalid => {
-  const message = u // the checks below are what makes the casts of this function true
+  const message = u
   if (!isRecord(u)) return invalid("A message must be a JSON object")
   if (u.jsonrpc !== "2.0") return invalid(`"jsonrpc" must be "2.0"`, u.id)
   if ("method" in u) {
@@ -96,6 +97,7 @@ export const classify = (u: unknown): Message | Invalid => {
   if (!("result" in u)) return invalid(`A message needs "method", "result" or "error"`, u.id)
   return isId(u.id) ? (message as Success) : invalid(`"id" must be a string or an integer`)
 }
+/* oxlint-enable typescript/no-unsafe-type-assertion */
 
 export const isInvalid = (m: Message | Invalid): m is Invalid => "_tag" in m && m._tag === "Invalid"
 

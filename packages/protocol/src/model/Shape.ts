@@ -14,9 +14,7 @@ import * as SchemaIssue from "effect/SchemaIssue"
 import * as SchemaParser from "effect/SchemaParser"
 import * as SchemaTransformation from "effect/SchemaTransformation"
 
-export interface JsonObject {
-  readonly [key: string]: unknown
-}
+export type JsonObject = { readonly [key: string]: unknown }
 export const isJsonObject = (u: unknown): u is JsonObject => Predicate.isObject(u) && !Array.isArray(u)
 
 /** Any JSON object, unread: one type test, however large it is. */

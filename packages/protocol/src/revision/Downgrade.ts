@@ -33,13 +33,13 @@ const lifecycle: ReadonlyArray<Row> = [
   ...client.drop("2025-11-25", "tasks"),
   // `{}` means forms: a client that only opens pages must not declare it to a server that knows nothing else.
   client.change("2025-11-25", "rewrite", "elicitation", (value) => {
-    if (value.elicitation === undefined) return value
     const { elicitation, ...rest } = value
-    const { form, url, ...unknown } = elicitation
-    return url !== undefined && form === undefined ? rest : { ...rest, elicitation: unknown }
+    if (elicitation?.form === undefined && elicitation?.url === undefined) return value
+    const { form, url: _url, ...unknown } = elicitation
+    return form === undefined ? rest : { ...rest, elicitation: unknown }
   }),
   client.change("2025-11-25", "rewrite", "sampling", (value) => {
-    if (value.sampling === undefined) return value
+    if (value.sampling?.context === undefined && value.sampling?.tools === undefined) return value
     const { context: _context, tools: _tools, ...unknown } = value.sampling
     return { ...value, sampling: unknown }
   }),
@@ -99,6 +99,7 @@ const lists: ReadonlyArray<Row> = [
 /** Structured content goes; a result that has nothing else gets it as text, so that nothing is lost in silence. */
 const inWords = (value: { readonly content: ReadonlyArray<unknown>; readonly structuredContent?: unknown }) => {
   const { structuredContent, ...rest } = value
+  if (structuredContent === undefined) return rest
   const mirror = { type: "text", text: JSON.stringify(structuredContent) }
   return rest.content.length > 0 ? rest : { ...rest, content: [mirror] }
 }

@@ -5,7 +5,7 @@
  * it, however deep, and gives back a function that changes exactly what has to change: the rest keeps its identity, and a schema
  * that no row reaches compiles to nothing. It refuses to guess: a row either gives a value or refuses.
  */
-import * as Schema from "effect/Schema"
+import type * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
 import { isJsonObject, type JsonObject } from "../model/Shape.ts"
 import type { Version } from "../Revision.ts"
@@ -142,11 +142,14 @@ const fits = (ast: SchemaAST.AST): ((value: unknown) => boolean) => {
     const members = ast.types.map(fits)
     return (value) => members.some((member) => member(value))
   }
+  if (ast._tag === "Literal") return (value) => value === ast.literal
   if (ast._tag !== "Objects") return () => false
-  const required = ast.propertySignatures.filter((property) => !SchemaAST.isOptional(property.type))
-  return (value) =>
-    isJsonObject(value) &&
-    required.every(
-      ({ name, type }) => name in value && (type._tag !== "Literal" || value[String(name)] === type.literal)
-    )
+  const required = ast.propertySignatures
+    .filter((property) => !SchemaAST.isOptional(property.type))
+    .map((property) => ({ key: String(property.name), fits: isLiteral(property.type) ? fits(property.type) : isAny }))
+  return (value) => isJsonObject(value) && required.every(({ key, fits }) => key in value && fits(value[key]))
 }
+
+const isAny = () => true
+const isLiteral = (ast: SchemaAST.AST): boolean =>
+  ast._tag === "Literal" || (ast._tag === "Union" && ast.types.every(isLiteral))

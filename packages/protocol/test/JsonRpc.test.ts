@@ -1,0 +1,141 @@
+import { verifies } from "@effect-mcp/spec/verifies"
+import { assert, describe, it } from "@effect/vitest"
+import * as Schema from "effect/Schema"
+import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+
+// The envelope a second time, as schemas: what `classify` must agree with on every JSON value there is.
+const version = { jsonrpc: Schema.Literal("2.0") }
+const Id = Schema.Union([Schema.String, Schema.Int])
+const absent = Schema.optionalKey(Schema.Never)
+const params = { params: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)) }
+const code = Schema.Number.check(Schema.makeFilter((n: number) => Number.isInteger(n)))
+const envelope = {
+  request: Schema.Struct({ ...version, id: Id, method: Schema.String, ...params }),
+  notification: Schema.Struct({ ...version, id: absent, method: Schema.String, ...params }),
+  success: Schema.Struct({ ...version, id: Id, method: absent, error: absent, result: Schema.Unknown }),
+  failure: Schema.Struct({
+    ...version,
+    id: Schema.optionalKey(Schema.NullOr(Id)),
+    method: absent,
+    result: absent,
+    error: Schema.Struct({ code, message: Schema.String })
+  })
+}
+const kinds = Object.entries(envelope).map(([kind, schema]) => ({ kind, is: Schema.is(schema) }))
+
+const bySchema = (u: unknown) => kinds.filter(({ is }) => is(u)).map(({ kind }) => kind)
+const byHand = (u: unknown): ReadonlyArray<string> => {
+  const message = JsonRpc.classify(u)
+  if (JsonRpc.isInvalid(message)) return []
+  if (JsonRpc.isRequest(message)) return ["request"]
+  if (JsonRpc.isNotification(message)) return ["notification"]
+  return ["result" in message ? "success" : "failure"]
+}
+
+// Close misses are what a classifier gets wrong, so every field is drawn from what fits and from junk alike.
+const maybe = (...likely: ReadonlyArray<Schema.Codec<unknown>>) =>
+  Schema.optionalKey(Schema.Union([...likely, Schema.Json]))
+const Junk = Schema.Struct({
+  jsonrpc: maybe(Schema.Literal("2.0"), Schema.Literal("2.0"), Schema.Literal("2.0")),
+  id: maybe(Schema.String, Schema.Finite, Schema.Null),
+  method: maybe(Schema.String),
+  params: maybe(Schema.Record(Schema.String, Schema.Json)),
+  result: maybe(),
+  error: maybe(Schema.Struct({ code: maybe(Schema.Int, Schema.Finite), message: maybe(Schema.String) }))
+})
+const Near = Schema.Struct({ ...Junk.fields, jsonrpc: Schema.Literal("2.0") })
+const options = { arbitrary: { runs: 3000, size: 6, seed: 7 } }
+
+describe("the envelope", () => {
+  it.prop(
+    `is classified by hand as its schema says${verifies(
+      "json-rpc.request.id-type",
+      "json-rpc.request.id-not-null",
+      "json-rpc.response.result-or-error",
+      "json-rpc.response.not-both",
+      "json-rpc.error.code-integer",
+      "json-rpc.error.code-and-message"
+    )}`,
+    [Schema.Union([Near, Near, Near, Junk])],
+    ([value]) => assert.deepStrictEqual(byHand(value), bySchema(value)),
+    options
+  )
+
+  it.prop(
+    "is never found in other JSON",
+    [Schema.Json],
+    ([value]) => assert.deepStrictEqual(byHand(value), bySchema(value)),
+    { arbitrary: { runs: 300, size: 8, seed: 7 } }
+  )
+
+  it.prop(
+    "that is valid passes as the same object, with its unknown fields",
+    [Schema.Union([envelope.request, envelope.notification, envelope.success, envelope.failure])],
+    ([message]) => {
+      const extended = { ...message, "x-unknown": 1 }
+      assert.strictEqual(JsonRpc.classify(extended), extended)
+      assert.deepStrictEqual(byHand(extended), bySchema(message))
+    },
+    { arbitrary: { runs: 200, size: 6, seed: 7 } }
+  )
+
+  it("tells four ids apart that look alike, and none of them is missing", () => {
+    for (const id of [0, "", 1, "1"]) {
+      const message = JsonRpc.classify({ jsonrpc: "2.0", id, method: "ping" })
+      assert.isFalse(JsonRpc.isInvalid(message))
+      assert.strictEqual((message as JsonRpc.Request).id, id)
+    }
+  })
+
+  it("that is invalid still tells its id where it has one", () => {
+    assert.strictEqual((JsonRpc.classify({ jsonrpc: "1.0", id: 0 }) as JsonRpc.Invalid).id, 0)
+    assert.strictEqual((JsonRpc.classify({ jsonrpc: "2.0", id: 7, method: 3 }) as JsonRpc.Invalid).id, 7)
+    assert.isUndefined((JsonRpc.classify({ jsonrpc: "2.0", id: null, method: "ping" }) as JsonRpc.Invalid).id)
+    assert.isUndefined((JsonRpc.classify([]) as JsonRpc.Invalid).id)
+  })
+})
+
+describe("the text of a message", () => {
+  it.prop(
+    "is one line and reads back the same",
+    [JsonRpcMessage()],
+    ([generated]) => {
+      const message = JSON.parse(JSON.stringify(generated)) as JsonRpc.Message
+      const line = JsonRpc.encode(message)
+      assert.notInclude(line, "\n")
+      assert.deepStrictEqual(JSON.parse(line), message)
+    },
+    { arbitrary: { runs: 200, size: 6, seed: 7 } }
+  )
+
+  it("takes a result that is text already as it is", () => {
+    const line = JsonRpc.encode(JsonRpc.success(`"`, new JsonRpc.RawResult(`{"tools":[]}`)))
+    assert.strictEqual(line, String.raw`{"jsonrpc":"2.0","id":"\"","result":{"tools":[]}}`)
+  })
+
+  it("of a failure has a null id, no id or the id, as it was made", () => {
+    const error = { code: -32700, message: "no" }
+    assert.strictEqual(
+      JsonRpc.encode(JsonRpc.failure(null, error)),
+      `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no"}}`
+    )
+    assert.strictEqual(
+      JsonRpc.encode(JsonRpc.failure(undefined, error)),
+      `{"jsonrpc":"2.0","error":{"code":-32700,"message":"no"}}`
+    )
+    assert.strictEqual(
+      JsonRpc.encode(JsonRpc.failure(0, error)),
+      `{"jsonrpc":"2.0","id":0,"error":{"code":-32700,"message":"no"}}`
+    )
+  })
+})
+
+function JsonRpcMessage() {
+  const params = Schema.optionalKey(Schema.Record(Schema.String, Schema.Json))
+  const jsonrpc = Schema.Literal("2.0")
+  return Schema.Union([
+    Schema.Struct({ jsonrpc, id: Id, method: Schema.String, params }),
+    Schema.Struct({ jsonrpc, method: Schema.String, params }),
+    Schema.Struct({ jsonrpc, id: Id, result: Schema.Json })
+  ])
+}

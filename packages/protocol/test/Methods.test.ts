@@ -1,0 +1,70 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Revision from "@effect-mcp/protocol/Revision"
+
+/** What the published schema of each revision lists, less the tasks of 2025-11-25, which are an extension here. */
+const clientRequests = [
+  "completion/complete",
+  "initialize",
+  "logging/setLevel",
+  "ping",
+  "prompts/get",
+  "prompts/list",
+  "resources/list",
+  "resources/read",
+  "resources/subscribe",
+  "resources/templates/list",
+  "resources/unsubscribe",
+  "tools/call",
+  "tools/list"
+]
+const serverRequests = ["ping", "roots/list", "sampling/createMessage"]
+const clientNotifications = [
+  "notifications/cancelled",
+  "notifications/initialized",
+  "notifications/progress",
+  "notifications/roots/list_changed"
+]
+const serverNotifications = [
+  "notifications/cancelled",
+  "notifications/message",
+  "notifications/progress",
+  "notifications/prompts/list_changed",
+  "notifications/resources/list_changed",
+  "notifications/resources/updated",
+  "notifications/tools/list_changed"
+]
+const listed: { readonly [version: string]: { asks?: ReadonlyArray<string>; tells?: ReadonlyArray<string> } } = {
+  "2024-11-05": {},
+  "2025-03-26": {},
+  "2025-06-18": { asks: ["elicitation/create"] },
+  "2025-11-25": { asks: ["elicitation/create"], tells: ["notifications/elicitation/complete"] }
+}
+
+const names = (table: object) => Object.keys(table).toSorted()
+
+describe("the methods of a revision", () => {
+  it("are listed here for every stateful revision", () => {
+    assert.deepStrictEqual(
+      Revision.stateful.map((revision) => revision.version),
+      Object.keys(listed)
+    )
+  })
+
+  for (const revision of Revision.stateful) {
+    const { asks = [], tells = [] } = listed[revision.version] ?? {}
+    it(`${revision.version} has the methods of its published schema, and no others`, () => {
+      assert.deepStrictEqual(names(revision.requests), clientRequests)
+      assert.deepStrictEqual(names(revision.clientRequests), [...serverRequests, ...asks].toSorted())
+      assert.deepStrictEqual(names(revision.clientNotifications), clientNotifications)
+      assert.deepStrictEqual(names(revision.serverNotifications), [...serverNotifications, ...tells].toSorted())
+    })
+  }
+
+  it("share a codec where revisions do not differ", () => {
+    const [first, second, third, fourth] = Revision.stateful
+    assert.strictEqual(first?.requests["tools/call"]?.params, fourth?.requests["tools/call"]?.params)
+    assert.strictEqual(first?.requests["prompts/list"]?.result, second?.requests["prompts/list"]?.result)
+    assert.notStrictEqual(second?.requests["prompts/list"]?.result, third?.requests["prompts/list"]?.result)
+    assert.strictEqual(third?.clientRequests["roots/list"]?.result, fourth?.clientRequests["roots/list"]?.result)
+  })
+})

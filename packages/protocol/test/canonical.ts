@@ -1,0 +1,46 @@
+/** The canonical schema of every message, by the name that `Codec.test.ts` gives it. */
+import * as Schema from "effect/Schema"
+import * as Protocol from "@effect-mcp/protocol"
+
+const { Completion, Elicitation, Lifecycle, Logging, Meta, Progress, Prompt, Resource, Root, Sampling, Tool } = Protocol
+
+type Model = Schema.Codec<unknown>
+const call = (name: string, params: Model, result: Model): ReadonlyArray<readonly [string, Model]> => [
+  [`${name} params`, params],
+  [`${name} result`, result]
+]
+const page = Schema.UndefinedOr(Meta.PaginatedParams)
+const none = Schema.UndefinedOr(Meta.RequestParams)
+const bare = Schema.UndefinedOr(Meta.NotificationParams)
+
+export const canonical: ReadonlyMap<string, Model> = new Map([
+  ...call("requests initialize", Lifecycle.InitializeParams, Lifecycle.InitializeResult),
+  ...call("requests ping", none, Meta.EmptyResult),
+  ...call("requests completion/complete", Completion.CompleteParams, Completion.CompleteResult),
+  ...call("requests logging/setLevel", Logging.SetLevelParams, Meta.EmptyResult),
+  ...call("requests prompts/get", Prompt.GetPromptParams, Prompt.GetPromptResult),
+  ...call("requests prompts/list", page, Prompt.ListPromptsResult),
+  ...call("requests resources/list", page, Resource.ListResourcesResult),
+  ...call("requests resources/templates/list", page, Resource.ListResourceTemplatesResult),
+  ...call("requests resources/read", Resource.ReadResourceParams, Resource.ReadResourceResult),
+  ...call("requests resources/subscribe", Resource.SubscribeParams, Meta.EmptyResult),
+  ...call("requests resources/unsubscribe", Resource.SubscribeParams, Meta.EmptyResult),
+  ...call("requests tools/call", Tool.CallToolParams, Tool.CallToolResult),
+  ...call("requests tools/list", page, Tool.ListToolsResult),
+  ...call("clientRequests ping", none, Meta.EmptyResult),
+  ...call("clientRequests roots/list", none, Root.ListRootsResult),
+  ...call("clientRequests sampling/createMessage", Sampling.CreateMessageParams, Sampling.CreateMessageResult),
+  ...call("clientRequests elicitation/create", Elicitation.ElicitParams, Elicitation.ElicitResult),
+  ["clientNotifications notifications/cancelled", Progress.CancelledParams],
+  ["clientNotifications notifications/progress", Progress.ProgressParams],
+  ["clientNotifications notifications/initialized", bare],
+  ["clientNotifications notifications/roots/list_changed", bare],
+  ["serverNotifications notifications/cancelled", Progress.CancelledParams],
+  ["serverNotifications notifications/progress", Progress.ProgressParams],
+  ["serverNotifications notifications/message", Logging.LogMessageParams],
+  ["serverNotifications notifications/resources/updated", Resource.UpdatedParams],
+  ["serverNotifications notifications/resources/list_changed", bare],
+  ["serverNotifications notifications/tools/list_changed", bare],
+  ["serverNotifications notifications/prompts/list_changed", bare],
+  ["serverNotifications notifications/elicitation/complete", Elicitation.ElicitationCompleteParams]
+])

@@ -1,0 +1,296 @@
+/**
+ * The wire of each stateful revision, written down a second time and strictly, straight from its published schema.
+ *
+ * It shares nothing with the model: it is what the codecs are judged by, and what wire values are generated from.
+ */
+import * as Schema from "effect/Schema"
+import type { Version } from "@effect-mcp/protocol/Revision"
+
+const S = Schema.Struct
+const Str = Schema.String
+const Num = Schema.Finite
+const Bool = Schema.Boolean
+const Json = Schema.Json
+const opt = Schema.optionalKey
+const list = Schema.Array
+const lit = Schema.Literal
+const one = Schema.Union
+const record = <V extends Schema.Codec<unknown, unknown>>(value: V) => Schema.Record(Str, value)
+const obj = record(Json)
+
+type Wire = Schema.Codec<unknown>
+interface Call {
+  readonly params: Wire
+  readonly result: Wire
+}
+
+export interface WireTables {
+  readonly requests: { readonly [method: string]: Call }
+  readonly clientRequests: { readonly [method: string]: Call }
+  readonly clientNotifications: { readonly [method: string]: Wire }
+  readonly serverNotifications: { readonly [method: string]: Wire }
+}
+
+export const wire = (version: Version): WireTables => {
+  const since = <F extends Schema.Struct.Fields>(first: Version, fields: F): Partial<F> =>
+    version >= first ? fields : {}
+  const fields = (...parts: ReadonlyArray<Schema.Struct.Fields | Partial<Schema.Struct.Fields>>): Wire =>
+    // Every field of the wire is a codec without services, which `Struct.Fields` does not say.
+    S(Object.assign({}, ...parts) as Schema.Struct.Fields) as unknown as Wire
+  const choose = (...members: ReadonlyArray<Wire | false>): Wire =>
+    one(members.filter((member): member is Wire => member !== false))
+  const audio = version >= "2025-03-26"
+  const june = version >= "2025-06-18"
+  const november = version >= "2025-11-25"
+
+  const meta = { _meta: opt(obj) }
+  const newMeta = since("2025-06-18", meta)
+  const token = one([Str, Num])
+  const asks = { _meta: opt(Schema.StructWithRest(S({ progressToken: opt(token) }), [obj])) }
+  const icons = since("2025-11-25", {
+    icons: opt(
+      list(S({ src: Str, mimeType: opt(Str), sizes: opt(list(Str)), theme: opt(one([lit("light"), lit("dark")])) }))
+    )
+  })
+  const named = [{ name: Str }, since("2025-06-18", { title: opt(Str) })]
+  const role = one([lit("user"), lit("assistant")])
+  const annotations = {
+    annotations: opt(
+      fields({ audience: opt(list(role)), priority: opt(Num) }, since("2025-06-18", { lastModified: opt(Str) }))
+    )
+  }
+
+  const implementation = fields(
+    ...named,
+    icons,
+    { version: Str },
+    since("2025-11-25", { description: opt(Str), websiteUrl: opt(Str) })
+  )
+  const changes = { listChanged: opt(Bool) }
+  // Of 2026-07-28, but capabilities are open: extensions are declared in every revision.
+  const extensions = opt(record(obj))
+  const clientCapabilities = fields(
+    { experimental: opt(record(obj)), extensions, roots: opt(S(changes)) },
+    { sampling: opt(november ? S({ context: opt(obj), tools: opt(obj) }) : S({})) },
+    since("2025-06-18", { elicitation: opt(november ? S({ form: opt(obj), url: opt(obj) }) : S({})) }),
+    since("2025-11-25", { tasks: opt(obj) })
+  )
+  const serverCapabilities = fields(
+    { experimental: opt(record(obj)), extensions, logging: opt(obj), prompts: opt(S(changes)), tools: opt(S(changes)) },
+    { resources: opt(S({ subscribe: opt(Bool), ...changes })) },
+    since("2025-03-26", { completions: opt(obj) }),
+    since("2025-11-25", { tasks: opt(obj) })
+  )
+
+  const resourceFields = [...named, icons, { description: opt(Str), mimeType: opt(Str) }, annotations, newMeta]
+  const resource = [{ uri: Str, size: opt(Num) }, ...resourceFields]
+  const contents = choose(
+    fields({ uri: Str, mimeType: opt(Str), text: Str }, newMeta),
+    fields({ uri: Str, mimeType: opt(Str), blob: Str }, newMeta)
+  )
+  const binary = { data: Str, mimeType: Str }
+  const text = fields({ type: lit("text"), text: Str }, annotations, newMeta)
+  const image = fields({ type: lit("image"), ...binary }, annotations, newMeta)
+  const sound = audio && fields({ type: lit("audio"), ...binary }, annotations, newMeta)
+  const block = choose(
+    text,
+    image,
+    sound,
+    june && fields({ type: lit("resource_link") }, ...resource),
+    fields({ type: lit("resource"), resource: contents }, annotations, newMeta)
+  )
+
+  const objectSchema = Schema.StructWithRest(S({ type: lit("object") }), [obj])
+  const hints = S({
+    title: opt(Str),
+    readOnlyHint: opt(Bool),
+    destructiveHint: opt(Bool),
+    idempotentHint: opt(Bool),
+    openWorldHint: opt(Bool)
+  })
+  const taskSupport = opt(one([lit("forbidden"), lit("optional"), lit("required")]))
+  const tool = fields(
+    ...named,
+    icons,
+    { description: opt(Str), inputSchema: objectSchema },
+    since("2025-03-26", { annotations: opt(hints) }),
+    since("2025-06-18", { outputSchema: opt(objectSchema) }),
+    since("2025-11-25", { execution: opt(S({ taskSupport })) }),
+    newMeta
+  )
+  const structured = since("2025-06-18", { structuredContent: opt(obj) })
+  const called = fields(meta, { content: list(block), isError: opt(Bool) }, structured)
+
+  const prompt = fields(
+    ...named,
+    icons,
+    {
+      description: opt(Str),
+      arguments: opt(list(fields(...named, { description: opt(Str), required: opt(Bool) })))
+    },
+    newMeta
+  )
+
+  const sampled = choose(
+    text,
+    image,
+    sound,
+    november && fields({ type: lit("tool_use"), id: Str, name: Str, input: obj }, meta),
+    november &&
+      fields({ type: lit("tool_result"), toolUseId: Str, content: list(block), isError: opt(Bool) }, structured, meta)
+  )
+  const message = [{ role, content: november ? one([sampled, list(sampled)]) : sampled }]
+  const preferences = S({
+    hints: opt(list(S({ name: opt(Str) }))),
+    costPriority: opt(Num),
+    speedPriority: opt(Num),
+    intelligencePriority: opt(Num)
+  })
+  const createMessage = fields(
+    asks,
+    {
+      messages: list(fields(...message, since("2025-11-25", meta))),
+      modelPreferences: opt(preferences),
+      systemPrompt: opt(Str),
+      includeContext: opt(one([lit("none"), lit("thisServer"), lit("allServers")])),
+      temperature: opt(Num),
+      maxTokens: Num,
+      stopSequences: opt(list(Str)),
+      metadata: opt(obj)
+    },
+    since("2025-11-25", {
+      tools: opt(list(tool)),
+      toolChoice: opt(S({ mode: opt(one([lit("auto"), lit("required"), lit("none")])) }))
+    })
+  )
+
+  const described = { title: opt(Str), description: opt(Str) }
+  const fallback = <D extends Schema.Codec<unknown>>(schema: D) => since("2025-11-25", { default: opt(schema) })
+  const bounds = { minItems: opt(Num), maxItems: opt(Num) }
+  const choices = list(S({ const: Str, title: Str }))
+  const format = one([lit("email"), lit("uri"), lit("date"), lit("date-time")])
+  const property = choose(
+    fields(
+      { type: lit("string"), ...described, minLength: opt(Num), maxLength: opt(Num), format: opt(format) },
+      fallback(Str)
+    ),
+    fields(
+      { type: one([lit("number"), lit("integer")]), ...described, minimum: opt(Num), maximum: opt(Num) },
+      fallback(Num)
+    ),
+    fields({ type: lit("boolean"), ...described, default: opt(Bool) }),
+    fields({ type: lit("string"), ...described, enum: list(Str), enumNames: opt(list(Str)) }, fallback(Str)),
+    november && fields({ type: lit("string"), ...described, oneOf: choices, default: opt(Str) }),
+    november &&
+      fields({
+        type: lit("array"),
+        ...described,
+        ...bounds,
+        items: S({ type: lit("string"), enum: list(Str) }),
+        default: opt(list(Str))
+      }),
+    november &&
+      fields({ type: lit("array"), ...described, ...bounds, items: S({ anyOf: choices }), default: opt(list(Str)) })
+  )
+  const requestedSchema = fields(
+    { type: lit("object"), properties: record(property), required: opt(list(Str)) },
+    since("2025-11-25", { $schema: opt(Str) })
+  )
+  const elicit = choose(
+    fields(asks, { message: Str, requestedSchema }, since("2025-11-25", { mode: opt(lit("form")) })),
+    november && fields(asks, { mode: lit("url"), message: Str, url: Str, elicitationId: Str })
+  )
+  const value = choose(Str, Num, Bool, november && list(Str))
+  const elicited = fields(meta, {
+    action: one([lit("accept"), lit("decline"), lit("cancel")]),
+    content: opt(record(value))
+  })
+
+  const reference = choose(
+    fields({ type: lit("ref/prompt") }, ...named),
+    fields({ type: lit("ref/resource"), uri: Str })
+  )
+  const complete = fields(
+    asks,
+    { ref: reference, argument: S({ name: Str, value: Str }) },
+    since("2025-06-18", { context: opt(S({ arguments: opt(record(Str)) })) })
+  )
+  const completed = fields(meta, { completion: S({ values: list(Str), total: opt(Num), hasMore: opt(Bool) }) })
+
+  const optional = (params: Wire) => one([params, Schema.Undefined])
+  const empty = fields(meta)
+  const ping: Call = { params: optional(fields(asks)), result: empty }
+  const paged = (name: string, items: Wire): Call => ({
+    params: optional(fields(asks, { cursor: opt(Str) })),
+    result: fields(meta, { nextCursor: opt(Str), [name]: list(items) })
+  })
+  const about = fields(asks, { uri: Str })
+  const level = one(
+    ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"].map((name) => lit(name))
+  )
+  const bare = optional(fields(meta))
+  const id = one([Str, Schema.Int])
+  const cancelled = fields(meta, { requestId: november ? opt(id) : id, reason: opt(Str) })
+  const progress = fields(
+    meta,
+    { progressToken: token, progress: Num, total: opt(Num) },
+    since("2025-03-26", { message: opt(Str) })
+  )
+
+  return {
+    requests: {
+      initialize: {
+        params: fields(asks, { protocolVersion: Str, capabilities: clientCapabilities, clientInfo: implementation }),
+        result: fields(meta, {
+          protocolVersion: Str,
+          capabilities: serverCapabilities,
+          serverInfo: implementation,
+          instructions: opt(Str)
+        })
+      },
+      ping,
+      "completion/complete": { params: complete, result: completed },
+      "logging/setLevel": { params: fields(asks, { level }), result: empty },
+      "prompts/get": {
+        params: fields(asks, { name: Str, arguments: opt(record(Str)) }),
+        result: fields(meta, { description: opt(Str), messages: list(S({ role, content: block })) })
+      },
+      "prompts/list": paged("prompts", prompt),
+      "resources/list": paged("resources", fields(...resource)),
+      "resources/templates/list": paged("resourceTemplates", fields({ uriTemplate: Str }, ...resourceFields)),
+      "resources/read": { params: about, result: fields(meta, { contents: list(contents) }) },
+      "resources/subscribe": { params: about, result: empty },
+      "resources/unsubscribe": { params: about, result: empty },
+      "tools/call": { params: fields(asks, { name: Str, arguments: opt(obj) }), result: called },
+      "tools/list": paged("tools", tool)
+    },
+    clientRequests: {
+      ping,
+      "roots/list": {
+        params: optional(fields(asks)),
+        result: fields(meta, { roots: list(fields({ uri: Str, name: opt(Str) }, newMeta)) })
+      },
+      "sampling/createMessage": {
+        params: createMessage,
+        result: fields(meta, ...message, { model: Str, stopReason: opt(Str) })
+      },
+      ...(june ? { "elicitation/create": { params: elicit, result: elicited } } : {})
+    },
+    clientNotifications: {
+      "notifications/cancelled": cancelled,
+      "notifications/progress": progress,
+      "notifications/initialized": bare,
+      "notifications/roots/list_changed": bare
+    },
+    serverNotifications: {
+      "notifications/cancelled": cancelled,
+      "notifications/progress": progress,
+      "notifications/message": fields(meta, { level, logger: opt(Str), data: Json }),
+      "notifications/resources/updated": fields(meta, { uri: Str }),
+      "notifications/resources/list_changed": bare,
+      "notifications/tools/list_changed": bare,
+      "notifications/prompts/list_changed": bare,
+      ...(november ? { "notifications/elicitation/complete": fields(meta, { elicitationId: Str }) } : {})
+    }
+  }
+}
