@@ -45,7 +45,7 @@ export interface Handlers {
 export interface Options {
   /** Requests of the other side that run at once; more wait. Default 64. */
   readonly inFlight?: number | undefined
-  /** Requests that may wait for a permit; one more is refused with -32005. Default 1024. */
+  /** Requests that may wait for a permit; one more is refused with -31429. Default 1024. */
   readonly pending?: number | undefined
   /** The revision's `id` for errors about unreadable messages: `null` before 2025-11-25, absent from then on. */
   readonly unreadableId?: (() => null | undefined) | undefined
@@ -79,7 +79,7 @@ export interface Peer {
   readonly inFlight: Effect.Effect<ReadonlyArray<InFlight>>
   /** Requests of ours that wait for an answer. */
   readonly outstanding: () => number
-  /** Interrupts one inbound request (or all) with a reason; unlike a cancel by its sender it is answered, by -32000. */
+  /** Interrupts one inbound request (or all) with a reason; unlike a cancel by its sender it is answered, by -31503. */
   readonly interrupt: (reason: string, id?: JsonRpc.Id) => void
   /** Ends the conversation as if the wire had broken. */
   readonly abort: (error: TransportError) => void

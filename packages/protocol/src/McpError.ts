@@ -14,10 +14,10 @@ export const InternalError = -32603
 export const ResourceNotFound = -32002
 /** A URL elicitation must be completed first; `data.elicitations` lists them. 2025-11-25 only. */
 export const UrlElicitationRequired = -32042
-/** Too many requests in flight, or a byte limit was passed. Ours; outside the range MCP reserves. */
-export const LimitExceeded = -32005
-/** The request was ended by this side: shutdown, expiry or an operator. Ours. */
-export const Interrupted = -32000
+/** Too many requests in flight, or a byte limit was passed. Ours: outside the ranges of JSON-RPC and MCP, after HTTP's 429. */
+export const LimitExceeded = -31429
+/** The request was ended by this side: shutdown, expiry or an operator. Ours, after HTTP's 503. */
+export const Interrupted = -31503
 /** The user said no to a sampling request. */
 export const UserRejected = -1
 /** 2026-07-28: headers and body disagree. */

@@ -12,7 +12,7 @@ import * as Stream from "effect/Stream"
 import type { ResourceSet } from "./ResourceRegistry.ts"
 import type { Session } from "./Session.ts"
 
-/** Subscriptions of one session; one more is refused with -32005. */
+/** Subscriptions of one session; one more is refused with -31429. */
 export const maxPerSession = 1024
 
 /** Returns once the watcher runs: no update after the answer is missed. Subscribing twice is subscribing once. */
