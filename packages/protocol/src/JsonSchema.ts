@@ -60,7 +60,11 @@ export const fromSchema = (schema: Schema.Constraint): JsonObject => {
   return withDefs({ ...named, ...notes }, recursive ? defs : others)
 }
 
-/** The input schema of a tool; throws `InvalidToolSchema` unless every value is a JSON object. */
+/**
+ * The input schema of a tool; throws `InvalidToolSchema` unless every value is a JSON object.
+ *
+ * An empty struct says that it takes no properties, as the specification recommends; the codec drops what comes anyway.
+ */
 export const input = (schema: Schema.Constraint): ObjectSchema => {
   const document = fromSchema(schema)
   if (!isObjectRoot(document, document)) {
@@ -70,7 +74,9 @@ export const input = (schema: Schema.Constraint): ObjectSchema => {
         `describes ${JSON.stringify(document).slice(0, 200)}`
     })
   }
-  return objectRoot(document)
+  const { ast } = schema
+  const empty = SchemaAST.isObjects(ast) && ast.propertySignatures.length + ast.indexSignatures.length === 0
+  return objectRoot(empty ? { ...document, additionalProperties: false } : document)
 }
 
 /** The output schema of a tool; `isObject: false` means that only 2026-07-28 can carry it (as the schema and as a value). */

@@ -2,10 +2,10 @@
  * Validates unknown JSON against a JSON Schema that a peer or a user wrote: 2020-12, or draft-07 when `$schema` says so.
  *
  * Owns the checks around `@cfworker/json-schema`, which interprets schemas (no `eval`, so it runs in Workers) and passes the official
- * test suite for both drafts except for `$dynamicRef`, formats (it always asserts them) and a few cases of nested `$id`. Therefore
+ * test suite for both drafts except for `$dynamicRef`, formats (it always asserts them) and a case of nested `$id`. Therefore
  * a schema is first rebuilt from the keywords of its draft: formats are left out unless asked for; `$dynamicRef` becomes `$ref`, which
  * is the same as long as there is one schema resource; a malformed keyword is found now and not when a value arrives.
- * Ajv passes more of the suite, but compiles with `new Function`.
+ * Ajv knows `$dynamicRef`, but compiles with `new Function`.
  *
  * Refuses, as `UnsupportedSchema`: other dialects, references that lead outside the document (nothing is ever fetched), references
  * that return to themselves without descending into the value, `$dynamicRef` across several `$id`s, and excessive size or depth.
@@ -94,6 +94,8 @@ const measure = (value: unknown, depth: number, unique: boolean): number | Viola
   }
   let size = 1
   for (const key in value) {
+    if (!key.isWellFormed())
+      return { path: "", message: `Has the key ${JSON.stringify(key)}, which is no Unicode text.` }
     const inner = measure(Reflect.get(value, key), depth - 1, unique)
     if (typeof inner !== "number") return { path: `/${escape(key)}${inner.path}`, message: inner.message }
     size += inner

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Result from "effect/Result"
 import * as JsonSchemaValidator from "@effect-mcp/protocol/JsonSchemaValidator"
+import { verifies } from "@effect-mcp/spec/verifies"
 
 const compile = (schema: unknown, options?: JsonSchemaValidator.Options) =>
   Result.getOrThrow(JsonSchemaValidator.compile(schema, options))
@@ -131,6 +132,13 @@ describe("JsonSchemaValidator", () => {
     })
   }
 
+  it(`takes a schema for 2020-12 unless it declares another dialect${verifies("json-schema.dialect.default", "json-schema.dialect.validated")}`, () => {
+    const tuple = { prefixItems: [{ type: "string" }] }
+    assert.isNotEmpty(compile(tuple)([1]))
+    assert.isNotEmpty(compile({ $schema: "https://json-schema.org/draft/2020-12/schema", ...tuple })([1]))
+    assert.deepStrictEqual(compile({ $schema: draft07, ...tuple })([1]), [])
+  })
+
   it("asserts formats when asked to, and ignores unknown ones", () => {
     assert.isNotEmpty(compile({ format: "email" }, { formats: true })("no email"))
     assert.deepStrictEqual(compile({ format: "unheard-of" }, { formats: true })("x"), [])
@@ -168,7 +176,12 @@ describe("JsonSchemaValidator", () => {
 
   const refused: ReadonlyArray<readonly [what: string, schema: unknown, path: string, reason: RegExp]> = [
     ["what is no schema", [], "", /object or a boolean/],
-    ["other dialects", { $schema: "http://json-schema.org/draft-04/schema#" }, "/$schema", /draft-04/],
+    [
+      `other dialects${verifies("json-schema.dialect.unsupported")}`,
+      { $schema: "http://json-schema.org/draft-04/schema#" },
+      "/$schema",
+      /draft-04/
+    ],
     ["a dialect of its own in a part", { items: { $schema: draft07 } }, "/items", /two dialects/],
     ["remote references", { items: { $ref: "https://example.test/x.json" } }, "/items", /nothing is fetched/],
     ["references to nowhere", { $ref: "#/$defs/missing" }, "", /is not in this schema/],
@@ -250,6 +263,7 @@ describe("JsonSchemaValidator", () => {
     assert.deepStrictEqual(validate(undefined), [{ path: "", message: "Is not JSON." }])
     assert.strictEqual(validate({ a: [1, Number.NaN] })[0]?.path, "/a/1")
     assert.strictEqual(validate({ "a/b": { c: 1n } })[0]?.path, "/a~1b/c")
+    assert.match(validate({ a: { "\ud800": 1 } })[0]?.message ?? "", /no Unicode text/)
   })
 
   it("leaves the schema it is given as it is", () => {

@@ -73,21 +73,14 @@ const step = (ast: AST): AST => {
         ast.encodingChecks
       )
     case "Union": {
-      const present = SchemaAST.isOptional(ast) ? ast.types.filter((type) => !SchemaAST.isUndefined(type)) : ast.types
+      const { annotations, checks, context, encodingChecks, options } = ast
+      const types = ast.types.map(rewrite)
+      const whole = new SchemaAST.Union(types, options, annotations, checks, undefined, context, encodingChecks)
+      if (!SchemaAST.isOptional(ast)) return whole
+      const present = types.filter((type) => !SchemaAST.isUndefined(type))
       const [only, ...others] = present
-      if (only !== undefined && present.length < ast.types.length) {
-        const inner = others.length === 0 ? only : new SchemaAST.Union(present, ast.options)
-        return via(SchemaAST.toType(ast), rewrite(inner), leftOut)
-      }
-      return new SchemaAST.Union(
-        ast.types.map(rewrite),
-        ast.options,
-        ast.annotations,
-        ast.checks,
-        undefined,
-        ast.context,
-        ast.encodingChecks
-      )
+      if (only === undefined || present.length === types.length) return whole
+      return via(SchemaAST.toType(whole), others.length === 0 ? only : new SchemaAST.Union(present, options), leftOut)
     }
     default:
       return ast
