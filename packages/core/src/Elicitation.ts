@@ -61,8 +61,11 @@ const accepted = (result: ElicitResult): Effect.Effect<ElicitResult, Declined> =
         })
       )
 
-const elicit = (params: ElicitParams) =>
-  Effect.flatMap(Elicitation, (service) => Effect.flatMap(service.elicit(params), accepted))
+/** Asks with params given verbatim, and answers whatever came back: also a refusal, and content that nobody has checked. */
+export const elicit = (params: ElicitParams): Effect.Effect<ElicitResult, ElicitError, Elicitation> =>
+  Effect.flatMap(Elicitation, (service) => service.elicit(params))
+
+const ask = (params: ElicitParams) => Effect.flatMap(elicit(params), accepted)
 
 /** The requested schema of an Effect schema, made once per schema. */
 const requestedSchemas = new WeakMap<object, FormParams["requestedSchema"]>()
@@ -84,7 +87,7 @@ export const form = <A>(
   schema: Schema.Codec<A, unknown>
 ): Effect.Effect<A, Declined | ElicitError, Elicitation> =>
   Effect.suspend(() =>
-    Effect.flatMap(elicit({ message, requestedSchema: requestedSchemaOf(schema) }), (result) =>
+    Effect.flatMap(ask({ message, requestedSchema: requestedSchemaOf(schema) }), (result) =>
       Effect.mapError(Schema.decodeUnknownEffect(JsonSchema.codec(schema))(result.content ?? {}), (issue) =>
         McpError.invalidParams(`The answer does not fit the form: ${issue.message}`)
       )
@@ -93,7 +96,7 @@ export const form = <A>(
 
 /** Asks yes or no: succeeds when the user accepts, fails with `Declined` otherwise. */
 export const confirm = (message: string): Effect.Effect<void, Declined | ElicitError, Elicitation> =>
-  Effect.asVoid(elicit({ message, requestedSchema: { type: "object", properties: {} } }))
+  Effect.asVoid(ask({ message, requestedSchema: { type: "object", properties: {} } }))
 
 /**
  * Asks the user to visit a URL (2025-11-25 on). Success is consent only: whether the interaction was completed is for the server to
@@ -103,7 +106,7 @@ export const url = (options: {
   readonly message: string
   readonly url: string
   readonly elicitationId: string
-}): Effect.Effect<void, Declined | ElicitError, Elicitation> => Effect.asVoid(elicit({ mode: "url", ...options }))
+}): Effect.Effect<void, Declined | ElicitError, Elicitation> => Effect.asVoid(ask({ mode: "url", ...options }))
 
 /** Runs `question` if the client can answer it, `otherwise` if it lacks the capability. */
 export const ifSupported = <A, E, R, B, E2, R2>(
