@@ -26,7 +26,13 @@ export class CapabilityMissing extends Data.TaggedError("CapabilityMissing")<{
   /** The declaration that would be needed, dotted: `sampling.tools`. */
   readonly capability: string
   readonly message: string
-}> {}
+}> {
+  static readonly of = (capability: string): CapabilityMissing =>
+    new CapabilityMissing({
+      capability,
+      message: `The client cannot be asked this: it did not declare ${capability}`
+    })
+}
 
 /** The user said no, or dismissed the question. */
 export class Declined extends Data.TaggedError("Declined")<{
@@ -37,13 +43,19 @@ export class Declined extends Data.TaggedError("Declined")<{
 /** Everything that asking can end with, beside an answer and an error that the client sent. */
 export type AskError = CapabilityMissing | Closed | Declined | Timeout
 
+export interface AskOptions {
+  /** Names the question where requests are replayed: needed when two identical ones are open at once. Elsewhere it has no effect. */
+  readonly key?: string | undefined
+}
+
 export class ClientInput extends Context.Service<
   ClientInput,
   {
     /** Params and answer are canonical; the interpreter encodes them for the client's revision. */
     readonly ask: <M extends Question>(
       method: M,
-      params: Method.ServerRequests[M]["params"]
+      params: Method.ServerRequests[M]["params"],
+      options?: AskOptions
     ) => Effect.Effect<Method.ServerRequests[M]["result"], CapabilityMissing | Closed | Timeout | McpError.McpError>
     /** Runs `effect` at most once per logical request; a later round of the same request sees the recorded value. */
     readonly once: <A, E, R>(
@@ -111,13 +123,7 @@ export const remote = (
       const missing = missingCapability(method, params, options)
       const codec = revision.clientRequests[method]
       if (missing !== undefined || codec === undefined) {
-        const capability = missing ?? method
-        return Effect.fail(
-          new CapabilityMissing({
-            capability,
-            message: `The client cannot be asked this: it did not declare ${capability}`
-          })
-        )
+        return Effect.fail(CapabilityMissing.of(missing ?? method))
       }
       const { params: outgoing, result } = Codecs.coders(codec)
       return outgoing.encode(params).pipe(

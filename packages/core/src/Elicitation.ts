@@ -12,7 +12,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { CapabilityMissing, type ClientInput, Declined } from "./ClientInput.ts"
+import { type AskOptions, CapabilityMissing, type ClientInput, Declined } from "./ClientInput.ts"
 import type { Closed, Timeout } from "./Peer.ts"
 
 type FormParams = Extract<ElicitParams, { readonly requestedSchema: unknown }>
@@ -24,7 +24,7 @@ export class Elicitation extends Context.Service<
   Elicitation,
   {
     readonly modes: { readonly form: boolean; readonly url: boolean }
-    readonly elicit: (params: ElicitParams) => Effect.Effect<ElicitResult, ElicitError>
+    readonly elicit: (params: ElicitParams, options?: AskOptions) => Effect.Effect<ElicitResult, ElicitError>
   }
 >()("@effect-mcp/core/Elicitation") {
   /** A client's implementation: give the modes it has. What it answers is checked against the requested schema by the client. */
@@ -62,10 +62,13 @@ const accepted = (result: ElicitResult): Effect.Effect<ElicitResult, Declined> =
       )
 
 /** Asks with params given verbatim, and answers whatever came back: also a refusal, and content that nobody has checked. */
-export const elicit = (params: ElicitParams): Effect.Effect<ElicitResult, ElicitError, Elicitation> =>
-  Effect.flatMap(Elicitation, (service) => service.elicit(params))
+export const elicit = (
+  params: ElicitParams,
+  options?: AskOptions
+): Effect.Effect<ElicitResult, ElicitError, Elicitation> =>
+  Effect.flatMap(Elicitation, (service) => service.elicit(params, options))
 
-const ask = (params: ElicitParams) => Effect.flatMap(elicit(params), accepted)
+const ask = (params: ElicitParams, options?: AskOptions) => Effect.flatMap(elicit(params, options), accepted)
 
 /** The requested schema of an Effect schema, made once per schema. */
 const requestedSchemas = new WeakMap<object, FormParams["requestedSchema"]>()
@@ -84,10 +87,11 @@ const requestedSchemaOf = (schema: Schema.Codec<any, any>): FormParams["requeste
  */
 export const form = <A>(
   message: string,
-  schema: Schema.Codec<A, unknown>
+  schema: Schema.Codec<A, unknown>,
+  options?: AskOptions
 ): Effect.Effect<A, Declined | ElicitError, Elicitation> =>
   Effect.suspend(() =>
-    Effect.flatMap(ask({ message, requestedSchema: requestedSchemaOf(schema) }), (result) =>
+    Effect.flatMap(ask({ message, requestedSchema: requestedSchemaOf(schema) }, options), (result) =>
       Effect.mapError(Schema.decodeUnknownEffect(JsonSchema.codec(schema))(result.content ?? {}), (issue) =>
         McpError.invalidParams(`The answer does not fit the form: ${issue.message}`)
       )
@@ -95,8 +99,11 @@ export const form = <A>(
   )
 
 /** Asks yes or no: succeeds when the user accepts, fails with `Declined` otherwise. */
-export const confirm = (message: string): Effect.Effect<void, Declined | ElicitError, Elicitation> =>
-  Effect.asVoid(ask({ message, requestedSchema: { type: "object", properties: {} } }))
+export const confirm = (
+  message: string,
+  options?: AskOptions
+): Effect.Effect<void, Declined | ElicitError, Elicitation> =>
+  Effect.asVoid(ask({ message, requestedSchema: { type: "object", properties: {} } }, options))
 
 /**
  * Asks the user to visit a URL (2025-11-25 on). Success is consent only: whether the interaction was completed is for the server to
@@ -121,4 +128,4 @@ export const ifSupported = <A, E, R, B, E2, R2>(
 export const proxy = (
   input: ClientInput["Service"],
   modes: Elicitation["Service"]["modes"]
-): Elicitation["Service"] => ({ modes, elicit: (params) => input.ask("elicitation/create", params) })
+): Elicitation["Service"] => ({ modes, elicit: (params, options) => input.ask("elicitation/create", params, options) })

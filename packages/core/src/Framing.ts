@@ -5,12 +5,14 @@
  */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
-import type { Envelope, Inbound } from "./Transport.ts"
+import type { Envelope, Inbound, Single } from "./Transport.ts"
 
 /** The largest message that is read, in bytes. */
 export const defaultMaxMessageBytes = 4 * 1024 * 1024
 
 const none: Envelope = {}
+/** How much of what cannot be read is shown to whoever reports it, in characters. */
+const excerpt = 200
 /** How much of an over-long line is kept at both ends, to find out whose request it was. */
 const peekBytes = 512
 
@@ -20,9 +22,20 @@ export const decode = (text: string, envelope: Envelope = none): Inbound => {
   try {
     json = JSON.parse(text)
   } catch {
-    return { _tag: "Unreadable", error: McpError.parseError(), id: undefined, response: false }
+    return {
+      _tag: "Unreadable",
+      error: McpError.parseError(),
+      id: undefined,
+      response: false,
+      text: text.slice(0, excerpt)
+    }
   }
-  if (Array.isArray(json)) return { _tag: "Batch", messages: json.map(JsonRpc.classify), envelope }
+  return Array.isArray(json)
+    ? { _tag: "Batch", members: json.map((member) => single(member, envelope)) }
+    : single(json, envelope)
+}
+
+const single = (json: unknown, envelope: Envelope): Single => {
   const message = JsonRpc.classify(json)
   return JsonRpc.isInvalid(message)
     ? {
@@ -37,31 +50,45 @@ export const decode = (text: string, envelope: Envelope = none): Inbound => {
 const isResponseLike = (json: unknown): boolean =>
   typeof json === "object" && json !== null && !("method" in json) && ("result" in json || "error" in json)
 
-const idText = `("(?:[^"\\\\]|\\\\.)*"|-?\\d+)`
-/** A top-level id before any nested value, or as the very last member: where every known encoder puts it. */
-const idInHead = new RegExp(`^\\s*\\{[^{\\[]*?"id"\\s*:\\s*${idText}`)
-const idInTail = new RegExp(`[^{]"id"\\s*:\\s*${idText}(?:\\s*,\\s*"jsonrpc"\\s*:\\s*"2\\.0")?\\s*\\}\\s*$`)
-const methodInHead = /^\s*\{[^{[]*?"method"\s*:/
+const text = `"(?:[^"\\\\]|\\\\.)*"`
+const id = `(${text}|-?\\d+)`
+/** Whole top-level members before any nested value: where every known encoder puts what tells a message apart. */
+const head = (member: string): RegExp =>
+  new RegExp(`^\\s*\\{(?:\\s*${text}\\s*:\\s*(?:${text}|[^"{\\[,\\s]+)\\s*,)*?\\s*${member}`)
+const idInHead = head(`"id"\\s*:\\s*${id}`)
+const answerInHead = head(`"(?:result|error)"\\s*:`)
+/** Or as the very last members, `id`, `method` and `jsonrpc` in any order. */
+const others = `(?:,\\s*"(?:jsonrpc|method)"\\s*:\\s*${text}\\s*)*\\}\\s*$`
+const idInTail = new RegExp(`,\\s*"id"\\s*:\\s*${id}\\s*${others}`)
 
-const tooLong = (head: string, tail: string, limit: number): Inbound => {
-  const found = (idInHead.exec(head) ?? idInTail.exec(tail))?.[1]
-  const id: unknown = found === undefined ? undefined : JSON.parse(found)
-  return {
-    _tag: "Unreadable",
-    error: McpError.invalidRequest(`The message is larger than ${limit} bytes`),
-    id: JsonRpc.isId(id) ? id : undefined,
-    response: !methodInHead.test(head)
+const parseId = (found: string | undefined): JsonRpc.Id | undefined => {
+  if (found === undefined) return undefined
+  try {
+    const value: unknown = JSON.parse(found)
+    return JsonRpc.isId(value) ? value : undefined
+  } catch {
+    return undefined
   }
 }
 
+const tooLong = (start: string, end: string, limit: number): Inbound => ({
+  _tag: "Unreadable",
+  error: McpError.invalidRequest(`The message is larger than ${limit} bytes`),
+  id: parseId((idInHead.exec(start) ?? idInTail.exec(end))?.[1]),
+  response: answerInHead.test(start)
+})
+
+const nothing = new Uint8Array(0)
+
 /** Splits a byte stream into messages. One instance per connection; `push` returns what the chunk completed. */
 export class LineDecoder {
-  private parts: Array<Uint8Array> = []
+  /** The line so far, in the first `size` bytes; it grows by doubling, so a line that drips in costs no more than its bytes. */
+  private buffer = nothing
   private size = 0
   /** Set while the rest of an over-long line is thrown away. */
   private head: string | undefined = undefined
   private tail = ""
-  private readonly text = new TextDecoder("utf-8", { fatal: true })
+  private readonly strict = new TextDecoder("utf-8", { fatal: true })
   private readonly lenient = new TextDecoder("utf-8")
   private readonly limit: number
 
@@ -74,10 +101,12 @@ export class LineDecoder {
     let start = 0
     while (start < chunk.length) {
       const newline = chunk.indexOf(10, start)
-      const end = newline === -1 ? chunk.length : newline
-      this.append(chunk.subarray(start, end))
+      const part = chunk.subarray(start, newline === -1 ? chunk.length : newline)
+      // Most lines arrive whole: they are read where they are.
+      const whole = newline !== -1 && this.size === 0 && this.head === undefined && part.length <= this.limit
+      if (!whole) this.append(part)
       if (newline === -1) break
-      const inbound = this.line()
+      const inbound = whole ? this.read(part) : this.line()
       if (inbound !== undefined) out.push(inbound)
       start = newline + 1
     }
@@ -85,47 +114,45 @@ export class LineDecoder {
   }
 
   private append(part: Uint8Array): void {
-    if (part.length === 0) return
-    if (this.head === undefined) {
-      this.parts.push(part)
-      this.size += part.length
-      if (this.size <= this.limit) return
-      const all = this.concat()
-      this.head = this.lenient.decode(all.subarray(0, peekBytes))
-      this.tail = this.lenient.decode(all.subarray(-peekBytes))
-      this.parts = []
-      this.size = 0
-    } else {
-      this.tail = (this.tail + this.lenient.decode(part.subarray(-peekBytes))).slice(-peekBytes)
-    }
-  }
-
-  private concat(): Uint8Array {
-    const [first] = this.parts
-    if (first !== undefined && this.parts.length === 1) return first
-    const all = new Uint8Array(this.size)
-    let offset = 0
-    for (const part of this.parts) {
-      all.set(part, offset)
-      offset += part.length
-    }
-    return all
-  }
-
-  /** What the line that just ended says; nothing for a blank one. */
-  private line(): Inbound | undefined {
     if (this.head !== undefined) {
-      const inbound = tooLong(this.head, this.tail, this.limit)
-      this.head = undefined
-      this.tail = ""
-      return inbound
+      this.tail = (this.tail + this.lenient.decode(part.subarray(-peekBytes))).slice(-peekBytes)
+      return
     }
-    const bytes = this.concat()
-    this.parts = []
+    const size = this.size + part.length
+    if (size > this.buffer.length) {
+      const grown = new Uint8Array(Math.max(size, this.buffer.length * 2))
+      grown.set(this.buffer.subarray(0, this.size))
+      this.buffer = grown
+    }
+    this.buffer.set(part, this.size)
+    this.size = size
+    if (size <= this.limit) return
+    const bytes = this.take()
+    this.head = this.lenient.decode(bytes.subarray(0, peekBytes))
+    this.tail = this.lenient.decode(bytes.subarray(-peekBytes))
+  }
+
+  private take(): Uint8Array {
+    const bytes = this.buffer.subarray(0, this.size)
+    this.buffer = nothing
     this.size = 0
+    return bytes
+  }
+
+  /** What the line that just ended says. */
+  private line(): Inbound | undefined {
+    if (this.head === undefined) return this.read(this.take())
+    const inbound = tooLong(this.head, this.tail, this.limit)
+    this.head = undefined
+    this.tail = ""
+    return inbound
+  }
+
+  /** What a whole line says; nothing for a blank one. */
+  private read(bytes: Uint8Array): Inbound | undefined {
     let text: string
     try {
-      text = this.text.decode(bytes)
+      text = this.strict.decode(bytes)
     } catch {
       return {
         _tag: "Unreadable",

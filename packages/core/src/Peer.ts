@@ -16,9 +16,10 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { collectBatch } from "./internal/batch.ts"
+import { answer, response } from "./internal/answer.ts"
+import { collectBatch, refuseBatch } from "./internal/batch.ts"
 import * as Outbound from "./internal/outbound.ts"
-import type { Envelope, Inbound, Sink, Transport, TransportError } from "./Transport.ts"
+import type { Envelope, Inbound, Single, Sink, Transport, TransportError } from "./Transport.ts"
 
 export { Closed, type RequestError, type RequestOptions, Timeout } from "./internal/outbound.ts"
 
@@ -120,14 +121,22 @@ export const make = Effect.fnUntraced(function* (
     const { request, sink } = entry.exchange
     running.delete(request.id)
     if (entry.ended === "cancelled") sink.discard?.(request.id)
-    else answer(sink, response(request.id, entry, exit))
-    if (closing) pending.clear()
-    for (const next of pending.values()) {
-      pending.delete(next.exchange.request.id)
-      start(next)
-      break
-    }
+    else answer(sink, response(request.id, entry.ended?.reason, exit))
+    startPending()
     if (running.size === 0) for (const waiter of idleWaiters) Deferred.doneUnsafe(waiter, Exit.void)
+  }
+
+  // A loop, not a recursion of handlers that complete at once.
+  let starting = false
+  const startPending = (): void => {
+    if (starting) return
+    starting = true
+    for (const [id, next] of pending) {
+      if (running.size >= permits) break
+      pending.delete(id)
+      start(next)
+    }
+    starting = false
   }
 
   const start = (entry: Running): void => {
@@ -157,7 +166,11 @@ export const make = Effect.fnUntraced(function* (
   }
 
   const end = (entry: Running, ended: Exclude<Running["ended"], undefined>): void => {
-    if (entry.ended !== undefined) return
+    if (entry.ended !== undefined) {
+      // Who wants no answer any more gets none, whatever ended the request first.
+      if (ended === "cancelled") entry.ended = ended
+      return
+    }
     entry.ended = ended
     const { request, sink } = entry.exchange
     if (pending.delete(request.id)) {
@@ -189,30 +202,26 @@ export const make = Effect.fnUntraced(function* (
     else receiveNotification(message, envelope)
   }
 
+  const unreadable = (id: JsonRpc.Id | undefined, error: McpError.McpError, sink: Sink): void =>
+    sink.send(JsonRpc.failure(id ?? options.unreadableId?.(), error), "control")
+
+  const receiveSingle = (single: Single, sink: Sink): void => {
+    if (single._tag === "Message") return receiveMessage(single.message, single.envelope, sink)
+    if (!single.response) return unreadable(single.id, single.error, sink)
+    // An answer is never answered, not even with an error.
+    if (single.id === undefined || !outbound.fail(single.id, single.error)) handlers.dropped?.(single.error.message)
+  }
+
+  const receiveBatch = (members: ReadonlyArray<Single>): void => {
+    const refused = refuseBatch(members.length, options.batches?.() === true, permits + maxPending)
+    if (refused !== undefined) return unreadable(undefined, refused, transport.sink)
+    collectBatch(members, transport.sink, receiveSingle)
+  }
+
   const receive = (inbound: Inbound): void => {
     if (closing) return
-    switch (inbound._tag) {
-      case "Message":
-        return receiveMessage(inbound.message, inbound.envelope, transport.sink)
-      case "Unreadable": {
-        if (inbound.response) {
-          if (inbound.id !== undefined && outbound.fail(inbound.id, inbound.error)) return
-          return handlers.dropped?.(inbound.error.message)
-        }
-        const id = inbound.id ?? options.unreadableId?.()
-        return transport.sink.send(JsonRpc.failure(id, inbound.error), "control")
-      }
-      case "Batch": {
-        const unreadableId = options.unreadableId?.()
-        if (options.batches?.() !== true || inbound.messages.length === 0) {
-          const reason = inbound.messages.length === 0 ? "A batch must not be empty" : "This revision has no batches"
-          return transport.sink.send(JsonRpc.failure(unreadableId, McpError.invalidRequest(reason)), "control")
-        }
-        return collectBatch(inbound.messages, transport.sink, unreadableId, (message, sink) =>
-          receiveMessage(message, inbound.envelope, sink)
-        )
-      }
-    }
+    if (inbound._tag === "Batch") receiveBatch(inbound.members)
+    else receiveSingle(inbound, transport.sink)
   }
 
   const peer: Peer = {
@@ -243,7 +252,9 @@ export const make = Effect.fnUntraced(function* (
   const close = (exit: Exit.Exit<void, TransportError>): Effect.Effect<void> =>
     Effect.suspend(() => {
       closing = true
-      Deferred.doneUnsafe(closed, exit)
+      // Closing the scope is an end in order, though it interrupts the reader.
+      const inOrder = Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause)
+      Deferred.doneUnsafe(closed, inOrder ? Exit.void : exit)
       outbound.close(Exit.isFailure(exit) ? Cause.findErrorOption(exit.cause) : undefined)
       peer.interrupt("The connection is closing")
       return Fiber.awaitAll([...running.values()].flatMap((entry) => entry.fiber ?? []))
@@ -265,15 +276,6 @@ export const make = Effect.fnUntraced(function* (
   return peer
 })
 
-/** A result that is no JSON (a cycle, a BigInt) is this side's fault: it is answered as such. */
-const answer = (sink: Sink, message: JsonRpc.Success | JsonRpc.Failure): void => {
-  try {
-    sink.send(message, "control", message.id ?? undefined)
-  } catch {
-    sink.send(JsonRpc.failure(message.id, McpError.internalError()), "control", message.id ?? undefined)
-  }
-}
-
 const view = (entries: ReadonlyMap<JsonRpc.Id, Running>, state: InFlight["state"]): ReadonlyArray<InFlight> =>
   Array.from(entries.values(), ({ exchange, since }) => ({
     id: exchange.request.id,
@@ -281,15 +283,3 @@ const view = (entries: ReadonlyMap<JsonRpc.Id, Running>, state: InFlight["state"
     state,
     since
   }))
-
-const response = (id: JsonRpc.Id, entry: Running, exit: Exit.Exit<unknown, McpError.McpError>): JsonRpc.Response => {
-  if (Exit.isSuccess(exit)) return JsonRpc.success(id, exit.value)
-  const failure = exit.cause.reasons.find(Cause.isFailReason)?.error
-  if (failure !== undefined) return JsonRpc.failure(id, failure)
-  if (typeof entry.ended === "object") return JsonRpc.failure(id, McpError.interrupted(entry.ended.reason))
-  const interrupted = Cause.hasInterruptsOnly(exit.cause)
-  return JsonRpc.failure(
-    id,
-    interrupted ? McpError.interrupted("The handler interrupted itself") : McpError.internalError()
-  )
-}

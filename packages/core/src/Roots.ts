@@ -43,7 +43,7 @@ export const list: Effect.Effect<ReadonlyArray<Root>, RootsError, Roots> = Effec
 /** What a server's handler holds: the client, wherever it is. */
 export const proxy = (input: ClientInput["Service"], changes: Stream.Stream<void> | undefined): Roots["Service"] => ({
   list: Effect.map(
-    Effect.suspend(() => input.ask("roots/list", {})),
+    Effect.suspend(() => input.ask("roots/list", {}, { key: "roots/list" })),
     (result) => result.roots
   ),
   changes

@@ -9,7 +9,7 @@ import type { CreateMessageParams, CreateMessageResult, SamplingMessage } from "
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import type { CapabilityMissing, ClientInput } from "./ClientInput.ts"
+import type { AskOptions, CapabilityMissing, ClientInput } from "./ClientInput.ts"
 import type { Closed, Timeout } from "./Peer.ts"
 
 export type SamplingError = CapabilityMissing | Closed | Timeout | McpError.McpError
@@ -19,7 +19,10 @@ export class Sampling extends Context.Service<
   {
     /** What the model can do beside plain text: use tools, be given context of servers. */
     readonly capabilities: { readonly tools: boolean; readonly context: boolean }
-    readonly createMessage: (params: CreateMessageParams) => Effect.Effect<CreateMessageResult, SamplingError>
+    readonly createMessage: (
+      params: CreateMessageParams,
+      options?: AskOptions
+    ) => Effect.Effect<CreateMessageResult, SamplingError>
   }
 >()("@effect-mcp/core/Sampling") {
   /** The client's own model. `createMessage` fails with `McpError` code -1 when the user says no. */
@@ -38,9 +41,10 @@ export class Sampling extends Context.Service<
 
 /** Asks the client's model for one message. `maxTokens` is in tokens of that model. */
 export const createMessage = (
-  params: CreateMessageParams
+  params: CreateMessageParams,
+  options?: AskOptions
 ): Effect.Effect<CreateMessageResult, SamplingError, Sampling> =>
-  Effect.flatMap(Sampling, (sampling) => sampling.createMessage(params))
+  Effect.flatMap(Sampling, (sampling) => sampling.createMessage(params, options))
 
 /** The answer to a user who refused (-1, as the specification's example has it). */
 export const rejected = (message = "The user rejected the sampling request"): McpError.McpError =>
@@ -52,7 +56,8 @@ export const proxy = (
   capabilities: Sampling["Service"]["capabilities"]
 ): Sampling["Service"] => ({
   capabilities,
-  createMessage: (params) => Effect.andThen(check(params.messages), input.ask("sampling/createMessage", params))
+  createMessage: (params, options) =>
+    Effect.andThen(check(params.messages), input.ask("sampling/createMessage", params, options))
 })
 
 const blocks = (message: SamplingMessage) => (Array.isArray(message.content) ? message.content : [message.content])

@@ -25,21 +25,21 @@ export interface Envelope {
   readonly principal?: Principal["Service"] | undefined
 }
 
-/** One message, one batch, or something that is neither: then the error to answer with, and whose request it was if that is known. */
-export type Inbound =
+/** One message, or something that is none: then the error to answer with, and whose request it was if that is known. */
+export type Single =
   | { readonly _tag: "Message"; readonly message: JsonRpc.Message; readonly envelope: Envelope }
-  | {
-      readonly _tag: "Batch"
-      readonly messages: ReadonlyArray<JsonRpc.Message | JsonRpc.Invalid>
-      readonly envelope: Envelope
-    }
   | {
       readonly _tag: "Unreadable"
       readonly error: McpError
       readonly id: JsonRpc.Id | undefined
       /** A response that could not be read fails the request it answers, instead of being answered. */
       readonly response: boolean
+      /** How it begins, for whoever reports it. */
+      readonly text?: string | undefined
     }
+
+/** What arrives: one message, or a batch of them. */
+export type Inbound = Single | { readonly _tag: "Batch"; readonly members: ReadonlyArray<Single> }
 
 /**
  * `control`: responses, cancellations, pings; never waits, has a cap of its own, and passing that cap closes the wire.

@@ -1,5 +1,6 @@
 /**
- * The services of one request in a stateful session: built afresh for it, on the session's record and the way back to the client.
+ * The services of one request, built afresh for it. What differs by era (who asks, how questions travel, which logs pass) is given;
+ * what is the same for every request is made here.
  */
 import * as ClientInput from "@effect-mcp/core/ClientInput"
 import * as Elicitation from "@effect-mcp/core/Elicitation"
@@ -13,38 +14,42 @@ import * as Sampling from "@effect-mcp/core/Sampling"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Context from "effect/Context"
-import type * as Duration from "effect/Duration"
 import type * as Scope from "effect/Scope"
-import type { Logging } from "./Logging.ts"
-import type { Negotiated, Session } from "./Session.ts"
+import type * as Stream from "effect/Stream"
 
 const noMeta: JsonObject = {}
 
-/** Everything but the Scope, which the dispatcher opens around the handler. */
-export const make = (
-  session: Session,
-  negotiated: Negotiated,
-  exchange: Exchange,
-  options: { readonly askTimeout: Duration.Input; readonly logging: Logging }
-): Context.Context<Exclude<RequestServices, Scope.Scope>> => {
+/** The request's `_meta`, empty when it has none. */
+export const metaOf = (request: JsonRpc.Request): JsonObject =>
+  isJsonObject(request.params?._meta) ? request.params._meta : noMeta
+
+/** What the era knows of a request. */
+export interface Facts {
+  readonly context: Pick<RequestContext["Service"], "revision" | "sessionId" | "clientInfo" | "clientCapabilities">
+  readonly principal: Principal["Service"]
+  readonly input: ClientInput.ClientInput["Service"]
+  readonly log: Log["Service"]
+  /** Announcements that the client's roots changed, where it makes any. */
+  readonly rootsChanges: Stream.Stream<void> | undefined
+}
+
+/** Everything but the Scope, which is opened around the handler. */
+export const make = (exchange: Exchange, facts: Facts): Context.Context<Exclude<RequestServices, Scope.Scope>> => {
   const { request, sink, envelope } = exchange
-  const { revision, clientInfo, clientCapabilities } = negotiated
-  const meta = isJsonObject(request.params?._meta) ? request.params._meta : noMeta
+  const { context, input } = facts
+  const { revision } = context
+  const meta = metaOf(request)
   const token = meta.progressToken
-  const asked = { revision, capabilities: clientCapabilities }
-  const input = ClientInput.remote({ ...asked, peer: session.peer, relatedTo: request.id, timeout: options.askTimeout })
+  const asked = { revision, capabilities: context.clientCapabilities }
   const map = new Map<string, unknown>()
   map.set(RequestContext.key, {
+    ...context,
     id: request.id,
     method: request.method,
-    revision,
-    sessionId: session.id,
-    clientInfo,
-    clientCapabilities,
     meta,
     envelope
   } satisfies RequestContext["Service"])
-  map.set(Principal.key, envelope.principal ?? session.principal)
+  map.set(Principal.key, facts.principal)
   map.set(
     Progress.Progress.key,
     Progress.make({
@@ -65,8 +70,7 @@ export const make = (
   map.set(ClientInput.ClientInput.key, input)
   map.set(Elicitation.Elicitation.key, Elicitation.proxy(input, ClientInput.elicitationModes(asked)))
   map.set(Sampling.Sampling.key, Sampling.proxy(input, ClientInput.samplingCapabilities(asked)))
-  const announcesRoots = clientCapabilities.roots?.listChanged === true
-  map.set(Roots.Roots.key, Roots.proxy(input, announcesRoots ? session.rootsChanges : undefined))
-  map.set(Log.key, options.logging.forRequest(session, exchange))
+  map.set(Roots.Roots.key, Roots.proxy(input, facts.rootsChanges))
+  map.set(Log.key, facts.log)
   return Context.makeUnsafe(map)
 }

@@ -4,6 +4,7 @@
  *
  * Owns the sessions. `connect` takes a duplex wire and makes it one: a peer, its record, and everything that lives as long as both.
  */
+import * as ClientInput from "@effect-mcp/core/ClientInput"
 import * as Peer from "@effect-mcp/core/Peer"
 import * as Principal from "@effect-mcp/core/Principal"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
@@ -31,7 +32,7 @@ import * as Logging from "./Logging.ts"
 import type { Request } from "./Middleware.ts"
 import { defaultPageSize } from "./Pagination.ts"
 import * as Services from "./RequestServices.ts"
-import { type ListKind, Session } from "./Session.ts"
+import { type ListKind, type Negotiated, Session } from "./Session.ts"
 
 export type { Registries } from "./Features.ts"
 
@@ -120,7 +121,6 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
   const identity = identityOf(options, features)
   const handlers = Dispatcher.make(features, options.pageSize ?? defaultPageSize)
   const logging = Logging.make(options.logging ?? {}, yield* Clock.Clock)
-  const services = { askTimeout: options.askTimeout ?? "10 minutes", logging }
   const sessions = new Set<Session>()
   const runFork = Effect.runForkWith(context)
   let nextSession = 0
@@ -133,6 +133,23 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
   yield* announce("tools", features.tools.changes)
   yield* announce("resources", features.resources.changes)
   yield* announce("prompts", features.prompts.changes)
+
+  const factsOf = (session: Session, negotiated: Negotiated, exchange: Peer.Exchange): Services.Facts => {
+    const { revision, clientCapabilities } = negotiated
+    return {
+      context: { ...negotiated, sessionId: session.id },
+      principal: exchange.envelope.principal ?? session.principal,
+      input: ClientInput.remote({
+        revision,
+        capabilities: clientCapabilities,
+        peer: session.peer,
+        relatedTo: exchange.request.id,
+        timeout: options.askTimeout ?? "10 minutes"
+      }),
+      log: logging.forRequest(session, exchange),
+      rootsChanges: clientCapabilities.roots?.listChanged === true ? session.rootsChanges : undefined
+    }
+  }
 
   const handle = (session: Session, exchange: Peer.Exchange): Effect.Effect<unknown, McpError.McpError> => {
     const { method, params } = exchange.request
@@ -152,7 +169,7 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
       }),
       Effect.flatMap((result) => Effect.mapError(codec.result.encode(result), unsayable(method))),
       Effect.scoped,
-      Effect.provideContext(Services.make(session, negotiated, exchange, services)),
+      Effect.provideContext(Services.make(exchange, factsOf(session, negotiated, exchange))),
       Effect.tapCause(reportDefect)
     )
   }

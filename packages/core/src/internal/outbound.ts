@@ -4,6 +4,7 @@ import { McpError } from "@effect-mcp/protocol/McpError"
 import type { ProgressParams } from "@effect-mcp/protocol/model/Progress"
 import type * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
+import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -65,6 +66,7 @@ const millis = (input: Duration.Input | undefined): number =>
 export const make = (sink: Sink, clock: Clock.Clock): Outbound => {
   const waiting = new Map<JsonRpc.Id, Waiting>()
   let closed: Closed | undefined
+  const gone = Deferred.makeUnsafe<never, Closed>()
   // From 1: some peers take a falsy id for none.
   let nextId = 1
 
@@ -83,15 +85,25 @@ export const make = (sink: Sink, clock: Clock.Clock): Outbound => {
       entry.resume = resume
       const { onProgress, relatedTo } = entry.options
       const withToken = onProgress === undefined ? params : { ...params, _meta: { ...meta(params), progressToken: id } }
-      // Encoding may throw on a value that is no JSON; nothing is registered then.
-      sink.send(JsonRpc.request(id, entry.method, withToken), "data", relatedTo)
+      // Registered before it is sent: the answer may come within this very call.
       waiting.set(id, entry)
+      try {
+        sink.send(JsonRpc.request(id, entry.method, withToken), "data", relatedTo)
+      } catch (notJson) {
+        waiting.delete(id)
+        return resume(Effect.die(notJson))
+      }
       return Effect.sync(() => {
         if (!waiting.delete(id) || entry.options.cancellable === false) return
         const reason = entry.timedOut ? "The request timed out" : "The caller was interrupted"
         sink.send(JsonRpc.notification("notifications/cancelled", { requestId: id, reason }), "control", relatedTo)
       })
     })
+
+  /** Room in the outbox, or the end of the wait for it. */
+  const room = Effect.suspend(() =>
+    closed === undefined ? Effect.raceFirst(sink.ready, Deferred.await(gone)) : Effect.fail(closed)
+  )
 
   const expire = (entry: Waiting): Effect.Effect<never, Timeout> =>
     Effect.suspend(() => {
@@ -115,7 +127,7 @@ export const make = (sink: Sink, clock: Clock.Clock): Outbound => {
           resume: () => {},
           timedOut: false
         }
-        const sent = sink.writable() ? send(entry, params) : Effect.andThen(sink.ready, send(entry, params))
+        const sent = sink.writable() ? send(entry, params) : Effect.andThen(room, send(entry, params))
         return Math.min(entry.deadline, entry.hardDeadline) === Infinity ? sent : Effect.raceFirst(sent, expire(entry))
       }),
     answer: (response) => {
@@ -147,6 +159,7 @@ export const make = (sink: Sink, clock: Clock.Clock): Outbound => {
         message: transportError?.message ?? "The connection is closed",
         cause: transportError
       })
+      Deferred.doneUnsafe(gone, Effect.fail(closed))
       for (const id of waiting.keys()) settle(id, Effect.fail(closed))
     },
     size: () => waiting.size
