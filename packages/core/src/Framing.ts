@@ -71,25 +71,36 @@ const parseId = (found: string | undefined): JsonRpc.Id | undefined => {
   }
 }
 
-const tooLong = (start: string, end: string, limit: number): Inbound => ({
-  _tag: "Unreadable",
-  error: McpError.invalidRequest(`The message is larger than ${limit} bytes`),
-  id: parseId((idInHead.exec(start) ?? idInTail.exec(end))?.[1]),
-  response: answerInHead.test(start)
-})
+const lenient = new TextDecoder("utf-8")
 
-const nothing = new Uint8Array(0)
+const tooLong = (firstBytes: Uint8Array, lastBytes: Uint8Array, limit: number): Inbound => {
+  const start = lenient.decode(firstBytes)
+  return {
+    _tag: "Unreadable",
+    error: McpError.invalidRequest(`The message is larger than ${limit} bytes`),
+    id: parseId((idInHead.exec(start) ?? idInTail.exec(lenient.decode(lastBytes)))?.[1]),
+    response: answerInHead.test(start)
+  }
+}
+
+const concat = (a: Uint8Array, b: Uint8Array): Uint8Array => {
+  const all = new Uint8Array(a.length + b.length)
+  all.set(a)
+  all.set(b, a.length)
+  return all
+}
+
+const nothing: Uint8Array = new Uint8Array(0)
 
 /** Splits a byte stream into messages. One instance per connection; `push` returns what the chunk completed. */
 export class LineDecoder {
   /** The line so far, in the first `size` bytes; it grows by doubling, so a line that drips in costs no more than its bytes. */
   private buffer = nothing
   private size = 0
-  /** Set while the rest of an over-long line is thrown away. */
-  private head: string | undefined = undefined
-  private tail = ""
+  /** The ends of an over-long line, while the rest of it is thrown away. */
+  private head: Uint8Array | undefined = undefined
+  private tail = nothing
   private readonly strict = new TextDecoder("utf-8", { fatal: true })
-  private readonly lenient = new TextDecoder("utf-8")
   private readonly limit: number
 
   constructor(limit: number = defaultMaxMessageBytes) {
@@ -115,7 +126,7 @@ export class LineDecoder {
 
   private append(part: Uint8Array): void {
     if (this.head !== undefined) {
-      this.tail = (this.tail + this.lenient.decode(part.subarray(-peekBytes))).slice(-peekBytes)
+      this.tail = concat(this.tail, part.subarray(-peekBytes)).subarray(-peekBytes)
       return
     }
     const size = this.size + part.length
@@ -126,10 +137,10 @@ export class LineDecoder {
     }
     this.buffer.set(part, this.size)
     this.size = size
-    if (size <= this.limit) return
+    if (size <= Math.max(this.limit, peekBytes)) return
     const bytes = this.take()
-    this.head = this.lenient.decode(bytes.subarray(0, peekBytes))
-    this.tail = this.lenient.decode(bytes.subarray(-peekBytes))
+    this.head = bytes.slice(0, peekBytes)
+    this.tail = bytes.slice(-peekBytes)
   }
 
   private take(): Uint8Array {
@@ -141,10 +152,15 @@ export class LineDecoder {
 
   /** What the line that just ended says. */
   private line(): Inbound | undefined {
-    if (this.head === undefined) return this.read(this.take())
+    if (this.head === undefined) {
+      const bytes = this.take()
+      return bytes.length > this.limit
+        ? tooLong(bytes.subarray(0, peekBytes), bytes.subarray(-peekBytes), this.limit)
+        : this.read(bytes)
+    }
     const inbound = tooLong(this.head, this.tail, this.limit)
     this.head = undefined
-    this.tail = ""
+    this.tail = nothing
     return inbound
   }
 

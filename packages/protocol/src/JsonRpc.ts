@@ -39,11 +39,15 @@ export interface Failure {
 export type Response = Success | Failure
 export type Message = Request | Notification | Response
 
-/** What is not one JSON-RPC message: why, and the id if it could still be read. */
-export interface Invalid {
-  readonly _tag: "Invalid"
+/** What is not one JSON-RPC message: why, and the id if it could still be read. A class, since a message may have any field. */
+export class Invalid {
+  readonly _tag = "Invalid"
   readonly reason: string
   readonly id: Id | undefined
+  constructor(reason: string, id?: unknown) {
+    this.reason = reason
+    this.id = isId(id) ? id : undefined
+  }
 }
 
 /** A result whose JSON text is already known, spliced into the response as it is. It must be one JSON object. */
@@ -72,7 +76,7 @@ export const failure = (id: Id | null | undefined, error: ErrorObject): Failure 
 }
 
 const isRecord = (u: unknown): u is { readonly [key: string]: unknown } => Predicate.isObject(u) && !Array.isArray(u)
-const invalid = (reason: string, id?: unknown): Invalid => ({ _tag: "Invalid", reason, id: isId(id) ? id : undefined })
+const invalid = (reason: string, id?: unknown): Invalid => new Invalid(reason, id)
 
 /* oxlint-disable typescript/no-unsafe-type-assertion -- the checks of `classify` are what makes its casts true */
 /** Says which of the four messages `u` is, or why it is none. It returns `u` itself: unknown fields survive. */
@@ -99,10 +103,14 @@ export const classify = (u: unknown): Message | Invalid => {
 }
 /* oxlint-enable typescript/no-unsafe-type-assertion */
 
-export const isInvalid = (m: Message | Invalid): m is Invalid => "_tag" in m && m._tag === "Invalid"
+export const isInvalid = (m: Message | Invalid): m is Invalid => m instanceof Invalid
 
-/** One line of JSON, without the newline. */
-export const encode = (message: Message): string =>
-  "result" in message && message.result instanceof RawResult
-    ? `{"jsonrpc":"2.0","id":${JSON.stringify(message.id)},"result":${message.result.json}}`
-    : JSON.stringify(message)
+/** One line of JSON, without the newline. Throws on what JSON has no words for. */
+export const encode = (message: Message): string => {
+  if (!("result" in message)) return JSON.stringify(message)
+  // The types of JSON.stringify leave out that it gives nothing for undefined and functions.
+  const result: string | undefined =
+    message.result instanceof RawResult ? message.result.json : JSON.stringify(message.result)
+  if (result === undefined) throw new TypeError("A result must be a JSON value")
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(message.id)},"result":${result}}`
+}

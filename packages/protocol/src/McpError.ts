@@ -29,7 +29,8 @@ export const UnsupportedProtocolVersion = -32022
 
 /** A JSON-RPC error: `code` (integer), `message` (one sentence) and optional machine-readable `data`. */
 export class McpError extends Schema.TaggedError<McpError>()("McpError", {
-  code: Schema.Int,
+  // Not `Schema.Int`: a code that arrives may be an integer that is no safe one.
+  code: Schema.Finite,
   message: Schema.String,
   data: Schema.optionalKey(Schema.Unknown)
 }) {}
