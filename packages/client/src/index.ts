@@ -1,1 +1,7 @@
-export {}
+export * as ClientError from "./ClientError.ts"
+export * as Consent from "./Consent.ts"
+export * as Lines from "./connector/Lines.ts"
+export * as Stdio from "./connector/Stdio.ts"
+export * as Elicitor from "./Elicitor.ts"
+export * as McpClient from "./McpClient.ts"
+export * as Negotiation from "./Negotiation.ts"

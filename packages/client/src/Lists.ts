@@ -1,0 +1,39 @@
+/**
+ * Lists as Streams that turn the pages by themselves (spec: server/utilities/pagination).
+ *
+ * A cursor is passed back as it came, the empty one too. Refuses to walk in circles: a cursor that comes twice, or more pages than
+ * any list has, is the server's mistake.
+ */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import { type ClientError, InvalidResult } from "./ClientError.ts"
+import type { CallOptions, Connection, Requests } from "./Connection.ts"
+
+export type ListMethod = "tools/list" | "prompts/list" | "resources/list" | "resources/templates/list"
+
+/** Pages that one listing reads at most, unless the client says otherwise. */
+export const defaultMaxPages = 1000
+
+/** Fetches page after page as the stream is pulled. */
+export const pages = <M extends ListMethod>(
+  connection: Connection,
+  method: M,
+  maxPages: number,
+  options?: CallOptions
+): Stream.Stream<Requests[M]["result"], ClientError> =>
+  Stream.suspend(() => {
+    const seen = new Set<string>()
+    const bad = (message: string) => Effect.fail(new InvalidResult({ method, message }))
+    return Stream.paginate<string | undefined, Requests[M]["result"], ClientError>(undefined, (cursor) =>
+      Effect.flatMap(connection.request(method, cursor === undefined ? {} : { cursor }, options), (page) => {
+        const { nextCursor } = page
+        if (nextCursor === undefined) return Effect.succeed([[page], Option.none()] as const)
+        if (seen.has(nextCursor)) return bad(`The server gave the same cursor twice: ${JSON.stringify(nextCursor)}`)
+        seen.add(nextCursor)
+        return seen.size >= maxPages
+          ? bad(`The list has more than ${maxPages} pages`)
+          : Effect.succeed([[page], Option.some<string | undefined>(nextCursor)] as const)
+      })
+    )
+  })

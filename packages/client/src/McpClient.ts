@@ -1,0 +1,186 @@
+/**
+ * An MCP client: one server, wherever it runs, as a service.
+ *
+ * Owns the conversation for as long as its Scope: closing it ends everything below. What it lets the server ask (`Sampling`,
+ * `Elicitation`, `Roots`) and what it lets leave (`Consent`) is taken from the context that it is built in.
+ */
+import type { KeepAlive } from "@effect-mcp/core/KeepAlive"
+import type { Prompt } from "@effect-mcp/core/Prompt"
+import type { Tool } from "@effect-mcp/core/Tool"
+import type { ToolFailure } from "@effect-mcp/core/Tools"
+import type { Transport, TransportError } from "@effect-mcp/core/Transport"
+import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
+import type * as Method from "@effect-mcp/protocol/Method"
+import type { CompleteParams, CompleteResult } from "@effect-mcp/protocol/model/Completion"
+import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
+import type { LoggingLevel, LogMessageParams } from "@effect-mcp/protocol/model/Logging"
+import type * as PromptModel from "@effect-mcp/protocol/model/Prompt"
+import type * as ResourceModel from "@effect-mcp/protocol/model/Resource"
+import type * as ToolModel from "@effect-mcp/protocol/model/Tool"
+import type { Revision, Version } from "@effect-mcp/protocol/Revision"
+import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
+import type * as Stream from "effect/Stream"
+import type * as Calls from "./Calls.ts"
+import type { ClientError } from "./ClientError.ts"
+import type * as Connection from "./Connection.ts"
+import * as Stdio from "./connector/Stdio.ts"
+import { make } from "./internal/make.ts"
+import type { NegotiationError } from "./Negotiation.ts"
+import type * as Watch from "./Watch.ts"
+
+export type { CallEvent } from "./Calls.ts"
+export type { ClientError } from "./ClientError.ts"
+export type { CallOptions } from "./Connection.ts"
+export type { WatchEvent } from "./Watch.ts"
+
+type CallOptions = Connection.CallOptions
+type CallEvent<A> = Calls.CallEvent<A>
+type Requests = Method.ClientRequests
+
+export interface Options {
+  /** Who asks. Default: this library. */
+  readonly clientInfo?: Implementation | undefined
+  /** The revisions to speak; the newest of them is offered. Default: all. */
+  readonly revisions?: ReadonlyArray<Version> | undefined
+  /** How long a request waits for its answer, or for its next progress. Default 60 seconds. */
+  readonly timeout?: Duration.Input | undefined
+  /** Whether progress starts the wait anew. Default true. */
+  readonly resetOnProgress?: boolean | undefined
+  /** How long a request waits whatever its progress. Default 10 minutes. */
+  readonly maxTotal?: Duration.Input | undefined
+  /** How long a request that needs pages visited first (-32042) waits for them. Default 10 minutes. */
+  readonly urlTimeout?: Duration.Input | undefined
+  /** Pages that a listing reads at most. Default 1000. */
+  readonly maxPages?: number | undefined
+  /** Checks results of `callTool` against the output schemas that were listed. Default true. */
+  readonly validateOutput?: boolean | undefined
+  /** Log messages that wait for a slow reader at most; the oldest are dropped. Default 256. */
+  readonly logBuffer?: number | undefined
+  /** Pings the server, and gives the connection up when it does not answer. Default off. */
+  readonly keepAlive?: KeepAlive | undefined
+  readonly experimental?: Connection.Options["experimental"]
+  /** By prefixed id. */
+  readonly extensions?: Connection.Options["extensions"]
+  /** Told of what is dropped by rule: junk on the wire, answers to nothing, unknown notifications. Default: a warning is logged. */
+  readonly dropped?: ((reason: string) => void) | undefined
+}
+
+export type ConnectError = NegotiationError | TransportError
+
+export class McpClient extends Context.Service<
+  McpClient,
+  {
+    /** What both sides agreed to speak. */
+    readonly revision: Revision
+    readonly serverInfo: Implementation
+    readonly serverCapabilities: ServerCapabilities
+    /** How to use the server, for the model. */
+    readonly instructions: string | undefined
+    /** Calls a tool by its contract. A failure that the contract declares comes back as itself, any other as `ToolFailure`. */
+    readonly call: <I, O, F, H>(
+      tool: Tool<I, O, F, H>,
+      input: I,
+      options?: CallOptions
+    ) => Effect.Effect<O, F | ToolFailure | ClientError>
+    /** The same, showing the progress; the result comes last. Leaving the stream cancels the call. */
+    readonly callStream: <I, O, F, H>(
+      tool: Tool<I, O, F, H>,
+      input: I,
+      options?: CallOptions
+    ) => Stream.Stream<CallEvent<O>, F | ToolFailure | ClientError>
+    /** Calls a tool by its name. A failed tool is a result with `isError`. */
+    readonly callTool: Calls.Calls["callTool"]
+    readonly callToolStream: (
+      name: string,
+      args?: Calls.Arguments,
+      options?: CallOptions
+    ) => Stream.Stream<CallEvent<ToolModel.CallToolResult>, ClientError>
+    /** All tools, page after page as the stream is pulled. */
+    readonly tools: Stream.Stream<ToolModel.Tool, ClientError>
+    readonly resources: Stream.Stream<ResourceModel.Resource, ClientError>
+    readonly resourceTemplates: Stream.Stream<ResourceModel.ResourceTemplate, ClientError>
+    readonly prompts: Stream.Stream<PromptModel.Prompt, ClientError>
+    readonly read: (uri: string, options?: CallOptions) => Effect.Effect<ResourceModel.ReadResourceResult, ClientError>
+    /** The texts of a resource, joined by newlines; parts that are binary are left out. */
+    readonly readText: (uri: string, options?: CallOptions) => Effect.Effect<string, ClientError>
+    /** A prompt by its name. */
+    readonly prompt: (
+      name: string,
+      args?: { readonly [argument: string]: string },
+      options?: CallOptions
+    ) => Effect.Effect<PromptModel.GetPromptResult, ClientError>
+    /** A prompt by its contract. */
+    readonly getPrompt: <A>(
+      prompt: Prompt<A>,
+      args: A,
+      options?: CallOptions
+    ) => Effect.Effect<PromptModel.GetPromptResult, ClientError>
+    readonly complete: (
+      params: CompleteParams,
+      options?: CallOptions
+    ) => Effect.Effect<CompleteResult["completion"], ClientError>
+    /** Says when to read a resource again: at once, then after each update. Subscribed for as long as someone watches. */
+    readonly watch: (uri: string) => Stream.Stream<Watch.WatchEvent, ClientError>
+    /** The bare request, for those who count watchers themselves; updates come with `resourceUpdates`. */
+    readonly subscribe: (uri: string) => Effect.Effect<void, ClientError>
+    readonly unsubscribe: (uri: string) => Effect.Effect<void, ClientError>
+    /** The URIs of all updates, whoever subscribed. */
+    readonly resourceUpdates: Stream.Stream<string>
+    /** Asks the server for log messages of at least this level. */
+    readonly setLogLevel: (level: LoggingLevel) => Effect.Effect<void, ClientError>
+    readonly logs: Stream.Stream<LogMessageParams>
+    /** One event when the list may have changed; bursts become one. */
+    readonly toolChanges: Stream.Stream<void>
+    readonly resourceChanges: Stream.Stream<void>
+    readonly promptChanges: Stream.Stream<void>
+    /** The ids of URL elicitations that the server reports as completed. */
+    readonly elicitationsCompleted: Stream.Stream<string>
+    /** How long the server takes to answer. */
+    readonly ping: Effect.Effect<Duration.Duration, ClientError>
+    /** Any request of the revision, typed by its name; nothing is asked, cached or repeated. */
+    readonly request: <M extends keyof Requests>(
+      method: M,
+      params: Requests[M]["params"],
+      options?: CallOptions
+    ) => Effect.Effect<Requests[M]["result"], ClientError>
+    /** Completes when the server ended the conversation; fails when the wire broke. Closing the Scope ends it from this side. */
+    readonly awaitClosed: Effect.Effect<void, TransportError>
+  }
+>()("@effect-mcp/client/McpClient") {}
+
+type Service = McpClient["Service"]
+
+/** Opens a conversation over a wire that someone else owns: on failure, and at the end, only this side's part is closed. */
+export const connect: (transport: Transport, options?: Options) => Effect.Effect<Service, ConnectError, Scope.Scope> =
+  make
+
+/** Opens the wire too. If the conversation cannot begin, the wire is closed at once. */
+export const open = <E, R>(
+  connector: Effect.Effect<Transport, E, R>,
+  options?: Options
+): Effect.Effect<Service, ConnectError | E, Exclude<R, Scope.Scope> | Scope.Scope> =>
+  Effect.flatMap(
+    Effect.flatMap(Scope.Scope, (parent) => Scope.fork(parent)),
+    (scope) =>
+      Effect.flatMap(connector, (transport) => connect(transport, options)).pipe(
+        Scope.provide(scope),
+        Effect.onExit((exit) => (Exit.isFailure(exit) ? Scope.close(scope, exit) : Effect.void))
+      )
+  )
+
+/** The client of whatever the connector leads to, for as long as the layer lives. */
+export const layer = <E, R>(
+  connector: Effect.Effect<Transport, E, R>,
+  options?: Options
+): Layer.Layer<McpClient, ConnectError | E, Exclude<R, Scope.Scope>> =>
+  Layer.effect(McpClient, open(connector, options)) as Layer.Layer<McpClient, ConnectError | E, Exclude<R, Scope.Scope>>
+
+/** The client of a server that is started as a child process, and stopped with the layer. */
+export const layerStdio = (
+  options: Options & Stdio.Options
+): Layer.Layer<McpClient, ConnectError, Stdio.Requirements> => layer(Stdio.open(options), options)

@@ -1,0 +1,46 @@
+/** What the server announces, for whoever listens at the moment. A slow listener loses its oldest events, never another's. */
+import type * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Queue from "effect/Queue"
+import * as Stream from "effect/Stream"
+
+export class Hub<A, E = never> {
+  private readonly queues = new Set<Queue.Queue<A, E | Cause.Done>>()
+  private closed: Exit.Exit<void, E> | undefined = undefined
+
+  publish(event: A): void {
+    for (const queue of this.queues) Queue.offerUnsafe(queue, event)
+  }
+
+  /** Ends every stream, and those that start later. */
+  close(exit: Exit.Exit<void, E>): void {
+    this.closed ??= exit
+    for (const queue of this.queues) finish(queue, this.closed)
+  }
+
+  /** Listens from the moment it runs. `initial` comes first; at most `capacity` events wait. */
+  stream(capacity: number, ...initial: ReadonlyArray<A>): Stream.Stream<A, E> {
+    return Stream.callback<A, E>(
+      (queue) =>
+        Effect.acquireRelease(
+          Effect.sync(() => {
+            for (const event of initial) Queue.offerUnsafe(queue, event)
+            if (this.closed === undefined) this.queues.add(queue)
+            else finish(queue, this.closed)
+          }),
+          () => Effect.sync(() => this.queues.delete(queue))
+        ),
+      { bufferSize: capacity, strategy: "sliding" }
+    )
+  }
+
+  get listeners(): number {
+    return this.queues.size
+  }
+}
+
+const finish = <A, E>(queue: Queue.Queue<A, E | Cause.Done>, exit: Exit.Exit<void, E>): void => {
+  if (Exit.isSuccess(exit)) Queue.endUnsafe(queue)
+  else Queue.failCauseUnsafe(queue, exit.cause)
+}

@@ -1,0 +1,142 @@
+/** The client's parts, put together over one wire. */
+import { keepAlive } from "@effect-mcp/core/KeepAlive"
+import type { Transport } from "@effect-mcp/core/Transport"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import type * as Method from "@effect-mcp/protocol/Method"
+import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
+import type { LogMessageParams } from "@effect-mcp/protocol/model/Logging"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import * as Calls from "../Calls.ts"
+import * as Connection from "../Connection.ts"
+import * as Handlers from "../Handlers.ts"
+import * as Lists from "../Lists.ts"
+import type { ConnectError, McpClient, Options } from "../McpClient.ts"
+import { ToolCatalog } from "../ToolCatalog.ts"
+import { UrlElicitations } from "../UrlElicitations.ts"
+import * as Watch from "../Watch.ts"
+import { Hub } from "./Hub.ts"
+
+type Service = McpClient["Service"]
+
+const defaultInfo: Implementation = { name: "effect-mcp", version: "0.1.0" }
+
+export const make = Effect.fnUntraced(function* (
+  transport: Transport,
+  options: Options = {}
+): Effect.fn.Return<Service, ConnectError, Scope.Scope> {
+  const services = yield* Handlers.services
+  const runFork = Effect.runForkWith(yield* Effect.context<never>())
+  const defaults: Connection.Defaults = {
+    timeout: options.timeout ?? "60 seconds",
+    resetOnProgress: options.resetOnProgress ?? true,
+    maxTotal: options.maxTotal ?? "10 minutes"
+  }
+  const urls = new UrlElicitations(services.elicitation, options.urlTimeout ?? "10 minutes")
+  const logs = new Hub<LogMessageParams>()
+  const updates = new Hub<string>()
+  const changes = { tools: new Hub<void>(), resources: new Hub<void>(), prompts: new Hub<void>() }
+  const watches = yield* Watch.make(() => connection)
+  let catalog: ToolCatalog | undefined
+
+  const announced: Announcements = {
+    "notifications/message": (params) => logs.publish(params),
+    "notifications/resources/updated": ({ uri }) => {
+      watches.updated(uri)
+      updates.publish(uri)
+    },
+    "notifications/tools/list_changed": () => {
+      catalog?.forget()
+      changes.tools.publish(undefined)
+    },
+    "notifications/resources/list_changed": () => changes.resources.publish(undefined),
+    "notifications/prompts/list_changed": () => changes.prompts.publish(undefined),
+    "notifications/elicitation/complete": ({ elicitationId }) => urls.complete(elicitationId)
+  }
+
+  const connection: Connection.Connection = yield* Connection.make(transport, {
+    clientInfo: options.clientInfo ?? defaultInfo,
+    revisions: options.revisions,
+    defaults,
+    services: { ...services, elicitation: services.elicitation && urls.remembering(services.elicitation) },
+    experimental: options.experimental,
+    extensions: options.extensions,
+    announced: (method, params) => announced[method]?.(params),
+    dropped: options.dropped ?? ((reason) => void runFork(Effect.logWarning(`MCP client: ${reason}`)))
+  })
+  const { peer, request, revision } = connection
+  const tools = (catalog = new ToolCatalog(revision))
+  const hubs = [logs, updates, changes.tools, changes.resources, changes.prompts, urls]
+  const end = Effect.map(connection.ended, (closed) => {
+    watches.close(closed)
+    for (const hub of hubs) hub.close(Exit.void)
+  })
+  yield* Effect.forkScoped(end, { startImmediately: true })
+  if (options.keepAlive !== undefined) yield* Effect.forkScoped(keepAlive(peer, options.keepAlive))
+
+  const calls = Calls.make({
+    connection,
+    catalog: tools,
+    urls,
+    consent: services.consent,
+    validate: options.validateOutput ?? true
+  })
+  const pages = <M extends Lists.ListMethod>(method: M) =>
+    Lists.pages(connection, method, options.maxPages ?? Lists.defaultMaxPages)
+  const read: Service["read"] = (uri, callOptions) => urls.retrying(request("resources/read", { uri }, callOptions))
+  const prompt: Service["prompt"] = (name, args = {}, callOptions) =>
+    urls.retrying(request("prompts/get", { name, arguments: args }, callOptions))
+
+  const client: Service = {
+    revision,
+    serverInfo: connection.serverInfo,
+    serverCapabilities: connection.serverCapabilities,
+    instructions: connection.instructions,
+    ...calls,
+    callStream: (tool, input, callOptions = {}) =>
+      Calls.stream((withProgress) => calls.call(tool, input, withProgress), callOptions),
+    callToolStream: (name, args, callOptions = {}) =>
+      Calls.stream((withProgress) => calls.callTool(name, args, withProgress), callOptions),
+    tools: pages("tools/list").pipe(
+      Stream.tap((page) => Effect.sync(() => tools.learn(page.tools))),
+      Stream.flatMap((page) => Stream.fromIterable(page.tools))
+    ),
+    resources: Stream.flatMap(pages("resources/list"), (page) => Stream.fromIterable(page.resources)),
+    resourceTemplates: Stream.flatMap(pages("resources/templates/list"), (page) =>
+      Stream.fromIterable(page.resourceTemplates)
+    ),
+    prompts: Stream.flatMap(pages("prompts/list"), (page) => Stream.fromIterable(page.prompts)),
+    read,
+    readText: (uri, callOptions) =>
+      Effect.map(read(uri, callOptions), ({ contents }) =>
+        contents.flatMap((content) => ("text" in content ? [content.text] : [])).join("\n")
+      ),
+    prompt,
+    getPrompt: ({ encode, name }, args, callOptions) =>
+      Effect.mapError(encode(args), ({ message }) =>
+        McpError.invalidParams(`The arguments do not fit the prompt: ${message}`)
+      ).pipe(Effect.flatMap((encoded) => prompt(name, encoded, callOptions))),
+    complete: (params, callOptions) =>
+      Effect.map(request("completion/complete", params, callOptions), ({ completion }) => completion),
+    watch: watches.watch,
+    subscribe: (uri) => Effect.asVoid(request("resources/subscribe", { uri })),
+    unsubscribe: (uri) => Effect.asVoid(request("resources/unsubscribe", { uri })),
+    resourceUpdates: updates.stream(256),
+    setLogLevel: (level) => Effect.asVoid(request("logging/setLevel", { level })),
+    logs: logs.stream(options.logBuffer ?? 256),
+    toolChanges: changes.tools.stream(1),
+    resourceChanges: changes.resources.stream(1),
+    promptChanges: changes.prompts.stream(1),
+    elicitationsCompleted: urls.completions,
+    ping: Effect.map(Effect.timed(request("ping", undefined)), ([duration]) => duration),
+    request,
+    awaitClosed: connection.awaitClosed
+  }
+  return client
+})
+
+type Announcements = {
+  readonly [M in keyof Method.ServerNotifications]?: (params: Method.ServerNotifications[M]) => void
+}
