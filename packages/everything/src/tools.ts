@@ -62,6 +62,8 @@ const withProgress = Tools.layer(
     yield* Progress.report(50, { total: 100 })
     yield* pause
     yield* Progress.report(100, { total: 100 })
+    // The SDKs' clients lose progress that arrives in one chunk with the answer.
+    yield* pause
     return "Reported progress up to 100."
   })
 )

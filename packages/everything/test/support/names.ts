@@ -1,0 +1,27 @@
+/** The tools of the reference server, in the order it lists them. */
+export const toolNames: ReadonlyArray<string> = [
+  "test_simple_text",
+  "test_image_content",
+  "test_audio_content",
+  "test_embedded_resource",
+  "test_multiple_content_types",
+  "test_tool_with_logging",
+  "test_tool_with_progress",
+  "test_error_handling",
+  "test_reconnection",
+  "json_schema_2020_12_tool",
+  "test_sampling",
+  "test_elicitation",
+  "test_elicitation_sep1034_defaults",
+  "test_elicitation_sep1330_enums",
+  "visit",
+  "roots",
+  "echo",
+  "add",
+  "slow",
+  "big",
+  "fail",
+  "log",
+  "touch",
+  "grow"
+]
