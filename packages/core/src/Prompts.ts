@@ -75,19 +75,23 @@ const isMessages = (output: Exclude<Output, string>): output is ReadonlyArray<Mo
 const isResult = (output: Output): output is Model.GetPromptResult =>
   typeof output === "object" && !isMessages(output) && "messages" in output
 
+/** Completers by argument; what they need stays in the layer's requirements. */
+type Completers<A> = { readonly [K in keyof A]?: Completer<unknown> }
+type ServicesOf<C> = C[keyof C] extends infer Each ? (Each extends Completer<infer R> ? R : never) : never
+
 /** Registers `prompt` for as long as the layer lives. Arguments that do not fit answer -32602. */
-export const layer = <A, R, RC = never>(
+export const layer = <A, R, C extends Completers<A> = {}>(
   prompt: Prompt<A>,
   handler: (args: A) => Effect.Effect<Output, AskError | McpError.McpError, R>,
   options: {
     /** Completers by argument. */
-    readonly complete?: { readonly [K in keyof A]?: Completer<RC> } | undefined
+    readonly complete?: (C & { readonly [K in Exclude<keyof C, keyof A>]: never }) | undefined
     readonly visible?: ((principal: Principal["Service"]) => boolean) | undefined
   } = {}
-): Layer.Layer<never, never, PromptRegistry | Exclude<R, RequestServices> | Exclude<RC, QueryServices>> =>
+): Layer.Layer<never, never, PromptRegistry | Exclude<R, RequestServices> | Exclude<ServicesOf<C>, QueryServices>> =>
   feature(
     PromptRegistry,
-    (registry, services: Context.Context<Exclude<R, RequestServices> | Exclude<RC, QueryServices>>) => {
+    (registry, services: Context.Context<Exclude<R, RequestServices> | Exclude<ServicesOf<C>, QueryServices>>) => {
       const inContext = isolate<R>(services)
       return registry.register({
         prompt: prompt.descriptor,
@@ -103,7 +107,7 @@ export const layer = <A, R, RC = never>(
                 )
               )
           }),
-        complete: inQuery<RC>(options.complete ?? {}, services),
+        complete: inQuery<ServicesOf<C>>(options.complete ?? {}, services),
         visible: options.visible
       })
     }

@@ -1,0 +1,105 @@
+/**
+ * What a client lets this server touch: the part of the folder that lies in the client's roots, or all of it when the client does
+ * not declare roots.
+ *
+ * Asks each session once, and again after it said that its roots changed. Refuses everything when the client does not answer.
+ */
+import { RequestContext } from "@effect-mcp/core/RequestContext"
+import * as Roots from "@effect-mcp/core/Roots"
+import * as Middleware from "@effect-mcp/server/Middleware"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
+import * as Paths from "./Paths.ts"
+import { Workspace, WorkspaceError } from "./Workspace.ts"
+
+/** Whether a path may be touched. */
+export type Allowed = (path: string) => boolean
+
+export class ClientRoots extends Context.Service<
+  ClientRoots,
+  {
+    /** For handlers: asks the client unless its roots are known. */
+    readonly allowed: Effect.Effect<Allowed, never, RequestContext | Roots.Roots>
+    /** For lists and completion, which cannot ask: nothing while the roots are not known. See `layerAsking`. */
+    readonly known: Effect.Effect<Allowed, never, RequestContext>
+  }
+>()("@effect-mcp/examples/workspace/ClientRoots") {
+  static readonly layer: Layer.Layer<ClientRoots, never, Workspace> = Layer.effect(
+    ClientRoots,
+    Effect.suspend(() => make)
+  )
+}
+
+/** Fails like a path that is not there: a client is not told what lies outside of its roots. */
+export const check = Effect.fnUntraced(function* (path: string) {
+  const allowed = yield* Effect.flatMap(ClientRoots, (roots) => roots.allowed)
+  if (!allowed(path)) return yield* new WorkspaceError({ reason: "Missing", path })
+})
+
+/** Gets to know the roots before a list or a completion runs, as these cannot ask themselves. */
+export const layerAsking = Middleware.layer((request, next) =>
+  request.method === "resources/list" || request.method === "completion/complete"
+    ? Effect.flatMap(ClientRoots, (roots) => Effect.andThen(roots.allowed, next))
+    : next
+)
+
+/** What is known of one session. */
+interface Known {
+  /** Grows with every change the client announces: an answer to an older question is not kept. */
+  changes: number
+  allowed: Allowed | undefined
+}
+
+const everything: Allowed = () => true
+const nothing: Allowed = () => false
+
+const make = Effect.gen(function* () {
+  const { covered } = yield* Workspace
+  const scope = yield* Effect.scope
+  const sessions = new Map<string, Known>()
+
+  const ask: Effect.Effect<Allowed, never, Roots.Roots> = Roots.list.pipe(
+    Effect.flatMap((roots) => Effect.forEach(roots, (root) => covered(root.uri))),
+    Effect.map((all): Allowed => {
+      const folders = all.filter((folder) => folder !== undefined)
+      return (path) => folders.some((folder) => Paths.isWithin(folder, path))
+    }),
+    Effect.catch((error) => Effect.as(Effect.logWarning("The client does not tell its roots", error.message), nothing))
+  )
+
+  /** Listens for changes for as long as the session lives. */
+  const remember = (session: string, changes: Stream.Stream<void>): Effect.Effect<Known> => {
+    const known: Known = { changes: 0, allowed: undefined }
+    sessions.set(session, known)
+    const forget = Effect.sync(() => {
+      known.changes++
+      known.allowed = undefined
+    })
+    return Stream.runForEach(changes, () => forget).pipe(
+      Effect.ensuring(Effect.sync(() => sessions.delete(session))),
+      Effect.forkIn(scope, { startImmediately: true }),
+      Effect.as(known)
+    )
+  }
+
+  return ClientRoots.of({
+    allowed: Effect.gen(function* () {
+      const { clientCapabilities, sessionId } = yield* RequestContext
+      if (clientCapabilities.roots === undefined) return everything
+      const { changes } = yield* Roots.Roots
+      // Roots that may change without a word are asked for each time.
+      if (sessionId === undefined || changes === undefined) return yield* ask
+      const known = sessions.get(sessionId) ?? (yield* remember(sessionId, changes))
+      if (known.allowed !== undefined) return known.allowed
+      const { changes: before } = known
+      const allowed = yield* ask
+      if (known.changes === before) known.allowed = allowed
+      return allowed
+    }),
+    known: Effect.map(RequestContext, ({ clientCapabilities, sessionId }) =>
+      clientCapabilities.roots === undefined ? everything : (sessions.get(sessionId ?? "")?.allowed ?? nothing)
+    )
+  })
+})

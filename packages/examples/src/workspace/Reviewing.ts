@@ -1,0 +1,25 @@
+/** The `review` prompt: a file and what to make of it, ready to be sent to a model. */
+import * as Completions from "@effect-mcp/core/Completions"
+import * as Prompts from "@effect-mcp/core/Prompts"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import * as Effect from "effect/Effect"
+import * as ClientRoots from "./ClientRoots.ts"
+import { completePath, contentsOf } from "./Files.ts"
+import * as Paths from "./Paths.ts"
+import { Review } from "./tools.ts"
+import { Workspace } from "./Workspace.ts"
+
+const focuses = ["correctness", "error handling", "naming", "performance", "readability", "security", "tests"]
+
+export const layer = Prompts.layer(
+  Review,
+  ({ focus, path }) =>
+    Effect.gen(function* () {
+      const workspace = yield* Workspace
+      yield* ClientRoots.check(path)
+      const resource = contentsOf(Paths.toUri(workspace.uri, path), path, yield* workspace.read(path))
+      const first = focus === undefined ? "" : ` Look at ${focus} first.`
+      return [Prompts.user(`Review ${path}.${first}`), Prompts.user({ type: "resource", resource })]
+    }).pipe(Effect.catchTag("WorkspaceError", ({ message }) => Effect.fail(McpError.invalidParams(message)))),
+  { complete: { path: completePath, focus: Completions.choices(focuses) } }
+)
