@@ -16,7 +16,7 @@ import * as Data from "effect/Data"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
-import type { Closed, Peer, Timeout } from "./Peer.ts"
+import { type Closed, type Peer, Timeout } from "./Peer.ts"
 
 /** What a server may ask a client inside a request. */
 export type Question = "elicitation/create" | "roots/list" | "sampling/createMessage"
@@ -114,12 +114,14 @@ export const remote = (
     readonly relatedTo: JsonRpc.Id
     /** How long the client (a person, often) has to answer. */
     readonly timeout: Duration.Input
+    /** When the client may be asked anything at all: not before it said that it is initialized. */
+    readonly ready: Effect.Effect<void>
   }
 ): ClientInput["Service"] => ({
   once: (_name, _schema, effect) => effect,
   ask: <M extends Question>(method: M, params: Method.ServerRequests[M]["params"]) =>
     Effect.suspend(() => {
-      const { peer, relatedTo, revision, timeout } = options
+      const { peer, ready, relatedTo, revision, timeout } = options
       const missing = missingCapability(method, params, options)
       const codec = revision.clientRequests[method]
       if (missing !== undefined || codec === undefined) {
@@ -128,6 +130,12 @@ export const remote = (
       const { params: outgoing, result } = Codecs.coders(codec)
       return outgoing.encode(params).pipe(
         Effect.mapError((message) => new CapabilityMissing({ capability: method, message })),
+        Effect.tap(() =>
+          Effect.timeoutOrElse(ready, {
+            duration: timeout,
+            orElse: () => Effect.fail(new Timeout({ method, message: "The client did not say that it is initialized" }))
+          })
+        ),
         Effect.flatMap((wire) => peer.request(method, toParams(wire), { relatedTo, timeout })),
         Effect.flatMap((answer) =>
           Effect.mapError(result.decode(answer), (message) =>

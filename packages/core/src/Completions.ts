@@ -34,17 +34,12 @@ export const maxValues = 100
 
 /** Cuts suggestions to what the wire carries, and says how many there were. */
 export const resultOf = (suggestions: Suggestions): CompleteResult => {
-  const { values, total, hasMore } = isList(suggestions)
-    ? { values: suggestions, total: suggestions.length, hasMore: undefined }
-    : suggestions
-  const count = total ?? values.length
-  return {
-    completion: {
-      values: values.slice(0, maxValues),
-      total: count,
-      hasMore: hasMore ?? count > Math.min(values.length, maxValues)
-    }
-  }
+  const given = isList(suggestions) ? { values: suggestions } : suggestions
+  const values = given.values.slice(0, maxValues)
+  // When there are more than were given, only the completer can know how many.
+  const total = given.total ?? (given.hasMore === true ? undefined : given.values.length)
+  const hasMore = given.hasMore === true || (total ?? 0) > values.length
+  return { completion: total === undefined ? { values, hasMore } : { values, total, hasMore } }
 }
 const isList = (suggestions: Suggestions): suggestions is ReadonlyArray<string> => Array.isArray(suggestions)
 
@@ -53,6 +48,12 @@ export const choices =
   (values: ReadonlyArray<string>): Completer =>
   (value) =>
     Effect.sync(() => values.filter((choice) => choice.toLowerCase().startsWith(value.toLowerCase())))
+
+/** The completer of an argument; names that every object has are no arguments. */
+export const ownCompleter = <R>(
+  completers: { readonly [argument: string]: Completer<R> },
+  argument: string
+): Completer<R> | undefined => (Object.hasOwn(completers, argument) ? completers[argument] : undefined)
 
 /** Completers by argument, on the services that their layer captured. */
 export const inQuery = <R>(

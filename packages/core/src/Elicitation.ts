@@ -109,11 +109,33 @@ export const confirm = (
  * Asks the user to visit a URL (2025-11-25 on). Success is consent only: whether the interaction was completed is for the server to
  * find out. `elicitationId` names it in the completion notification.
  */
-export const url = (options: {
+export const url = (options: UrlQuestion): Effect.Effect<void, Declined | ElicitError, Elicitation> =>
+  Effect.andThen(isUrlOrDie(options), Effect.asVoid(ask({ mode: "url", ...options })))
+
+/** What a person is to do at a URL. `elicitationId` is unique within the server. */
+export interface UrlQuestion {
   readonly message: string
   readonly url: string
   readonly elicitationId: string
-}): Effect.Effect<void, Declined | ElicitError, Elicitation> => Effect.asVoid(ask({ mode: "url", ...options }))
+}
+
+const isUrlOrDie = ({ url }: UrlQuestion): Effect.Effect<void> =>
+  URL.canParse(url) ? Effect.void : Effect.die(new Error(`Not a URL: ${url}`))
+
+/**
+ * Fails with error -32042: the request cannot go on before these interactions were completed; the client is to try again then
+ * (2025-11-25). A client without URL mode is not told of URLs: `CapabilityMissing`.
+ */
+export const required = (
+  message: string,
+  questions: readonly [UrlQuestion, ...ReadonlyArray<UrlQuestion>]
+): Effect.Effect<never, CapabilityMissing | McpError.McpError, Elicitation> =>
+  Effect.flatMap(Elicitation, ({ modes }): Effect.Effect<never, CapabilityMissing | McpError.McpError> => {
+    if (!modes.url) return Effect.fail(CapabilityMissing.of("elicitation.url"))
+    const elicitations = questions.map((question) => ({ mode: "url", ...question }))
+    const error = new McpError.McpError({ code: McpError.UrlElicitationRequired, message, data: { elicitations } })
+    return Effect.andThen(Effect.forEach(questions, isUrlOrDie, { discard: true }), Effect.fail(error))
+  })
 
 /** Runs `question` if the client can answer it, `otherwise` if it lacks the capability. */
 export const ifSupported = <A, E, R, B, E2, R2>(

@@ -29,14 +29,20 @@ const passed: ReadonlyArray<string> = [
   Scope.Scope.key,
   Tracer.ParentSpan.key,
   References.CurrentLogAnnotations.key,
+  References.LogToStderr.key,
   References.MinimumLogLevel.key
 ]
 
 /** `captured` must hold everything `effect` needs beside the request's services `S`: its layer's type says so. */
-export const isolate = <R, S extends RequestServices = RequestServices>(captured: Context.Context<Exclude<R, S>>) => {
+export const isolate = <R, S extends RequestServices = RequestServices>(
+  captured: Context.Context<Exclude<R, S>>,
+  options: { readonly forwardsLogs?: boolean } = {}
+) => {
   const base = new Map(captured.mapUnsafe)
-  // What the handler logs goes where its layer's logs go, and to the client.
-  base.set(References.CurrentLoggers.key, new Set([...Context.get(captured, References.CurrentLoggers), forwarder]))
+  // What a handler logs goes where its layer's logs go, and to the client; what code around handlers logs is not the client's.
+  if (options.forwardsLogs !== false) {
+    base.set(References.CurrentLoggers.key, new Set([...Context.get(captured, References.CurrentLoggers), forwarder]))
+  }
   return <A, E>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, S> =>
     Effect.updateContext(effect, (ambient: Context.Context<S>) => {
       const map = new Map(base)

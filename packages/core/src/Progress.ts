@@ -31,7 +31,7 @@ export class Progress extends Context.Service<
   static readonly layerNone: Layer.Layer<Progress> = Layer.sync(Progress, () => none)
 }
 
-/** Tells the asker how far the request has come. `progress` must grow from call to call; what does not grow is dropped. */
+/** Tells the asker how far the request has come. `progress` must grow from call to call; what does not, or is not finite, is dropped. */
 export const report = (progress: number, options?: ReportOptions): Effect.Effect<void, never, Progress> =>
   Effect.flatMap(Progress, (service) => service.report(progress, options))
 
@@ -65,7 +65,7 @@ export const make = (options: {
     options.send({
       progressToken: token,
       progress,
-      ...(total === undefined ? undefined : { total }),
+      ...(total === undefined || !Number.isFinite(total) ? undefined : { total }),
       ...(message === undefined ? undefined : { message })
     })
   }
@@ -73,7 +73,7 @@ export const make = (options: {
     wanted: true,
     report: (progress, reportOptions) =>
       Effect.suspend(() => {
-        if (!(progress > last)) return Effect.void
+        if (!(progress > last) || progress === Infinity) return Effect.void
         last = progress
         const event = { ...reportOptions, progress }
         if (options.writable()) {

@@ -57,5 +57,10 @@ export const make = <const A extends Schema.Struct.Fields & Arguments = {}>(
 const describe = (name: string, field: Schema.Top): Model.PromptArgument => {
   const annotations = SchemaAST.resolve(field.ast)
   const text = (key: string) => (typeof annotations?.[key] === "string" ? { [key]: annotations[key] } : undefined)
-  return { name, ...text("title"), ...text("description"), required: !SchemaAST.isOptional(field.ast) }
+  return {
+    name,
+    ...text("title"),
+    ...text("description"),
+    required: !SchemaAST.isOptional(SchemaAST.toEncoded(field.ast))
+  }
 }

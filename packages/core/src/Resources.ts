@@ -159,7 +159,11 @@ export const notFound = (uri: string): Effect.Effect<never, McpError.McpError, R
     )
   )
 
-/** Offers one resource for as long as the layer lives. With `changes` it can be subscribed to. */
+/** A scheme, and nothing that would have to be percent-encoded (RFC 3986). */
+const isUri = (uri: string): boolean =>
+  /^[A-Za-z][A-Za-z0-9+.-]*:(?:[A-Za-z0-9._~:/?#[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*$/.test(uri)
+
+/** Offers one resource for as long as the layer lives. With `changes` it can be subscribed to. A `uri` that is none is a defect. */
 export const layer = <E extends ReadError, R, RW = never>(
   options: Options,
   read: Effect.Effect<Output, E, R>,
@@ -168,6 +172,7 @@ export const layer = <E extends ReadError, R, RW = never>(
   feature(ResourceRegistry, (registry, services: Context.Context<Exclude<R, RequestServices> | RW>) => {
     const inContext = isolate<R>(services)
     const { uri, mimeType, size, visible } = options
+    if (!isUri(uri)) return Effect.die(new Error(`Not a URI (RFC 3986): ${JSON.stringify(uri)}`))
     return registry.register({
       resource: { uri, ...describe(options), ...(size === undefined ? undefined : { size }) },
       read: inContext(read).pipe(

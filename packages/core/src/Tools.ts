@@ -12,9 +12,10 @@ import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
-import type { AskError } from "./ClientInput.ts"
+import { type AskError, CapabilityMissing, Declined } from "./ClientInput.ts"
 import { feature } from "./Feature.ts"
 import { isolate } from "./Isolate.ts"
+import { Closed, Timeout } from "./Peer.ts"
 import type { Principal } from "./Principal.ts"
 import { type QueryServices, RequestContext, type RequestServices } from "./RequestContext.ts"
 import type { Output, Tool, ValueCodec } from "./Tool.ts"
@@ -92,9 +93,13 @@ const recover =
           Effect.orDie
         )
   }
-const ownTags: ReadonlySet<unknown> = new Set(["ToolFailure", "Declined", "CapabilityMissing", "Closed", "Timeout"])
+// By class, not by tag: a declared failure may well be called Timeout.
 const isOwn = <F>(error: F | ToolFailure | AskError): error is ToolFailure | AskError =>
-  error instanceof ToolFailure || (error instanceof Error && "_tag" in error && ownTags.has(error._tag))
+  error instanceof ToolFailure ||
+  error instanceof Declined ||
+  error instanceof CapabilityMissing ||
+  error instanceof Closed ||
+  error instanceof Timeout
 const messageOf = (error: unknown): string | undefined =>
   error instanceof Error && error.message !== "" ? error.message : undefined
 

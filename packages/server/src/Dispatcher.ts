@@ -108,9 +108,11 @@ export const run = (
   handlers: Handlers,
   request: Request,
   session: Session
-): Effect.Effect<Result, McpError.McpError, RequestServices> => {
-  // Method and params were decoded together; the correlation is lost on the way through the table.
-  const handler: (params: never, session: Session) => ReturnType<Handler<Request["method"]>> =
-    handlers[request.method as keyof Handlers]
-  return handler(request.params as never, session)
-}
+): Effect.Effect<Result, McpError.McpError, RequestServices> =>
+  // What there is to answer with is looked up when the effect runs: middleware may take its time, or run it again.
+  Effect.suspend(() => {
+    // Method and params were decoded together; the correlation is lost on the way through the table.
+    const handler: (params: never, session: Session) => ReturnType<Handler<Request["method"]>> =
+      handlers[request.method as keyof Handlers]
+    return handler(request.params as never, session)
+  })

@@ -47,8 +47,13 @@ export const initialize = (
           serverInfo: info,
           ...(instructions === undefined ? undefined : { instructions })
         }
-        session.negotiated = { revision, clientInfo, clientCapabilities: capabilities }
-        return Effect.mapError(coders.result.encode(result), (message) => McpError.internalError(message))
+        return Effect.matchEffect(coders.result.encode(result), {
+          onFailure: (message) => Effect.fail(McpError.internalError(message)),
+          onSuccess: (answer) => {
+            session.negotiated = { revision, clientInfo, clientCapabilities: capabilities }
+            return Effect.succeed(answer)
+          }
+        })
       })
     )
   })

@@ -26,6 +26,24 @@ export interface Logging {
   readonly forRequest: (session: Session, exchange: Exchange) => Log["Service"]
 }
 
+/** What JSON can say of it. An error is its name and message: its stack and its cause are nobody else's business. */
+const jsonOf = (data: unknown): unknown => {
+  if (typeof data === "string") return data
+  try {
+    const text: string | undefined = JSON.stringify(
+      data,
+      function (this: { readonly [key: string]: unknown }, key, value) {
+        const original = this[key]
+        if (original instanceof Error) return `${original.name}: ${original.message}`
+        return typeof value === "bigint" ? `${value}` : (value as unknown)
+      }
+    )
+    return text === undefined ? null : JSON.parse(text)
+  } catch {
+    return "(a value that is no JSON)"
+  }
+}
+
 interface Budget {
   tokens: number
   at: number
@@ -55,15 +73,18 @@ export const make = (options: Options, clock: Clock.Clock): Logging => {
       const send = (params: { readonly level: LoggingLevel; readonly data: unknown; readonly logger?: string }): void =>
         sink.send(JsonRpc.notification("notifications/message", params), "data", request.id)
       const logUnsafe: Log["Service"]["logUnsafe"] = (level, data, logger) => {
-        if (!isAtLeast(level, session.logLevel ?? fallback)) return
-        const leaving = redact === undefined ? data : redact(data, level)
-        if (leaving === undefined) return
+        const threshold = session.logLevel ?? fallback
+        if (!isAtLeast(level, threshold)) return
+        const redacted = redact === undefined ? data : redact(data, level)
+        if (redact !== undefined && redacted === undefined) return
         const budget = spend(session)
         if (budget === undefined) return
         if (budget.dropped > 0) {
-          send({ level: "warning", logger: "effect-mcp", data: `${budget.dropped} log messages were dropped` })
+          const data = `${budget.dropped} log messages were dropped`
+          send({ level: isAtLeast("warning", threshold) ? "warning" : threshold, logger: "effect-mcp", data })
           budget.dropped = 0
         }
+        const leaving = jsonOf(redacted)
         send(logger === undefined ? { level, data: leaving } : { level, logger, data: leaving })
       }
       return { logUnsafe, log: (level, data, logger) => Effect.sync(() => logUnsafe(level, data, logger)) }

@@ -13,6 +13,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
+import { Registry } from "./Registry.ts"
 
 /** A request as a middleware sees it: `params` has the canonical type of `method`. */
 export type Request = {
@@ -34,30 +35,37 @@ export const layer = <R>(
   middleware: Middleware<R>
 ): Layer.Layer<never, never, MiddlewareRegistry | Exclude<R, RequestServices>> =>
   feature(MiddlewareRegistry, (registry, services: Context.Context<Exclude<R, RequestServices>>) => {
-    const inContext = isolate<R>(services)
+    const inContext = isolate<R>(services, { forwardsLogs: false })
     return registry.register((request, next) =>
-      // `next` must keep the request's whole context: it is bound to it before the middleware's own is put in place.
+      // `next` gets back the context it was made for, with what the middleware changed of the request's own: a principal, a span.
       Effect.contextWith((ambient: Context.Context<RequestServices>) =>
-        inContext(middleware(request, Effect.provideContext(next, ambient)))
+        inContext(middleware(request, isolate(ambient, { forwardsLogs: false })(next)))
       )
     )
   })
 
 /** A fresh registry: the tag for feature layers, and what the dispatcher runs. */
-export const make = Effect.sync(() => {
-  const all = new Set<Middleware>()
-  const register = (middleware: Middleware): Effect.Effect<void, never, Scope.Scope> =>
-    Effect.acquireRelease(
-      Effect.sync(() => void all.add(middleware)),
-      () => Effect.sync(() => void all.delete(middleware))
-    )
-  const apply = (request: Request, next: Next): Next => {
-    let effect = next
-    for (const middleware of [...all].toReversed()) effect = middleware(request, effect)
-    return effect
+export const make = Effect.map(
+  Registry.make<{ readonly key: string; readonly middleware: Middleware }, never>("middleware"),
+  (registry) => {
+    let count = 0
+    const apply = (request: Request, next: Next): Next => {
+      let effect = next
+      for (const { key } of registry.entries.toReversed()) {
+        const inner = effect
+        effect = registry.hold(key, ({ middleware }) => middleware(request, inner), inner)
+      }
+      return effect
+    }
+    return {
+      apply: (request: Request, next: Next): Next => (registry.isEmpty ? next : apply(request, next)),
+      context: Context.make(MiddlewareRegistry, {
+        register: (middleware) =>
+          Effect.suspend(() => {
+            const key = `${++count}`
+            return registry.register(key, { key, middleware })
+          })
+      })
+    }
   }
-  return {
-    apply: (request: Request, next: Next): Next => (all.size === 0 ? next : apply(request, next)),
-    context: Context.make(MiddlewareRegistry, { register })
-  }
-})
+)

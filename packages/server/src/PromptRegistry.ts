@@ -1,7 +1,7 @@
 /** The server's prompts and the completers of their arguments. Own prompts win over mounted ones of the same name. */
 import { Principal } from "@effect-mcp/core/Principal"
 import { type PromptEntry, PromptRegistry, type PromptSource } from "@effect-mcp/core/Prompts"
-import type { Completer } from "@effect-mcp/core/Completions"
+import { type Completer, ownCompleter } from "@effect-mcp/core/Completions"
 import type { QueryServices } from "@effect-mcp/core/RequestContext"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { Prompt } from "@effect-mcp/protocol/model/Prompt"
@@ -42,20 +42,20 @@ export const make: Effect.Effect<{ readonly prompts: PromptSet; readonly context
         (mounted) => uniqueBy([own, ...mounted].flat(), (prompt: Prompt) => prompt.name)
       )
     })
-    const get: PromptSource["get"] = (params) => {
-      const entry = registry.get(params.name)
-      if (entry !== undefined) {
-        return Effect.flatMap(Principal, (principal) =>
-          visible(entry, principal)
-            ? registry.hold(params.name, entry.get(params))
-            : Effect.fail(unknownPrompt(params.name))
-        )
-      }
+    const mounted: PromptSource["get"] = (params) => {
       for (const source of registry.sources) {
         const effect = source.get(params)
         if (effect !== undefined) return effect
       }
       return undefined
+    }
+    const get: PromptSource["get"] = (params) => {
+      const { name } = params
+      if (registry.get(name) === undefined) return mounted(params)
+      const elsewhere = Effect.suspend(() => mounted(params) ?? Effect.fail(unknownPrompt(name)))
+      const own = (principal: Principal["Service"]) => (entry: PromptEntry) =>
+        visible(entry, principal) ? entry.get(params) : elsewhere
+      return Effect.flatMap(Principal, (principal) => registry.hold(name, own(principal), elsewhere))
     }
     const prompts: PromptSet = {
       list,
@@ -65,7 +65,9 @@ export const make: Effect.Effect<{ readonly prompts: PromptSet; readonly context
       hasCompleters: () => registry.entries.some((entry) => Object.keys(entry.complete).length > 0),
       completer: (name, argument, principal) => {
         const entry = registry.get(name)
-        return entry === undefined || !visible(entry, principal) ? unknownPrompt(name) : entry.complete[argument]
+        return entry === undefined || !visible(entry, principal)
+          ? unknownPrompt(name)
+          : ownCompleter(entry.complete, argument)
       }
     }
     return {

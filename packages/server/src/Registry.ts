@@ -12,6 +12,8 @@ import * as Stream from "effect/Stream"
 
 interface Slot<Entry> {
   readonly entry: Entry
+  /** Completes when the entry is taken away. */
+  readonly gone: Deferred.Deferred<void>
   active: number
   drained: Deferred.Deferred<void> | undefined
 }
@@ -54,19 +56,41 @@ export class Registry<Entry, Source extends { readonly changes: Stream.Stream<vo
     return this.slots.get(key)?.entry
   }
 
-  /** Keeps the entry's services alive while `effect` runs on it. */
-  hold<A, E, R>(key: string, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
-    const slot = this.slots.get(key)
-    if (slot === undefined) return effect
+  /**
+   * Runs `use` on the entry and keeps the entry's services alive meanwhile. The entry is looked up when the effect runs: one that
+   * was taken away in the meantime is `absent`.
+   */
+  hold<A, E, R>(
+    key: string,
+    use: (entry: Entry) => Effect.Effect<A, E, R>,
+    absent: Effect.Effect<A, E, R>
+  ): Effect.Effect<A, E, R> {
     return Effect.suspend(() => {
+      const slot = this.slots.get(key)
+      if (slot === undefined) return absent
       slot.active++
       return Effect.ensuring(
-        effect,
-        Effect.sync(() => {
-          if (--slot.active === 0 && slot.drained !== undefined) Deferred.doneUnsafe(slot.drained, Effect.void)
-        })
+        Effect.suspend(() => use(slot.entry)),
+        Effect.sync(() => release(slot))
       )
     })
+  }
+
+  /** `stream` for as long as the entry is there; taking the entry away waits for its finalizers. */
+  during<A>(key: string, stream: Stream.Stream<A>): Stream.Stream<A> {
+    return Stream.unwrap(
+      Effect.map(
+        Effect.acquireRelease(
+          Effect.sync(() => {
+            const slot = this.slots.get(key)
+            if (slot !== undefined) slot.active++
+            return slot
+          }),
+          (slot) => Effect.sync(() => slot !== undefined && release(slot))
+        ),
+        (slot) => (slot === undefined ? Stream.empty : Stream.interruptWhen(stream, Deferred.await(slot.gone)))
+      )
+    )
   }
 
   register(key: string, entry: Entry): Effect.Effect<void, never, Scope.Scope> {
@@ -75,13 +99,14 @@ export class Registry<Entry, Source extends { readonly changes: Stream.Stream<vo
         Effect.suspend(() => {
           if (this.slots.has(key))
             return Effect.die(new Error(`The ${this.noun} ${JSON.stringify(key)} is already registered`))
-          const slot: Slot<Entry> = { entry, active: 0, drained: undefined }
+          const slot: Slot<Entry> = { entry, gone: Deferred.makeUnsafe(), active: 0, drained: undefined }
           this.slots.set(key, slot)
           return Effect.as(this.changed, slot)
         }),
         (slot) =>
           Effect.suspend(() => {
-            if (this.slots.get(key) === slot) this.slots.delete(key)
+            this.slots.delete(key)
+            Deferred.doneUnsafe(slot.gone, Effect.void)
             if (slot.active === 0) return this.changed
             slot.drained = Deferred.makeUnsafe()
             return Effect.andThen(this.changed, Deferred.await(slot.drained))
@@ -111,6 +136,10 @@ export class Registry<Entry, Source extends { readonly changes: Stream.Stream<vo
       Effect.asVoid
     )
   }
+}
+
+const release = (slot: Slot<unknown>): void => {
+  if (--slot.active === 0 && slot.drained !== undefined) Deferred.doneUnsafe(slot.drained, Effect.void)
 }
 
 /** The first item of every key. */

@@ -14,6 +14,7 @@ import * as Sampling from "@effect-mcp/core/Sampling"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
 
@@ -33,8 +34,26 @@ export interface Facts {
   readonly rootsChanges: Stream.Stream<void> | undefined
 }
 
-/** Everything but the Scope, which is opened around the handler. */
-export const make = (exchange: Exchange, facts: Facts): Context.Context<Exclude<RequestServices, Scope.Scope>> => {
+/** Runs `effect` with the services of its request, in a Scope of its own; when it is over, so is its progress. */
+export const provide = <A, E>(
+  effect: Effect.Effect<A, E, RequestServices>,
+  exchange: Exchange,
+  facts: Facts
+): Effect.Effect<A, E> => {
+  let over = false
+  const services = make(exchange, facts, () => over)
+  return Effect.ensuring(
+    Effect.provideContext(Effect.scoped(effect), services),
+    Effect.sync(() => (over = true))
+  )
+}
+
+/** Everything but the Scope. A fiber that outlives its request may still hold them: progress of what is `over` is dropped. */
+export const make = (
+  exchange: Exchange,
+  facts: Facts,
+  over: () => boolean = () => false
+): Context.Context<Exclude<RequestServices, Scope.Scope>> => {
   const { request, sink, envelope } = exchange
   const { context, input } = facts
   const { revision } = context
@@ -56,15 +75,11 @@ export const make = (exchange: Exchange, facts: Facts): Context.Context<Exclude<
       token: JsonRpc.isId(token) ? token : undefined,
       writable: sink.writable,
       ready: sink.ready,
-      send: ({ message, ...event }) =>
-        sink.send(
-          JsonRpc.notification(
-            "notifications/progress",
-            message === undefined || !revision.rules.progressMessage ? event : { ...event, message }
-          ),
-          "data",
-          request.id
-        )
+      send: ({ message, ...event }) => {
+        if (over()) return
+        const params = message === undefined || !revision.rules.progressMessage ? event : { ...event, message }
+        sink.send(JsonRpc.notification("notifications/progress", params), "data", request.id)
+      }
     })
   )
   map.set(ClientInput.ClientInput.key, input)

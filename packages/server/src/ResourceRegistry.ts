@@ -3,7 +3,7 @@
  *
  * Watching is shared: however many subscribe to a URI, its `changes` stream runs once, from the first subscriber to the last.
  */
-import type { Completer } from "@effect-mcp/core/Completions"
+import { type Completer, ownCompleter } from "@effect-mcp/core/Completions"
 import { Principal } from "@effect-mcp/core/Principal"
 import type { QueryServices } from "@effect-mcp/core/RequestContext"
 import {
@@ -15,6 +15,7 @@ import {
 } from "@effect-mcp/core/Resources"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Model from "@effect-mcp/protocol/model/Resource"
+import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as PubSub from "effect/PubSub"
@@ -77,39 +78,54 @@ export const make: Effect.Effect<
 
   const read: ResourceSource["read"] = (params) => {
     const { uri } = params
-    const guarded = (entry: ResourceEntry | TemplateEntry, effect: ResourceEntry["read"]): ResourceEntry["read"] =>
-      Effect.flatMap(Principal, (principal) => (sees(entry, principal) ? effect : notFound(uri)))
-    const entry = statics.get(uri)
-    if (entry !== undefined) return guarded(entry, statics.hold(uri, entry.read))
-    for (const template of templates.entries) {
-      const effect = template.read(uri)
-      if (effect !== undefined) return guarded(template, templates.hold(template.template.uriTemplate, effect))
+    const mounted = () => {
+      for (const source of statics.sources) {
+        const effect = source.read(params)
+        if (effect !== undefined) return effect
+      }
+      return undefined
     }
-    for (const source of statics.sources) {
-      const effect = source.read(params)
-      if (effect !== undefined) return effect
-    }
-    return undefined
+    const matching = templates.entries.filter((entry) => entry.read(uri) !== undefined)
+    if (statics.get(uri) === undefined && matching.length === 0) return mounted()
+    const elsewhere: ResourceEntry["read"] = Effect.suspend(() => mounted() ?? notFound(uri))
+    return Effect.flatMap(Principal, (principal) => {
+      const [match] = seen(matching, principal)
+      const member =
+        match === undefined
+          ? elsewhere
+          : templates.hold(match.template.uriTemplate, (entry) => entry.read(uri) ?? elsewhere, elsewhere)
+      return statics.hold(uri, (entry) => (sees(entry, principal) ? entry.read : member), member)
+    })
   }
 
   const watch = (uri: string): Stream.Stream<unknown> | undefined => {
     const entry = statics.get(uri)
-    if (entry !== undefined) return entry.watch
-    for (const candidate of [...templates.entries, ...statics.sources]) {
+    if (entry !== undefined) return entry.watch && statics.during(uri, entry.watch)
+    for (const candidate of templates.entries) {
       const stream = candidate.watch(uri)
+      if (stream !== undefined) return templates.during(candidate.template.uriTemplate, stream)
+    }
+    for (const source of statics.sources) {
+      const stream = source.watch(uri)
       if (stream !== undefined) return stream
     }
     return undefined
   }
 
-  const watchers = yield* RcMap.make({
+  const watchers: RcMap.RcMap<string, PubSub.PubSub<unknown>> = yield* RcMap.make({
     lookup: Effect.fnUntraced(function* (uri: string): Effect.fn.Return<PubSub.PubSub<unknown>, never, Scope.Scope> {
       const hub = yield* PubSub.sliding<unknown>(1)
       const stream = watch(uri)
       if (stream !== undefined) {
-        yield* Effect.forkScoped(
-          Stream.runForEach(stream, (event) => PubSub.publish(hub, event)),
-          { startImmediately: true }
+        yield* Stream.runForEach(stream, (event) => PubSub.publish(hub, event)).pipe(
+          Effect.tapCause((cause) =>
+            Cause.hasDies(cause) ? Effect.logError(`The watcher of ${uri} died`, cause) : Effect.void
+          ),
+          // Whoever subscribes after the resource has gone and come back gets its new watcher.
+          Effect.andThen(
+            Effect.suspend(() => (watch(uri) === undefined ? RcMap.invalidate(watchers, uri) : Effect.void))
+          ),
+          Effect.forkScoped({ startImmediately: true })
         )
       }
       return hub
@@ -130,8 +146,8 @@ export const make: Effect.Effect<
     hasCompleters: () => templates.entries.some((entry) => Object.keys(entry.complete).length > 0),
     has: (uri, principal) => {
       const entry = statics.get(uri)
-      if (entry !== undefined) return sees(entry, principal)
       return (
+        (entry !== undefined && sees(entry, principal)) ||
         seen(templates.entries, principal).some((template) => template.read(uri) !== undefined) ||
         statics.sources.some((source) => source.read({ uri }) !== undefined)
       )
@@ -143,7 +159,7 @@ export const make: Effect.Effect<
       ),
     completer: (uriTemplate, variable, principal) => {
       const entry = templates.get(uriTemplate)
-      if (entry !== undefined && sees(entry, principal)) return entry.complete[variable]
+      if (entry !== undefined && sees(entry, principal)) return ownCompleter(entry.complete, variable)
       const known = statics.get(uriTemplate) // a plain URI may be named too; it has nothing to complete
       return known !== undefined && sees(known, principal)
         ? undefined

@@ -20,6 +20,7 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
@@ -32,7 +33,8 @@ import * as Logging from "./Logging.ts"
 import type { Request } from "./Middleware.ts"
 import { defaultPageSize } from "./Pagination.ts"
 import * as Services from "./RequestServices.ts"
-import { type ListKind, type Negotiated, Session } from "./Session.ts"
+import type { ListKind } from "./Announcer.ts"
+import { type Negotiated, Session } from "./Session.ts"
 
 export type { Registries } from "./Features.ts"
 
@@ -62,8 +64,10 @@ export interface Options<E, R> {
   readonly logging?: Logging.Options | undefined
   /** Requests of one session that run at once (64) and that wait behind them (1024). */
   readonly limits?: Pick<Peer.Options, "inFlight" | "pending"> | undefined
-  /** Pings clients and drops those that do not answer. Default off. */
+  /** Pings clients, once they are initialized, and drops those that do not answer. Default off. */
   readonly keepAlive?: KeepAlive | undefined
+  /** When a connection's scope closes: how long its requests may still run, while new ones are refused. Default not at all. */
+  readonly drain?: Duration.Input | undefined
 }
 
 export interface ConnectOptions {
@@ -79,7 +83,7 @@ export class McpServer extends Context.Service<
     readonly connect: (transport: Transport, options?: ConnectOptions) => Effect.Effect<Session, never, Scope.Scope>
     /** The sessions that are open. */
     readonly sessions: Effect.Effect<ReadonlyArray<Session>>
-    /** Tells every session that a URL elicitation was completed; only the client that was asked should be told. */
+    /** Tells the client that was asked that its URL elicitation was completed; one that has no such mode is told nothing. */
     readonly elicitationComplete: (session: Session, elicitationId: string) => Effect.Effect<void>
   }
 >()("@effect-mcp/server/McpServer") {}
@@ -127,7 +131,15 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
 
   const announce = (kind: ListKind, changes: Stream.Stream<void>) =>
     Effect.forkScoped(
-      Stream.runForEach(changes, () => Effect.sync(() => sessions.forEach((session) => session.listChanged(kind)))),
+      Stream.runForEach(changes, () =>
+        Effect.sync(() => {
+          for (const session of sessions) {
+            // Who knows of no list, or was not told that it changes, is told nothing.
+            if (session.negotiated === undefined || identity.capabilities()[kind]?.listChanged !== true) continue
+            session.announcer.listChanged(kind)
+          }
+        })
+      ),
       { startImmediately: true }
     )
   yield* announce("tools", features.tools.changes)
@@ -144,7 +156,8 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
         capabilities: clientCapabilities,
         peer: session.peer,
         relatedTo: exchange.request.id,
-        timeout: options.askTimeout ?? "10 minutes"
+        timeout: options.askTimeout ?? "10 minutes",
+        ready: session.whenReady
       }),
       log: logging.forRequest(session, exchange),
       rootsChanges: clientCapabilities.roots?.listChanged === true ? session.rootsChanges : undefined
@@ -153,6 +166,7 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
 
   const handle = (session: Session, exchange: Peer.Exchange): Effect.Effect<unknown, McpError.McpError> => {
     const { method, params } = exchange.request
+    if (session.draining) return Effect.fail(McpError.interrupted("The server is shutting down"))
     if (method === "initialize") return Lifecycle.initialize(identity, session, params)
     const { negotiated } = session
     if (negotiated === undefined) return Effect.fail(McpError.invalidRequest("Send initialize first"))
@@ -161,52 +175,58 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
     if (codec === undefined || !Features.offers(identity.capabilities(), method, revision)) {
       return Effect.fail(McpError.methodNotFound(method))
     }
-    return codec.params.decode(params).pipe(
+    const answer = codec.params.decode(params).pipe(
       Effect.mapError((message) => McpError.invalidParams(`Invalid params for ${method}: ${message}`)),
       Effect.flatMap((decoded) => {
         const request = { method, params: decoded } as Request // the codec of this very method decoded it
         return features.middleware(request, Dispatcher.run(handlers, request, session))
       }),
-      Effect.flatMap((result) => Effect.mapError(codec.result.encode(result), unsayable(method))),
-      Effect.scoped,
-      Effect.provideContext(Services.make(exchange, factsOf(session, negotiated, exchange))),
-      Effect.tapCause(reportDefect)
+      Effect.flatMap((result) => Effect.mapError(codec.result.encode(result), unsayable(method)))
     )
+    return Effect.tapCause(Services.provide(answer, exchange, factsOf(session, negotiated, exchange)), reportDefect)
   }
 
   const connect = Effect.fnUntraced(function* (
     transport: Transport,
     connectOptions: ConnectOptions = {}
   ): Effect.fn.Return<Session, never, Scope.Scope> {
-    const scope = yield* Scope.Scope
-    const peer: Peer.Peer = yield* Peer.make(
+    // Ends with the wire, or with the caller's scope if that is sooner.
+    const scope = yield* Scope.fork(yield* Scope.Scope)
+    let session: Session | undefined
+    // The reader may be at work before `Peer.make` has returned, so the record is made by whoever is first to need it.
+    const sessionOf = (peer: Peer.Peer): Session =>
+      (session ??= new Session({
+        id: `session-${++nextSession}`,
+        peer,
+        principal: connectOptions.principal ?? Principal.anonymous,
+        scope,
+        runFork: (effect) => void Fiber.runIn(runFork(effect), scope)
+      }))
+    const peer = yield* Peer.make(
       transport,
       {
-        request: (exchange) => handle(session, exchange),
+        request: (exchange) => handle(sessionOf(exchange.peer), exchange),
         immediate: (request) => (request.method === "ping" ? {} : undefined),
-        notification: (notification) => receive(session, notification),
+        notification: (notification, _envelope, peer) => receive(sessionOf(peer), notification, options.keepAlive),
         dropped: (reason) => void runFork(Effect.logDebug(`Dropped: ${reason}`))
       },
       {
         ...options.limits,
         grace: connectOptions.grace,
-        unreadableId: () => (session.negotiated?.revision ?? Revision.latestStateful).rules.unreadableId,
-        batches: () => session.negotiated?.revision.rules.batches === true
+        unreadableId: () => (session?.negotiated?.revision ?? Revision.latestStateful).rules.unreadableId,
+        batches: () => session?.negotiated?.revision.rules.batches === true
       }
     )
-    const session = new Session({
-      id: `session-${++nextSession}`,
-      peer,
-      principal: connectOptions.principal ?? Principal.anonymous,
+    const opened = sessionOf(peer)
+    sessions.add(opened)
+    yield* Scope.addFinalizer(
       scope,
-      runFork: (effect) => void Fiber.runIn(runFork(effect), scope)
-    })
-    yield* Effect.acquireRelease(
-      Effect.sync(() => sessions.add(session)),
-      () => Effect.sync(() => sessions.delete(session))
+      Effect.sync(() => sessions.delete(opened))
     )
-    if (options.keepAlive !== undefined) yield* Effect.forkScoped(keepAlive(peer, options.keepAlive))
-    return session
+    yield* Effect.forkScoped(Effect.ensuring(Effect.ignore(peer.awaitClosed), Scope.close(scope, Exit.void)))
+    const { drain } = options
+    if (drain !== undefined) yield* Effect.addFinalizer(() => Effect.interruptible(opened.drain(drain)))
+    return opened
   })
 
   return McpServer.of({
@@ -214,16 +234,21 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
     sessions: Effect.sync(() => [...sessions]),
     elicitationComplete: (session, elicitationId) =>
       Effect.sync(() => {
-        if (session.negotiated?.revision.serverNotifications["notifications/elicitation/complete"] === undefined) return
+        const { revision, clientCapabilities } = session.negotiated ?? {}
+        if (revision?.serverNotifications["notifications/elicitation/complete"] === undefined) return
+        if (clientCapabilities?.elicitation?.url === undefined) return
         session.notify("notifications/elicitation/complete", { elicitationId })
       })
   })
 })
 
 /** What a client says without asking. */
-const receive = (session: Session, notification: JsonRpc.Notification): void => {
-  if (notification.method === "notifications/initialized" && session.negotiated !== undefined) session.ready()
-  else if (notification.method === "notifications/roots/list_changed") session.rootsChanged()
+const receive = (session: Session, notification: JsonRpc.Notification, pings: KeepAlive | undefined): void => {
+  if (notification.method === "notifications/initialized") {
+    if (session.negotiated === undefined || session.initialized) return
+    session.ready()
+    if (pings !== undefined) session.fork(keepAlive(session.peer, pings))
+  } else if (notification.method === "notifications/roots/list_changed") session.rootsChanged()
 }
 
 /** The coders of a method of this revision, typed for what is only known at run time. */

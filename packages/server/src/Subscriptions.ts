@@ -3,6 +3,7 @@
  * scope, on a watcher that all sessions share.
  */
 import { notFound } from "@effect-mcp/core/Resources"
+import { Principal } from "@effect-mcp/core/Principal"
 import type { RequestContext } from "@effect-mcp/core/RequestContext"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Deferred from "effect/Deferred"
@@ -20,10 +21,10 @@ export const subscribe = (
   resources: ResourceSet,
   session: Session,
   uri: string
-): Effect.Effect<void, McpError.McpError, RequestContext> =>
-  Effect.suspend(() => {
+): Effect.Effect<void, McpError.McpError, RequestContext | Principal> =>
+  Effect.flatMap(Principal, (principal) => {
     if (session.subscriptions.has(uri)) return Effect.void
-    if (!resources.has(uri, session.principal)) return notFound(uri)
+    if (!resources.has(uri, principal)) return notFound(uri)
     if (session.subscriptions.size >= maxPerSession) {
       return Effect.fail(McpError.limitExceeded(`A session may have ${maxPerSession} subscriptions`))
     }
@@ -31,7 +32,7 @@ export const subscribe = (
     const run = Effect.scoped(
       Effect.flatMap(resources.subscribe(uri), (updates) => {
         Deferred.doneUnsafe(established, Effect.void)
-        return Stream.runForEach(updates, () => Effect.sync(() => session.resourceUpdated(uri)))
+        return Stream.runForEach(updates, () => Effect.sync(() => session.announcer.resourceUpdated(uri)))
       })
     )
     return Effect.flatMap(Effect.forkIn(run, session.scope, { startImmediately: true }), (fiber) => {

@@ -24,8 +24,7 @@ export interface ToolSet extends ToolSource {
 /** A fresh registry: the tag for feature layers, and what the dispatcher reads. */
 export const make: Effect.Effect<{ readonly tools: ToolSet; readonly context: Context.Context<ToolRegistry> }> =
   Effect.map(Registry.make<ToolEntry, ToolSource>("tool"), (registry) => {
-    const visible = (entry: ToolEntry | undefined, principal: Principal["Service"]): entry is ToolEntry =>
-      entry !== undefined && entry.visible?.(principal) !== false
+    const visible = (entry: ToolEntry, principal: Principal["Service"]) => entry.visible?.(principal) !== false
     const list: ToolSource["list"] = Effect.flatMap(Principal, (principal) => {
       const own = registry.entries.filter((entry) => visible(entry, principal)).map((entry) => entry.tool)
       if (registry.sources.length === 0) return Effect.succeed(own)
@@ -34,20 +33,20 @@ export const make: Effect.Effect<{ readonly tools: ToolSet; readonly context: Co
         (mounted) => uniqueBy([own, ...mounted].flat(), (tool: Tool) => tool.name)
       )
     })
-    const call: ToolSource["call"] = (params) => {
-      const entry = registry.get(params.name)
-      if (entry !== undefined) {
-        return Effect.flatMap(Principal, (principal) =>
-          visible(entry, principal)
-            ? registry.hold(params.name, entry.call(params))
-            : Effect.fail(unknownTool(params.name))
-        )
-      }
+    const mounted: ToolSource["call"] = (params) => {
       for (const source of registry.sources) {
         const effect = source.call(params)
         if (effect !== undefined) return effect
       }
       return undefined
+    }
+    const call: ToolSource["call"] = (params) => {
+      const { name } = params
+      if (registry.get(name) === undefined) return mounted(params)
+      const elsewhere = Effect.suspend(() => mounted(params) ?? Effect.fail(unknownTool(name)))
+      const own = (principal: Principal["Service"]) => (entry: ToolEntry) =>
+        visible(entry, principal) ? entry.call(params) : elsewhere
+      return Effect.flatMap(Principal, (principal) => registry.hold(name, own(principal), elsewhere))
     }
     const tools: ToolSet = { list, call, changes: registry.changes, isEmpty: () => registry.isEmpty }
     return {

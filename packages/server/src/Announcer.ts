@@ -1,0 +1,66 @@
+/**
+ * Hints that something is stale: a set, sent when the wire has room, so a burst costs one message and a slow reader costs nothing.
+ */
+import * as Effect from "effect/Effect"
+
+/** Lists whose change is announced. */
+export type ListKind = "tools" | "resources" | "prompts"
+
+export interface Options {
+  /** Returns when the wire has room. */
+  readonly ready: Effect.Effect<void>
+  /** Runs an effect in a fiber of the announcer's owner. */
+  readonly runFork: (effect: Effect.Effect<void>) => void
+  readonly sendList: (kind: ListKind) => void
+  readonly sendUpdate: (uri: string) => void
+}
+
+export class Announcer {
+  private readonly lists = new Set<ListKind>()
+  private readonly uris = new Set<string>()
+  private readonly options: Options
+  private opened = false
+  private sending = false
+
+  constructor(options: Options) {
+    this.options = options
+  }
+
+  /** From now on hints are sent; those collected in the meantime at once. */
+  open(): void {
+    this.opened = true
+    this.announce()
+  }
+
+  listChanged(kind: ListKind): void {
+    this.lists.add(kind)
+    this.announce()
+  }
+
+  resourceUpdated(uri: string): void {
+    this.uris.add(uri)
+    this.announce()
+  }
+
+  private announce(): void {
+    if (this.sending || !this.opened || this.lists.size + this.uris.size === 0) return
+    this.sending = true
+    this.options.runFork(this.flush)
+  }
+
+  /** The yield lets one turn's changes become one message. */
+  private readonly flush: Effect.Effect<void> = Effect.suspend(() =>
+    Effect.andThen(
+      Effect.andThen(Effect.yieldNow, this.options.ready),
+      Effect.sync(() => this.send())
+    )
+  )
+
+  private send(): void {
+    for (const kind of this.lists) this.options.sendList(kind)
+    for (const uri of this.uris) this.options.sendUpdate(uri)
+    this.lists.clear()
+    this.uris.clear()
+    this.sending = false
+  }
+}
