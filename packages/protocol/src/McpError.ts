@@ -4,6 +4,7 @@
  * Owns the numbers. Refuses to carry causes or stack traces: those go to stderr and the tracer.
  */
 import * as Schema from "effect/Schema"
+import type { ClientCapabilities } from "./Capabilities.ts"
 
 export const ParseError = -32700
 export const InvalidRequest = -32600
@@ -46,3 +47,13 @@ export const invalidParams = (message: string, data?: unknown): McpError => make
 export const internalError = (message = "Internal error"): McpError => make(InternalError, message)
 export const limitExceeded = (message: string, data?: unknown): McpError => make(LimitExceeded, message, data)
 export const interrupted = (reason: string): McpError => make(Interrupted, reason)
+/** 2026-07-28: what the client would have to declare. */
+export const missingClientCapability = (requiredCapabilities: ClientCapabilities): McpError =>
+  make(MissingClientCapability, `The client did not declare: ${Object.keys(requiredCapabilities).join(", ")}`, {
+    requiredCapabilities
+  })
+/** 2026-07-28: the versions the server speaks, and the one it was asked to. */
+export const unsupportedProtocolVersion = (supported: ReadonlyArray<string>, requested: string): McpError =>
+  make(UnsupportedProtocolVersion, `Unsupported protocol version: ${requested}`, { supported, requested })
+/** 2026-07-28: `what` says which header, and how it disagrees with the body. */
+export const headerMismatch = (what: string): McpError => make(HeaderMismatch, `Header mismatch: ${what}`)

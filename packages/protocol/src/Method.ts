@@ -4,6 +4,7 @@
  * Aliases, not interfaces: an interface would not satisfy the index signatures of `Requests` and `Notifications`.
  */
 import type * as Completion from "./model/Completion.ts"
+import type * as Discover from "./model/Discover.ts"
 import type * as Elicitation from "./model/Elicitation.ts"
 import type * as Lifecycle from "./model/Lifecycle.ts"
 import type * as Logging from "./model/Logging.ts"
@@ -13,6 +14,7 @@ import type * as Prompt from "./model/Prompt.ts"
 import type * as Resource from "./model/Resource.ts"
 import type * as Root from "./model/Root.ts"
 import type * as Sampling from "./model/Sampling.ts"
+import type * as Subscriptions from "./model/Subscriptions.ts"
 import type * as Tool from "./model/Tool.ts"
 
 export interface RequestShape<P, R> {
@@ -42,6 +44,8 @@ export type ClientRequests = {
   readonly "resources/read": RequestShape<Resource.ReadResourceParams, Resource.ReadResourceResult>
   readonly "resources/subscribe": RequestShape<Resource.SubscribeParams, Meta.EmptyResult>
   readonly "resources/unsubscribe": RequestShape<Resource.SubscribeParams, Meta.EmptyResult>
+  readonly "server/discover": RequestShape<Meta.RequestParams, Discover.DiscoverResult>
+  readonly "subscriptions/listen": RequestShape<Subscriptions.ListenParams, Subscriptions.ListenResult>
   readonly "tools/call": RequestShape<Tool.CallToolParams, Tool.CallToolResult>
   readonly "tools/list": RequestShape<Meta.PaginatedParams | undefined, Tool.ListToolsResult>
 }
@@ -72,4 +76,5 @@ export type ServerNotifications = {
   readonly "notifications/tools/list_changed": Meta.NotificationParams | undefined
   readonly "notifications/prompts/list_changed": Meta.NotificationParams | undefined
   readonly "notifications/elicitation/complete": Elicitation.ElicitationCompleteParams
+  readonly "notifications/subscriptions/acknowledged": Subscriptions.AcknowledgedParams
 }

@@ -1,7 +1,7 @@
 /**
  * One dated wire format: a table of codecs between the dated wire and the canonical model, and the dated rules.
  *
- * The canonical model is the newest revision's. A codec's `Encoded` side is what travels; its `Type` side is what every other
+ * The canonical model holds what any revision can say. A codec's `Encoded` side is what travels; its `Type` side is what every other
  * module works with. Codecs that do not differ between revisions are the same object.
  */
 import type * as Schema from "effect/Schema"
@@ -10,6 +10,7 @@ import * as v2024_11_05 from "./revision/v2024_11_05.ts"
 import * as v2025_03_26 from "./revision/v2025_03_26.ts"
 import * as v2025_06_18 from "./revision/v2025_06_18.ts"
 import * as v2025_11_25 from "./revision/v2025_11_25.ts"
+import * as v2026_07_28 from "./revision/v2026_07_28.ts"
 
 /** The dated name of a revision, newest last. */
 export type Version = "2024-11-05" | "2025-03-26" | "2025-06-18" | "2025-11-25" | "2026-07-28"
@@ -52,6 +53,10 @@ export interface Rules {
   readonly samplingTools: boolean
   /** The capability to include context is declared (2025-11-25 on). */
   readonly samplingContextDeclared: boolean
+  /** A tool that asks for what the client did not declare, and lets that pass: a result with `isError`, or -32021 (2026-07-28 on). */
+  readonly missingCapability: "result" | "error"
+  /** Structured content may be any JSON value and an output schema have any root (2026-07-28 on), not only objects. */
+  readonly anyStructuredContent: boolean
 }
 
 export interface Revision {
@@ -59,7 +64,7 @@ export interface Revision {
   readonly era: Era
   /** What a client may ask a server. */
   readonly requests: RequestTable<Method.ClientRequests>
-  /** What a server may ask a client. */
+  /** What a server may ask a client: by requests of its own, or inside a result (stateless). */
   readonly clientRequests: RequestTable<Method.ServerRequests>
   readonly clientNotifications: NotificationTable<Method.ClientNotifications>
   readonly serverNotifications: NotificationTable<Method.ServerNotifications>
@@ -73,12 +78,14 @@ export const stateful: ReadonlyArray<Revision> = [
   v2025_06_18.revision,
   v2025_11_25.revision
 ]
+/** The revisions whose requests stand alone, oldest first. */
+export const stateless: ReadonlyArray<Revision> = [v2026_07_28.revision]
 /** Every revision this library speaks, oldest first. */
 export const all: ReadonlyArray<Revision> = stateful
 export const withElicitation: ReadonlyArray<Revision> = all.filter((revision) => revision.rules.elicitation.form)
 /** The newest revision that `initialize` negotiates. */
 export const latestStateful: Revision = v2025_11_25.revision
 
-const byVersion = new Map<string, Revision>(all.map((revision) => [revision.version, revision]))
-/** The revision of that name, if this library speaks it. */
+const byVersion = new Map<string, Revision>([...stateful, ...stateless].map((revision) => [revision.version, revision]))
+/** The revision of that name, of either era. */
 export const get = (version: string): Revision | undefined => byVersion.get(version)

@@ -99,6 +99,18 @@ const progress = at(
   (r) => r.serverNotifications["notifications/progress"],
   (f) => ({ progressToken: 1, progress: 1, ...f })
 )
+const calling = at(
+  (r) => r.requests["tools/call"]?.params,
+  (f) => ({ name: "t", ...f })
+)
+const getting = at(
+  (r) => r.requests["prompts/get"]?.params,
+  (f) => ({ name: "p", ...f })
+)
+const reading = at(
+  (r) => r.requests["resources/read"]?.params,
+  (f) => ({ uri: "a:b", ...f })
+)
 const cancelled = at(
   (r) => r.clientNotifications["notifications/cancelled"],
   (f) => f
@@ -226,6 +238,12 @@ export const cases: ReadonlyArray<Case> = [
     drop(`${type}.cacheScope`, "2026-07-28", [resources, templates, read, prompts, tools][i]!, {
       cacheScope: "private"
     })
+  ]),
+  ...(["CallToolParams", "GetPromptParams", "ReadResourceParams"] as const).flatMap((type, i) => [
+    drop(`${type}.inputResponses`, "2026-07-28", [calling, getting, reading][i]!, {
+      inputResponses: { a: { action: "decline" } }
+    }),
+    drop(`${type}.requestState`, "2026-07-28", [calling, getting, reading][i]!, { requestState: "s" })
   ]),
   drop("Resource.title", "2025-06-18", resource, title),
   drop("Resource._meta", "2025-06-18", resource, meta),

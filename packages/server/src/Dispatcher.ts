@@ -25,8 +25,12 @@ type Handler<M extends keyof Method.ClientRequests> = (
   session: Session
 ) => Effect.Effect<Method.ClientRequests[M]["result"], McpError.McpError, RequestServices>
 
-/** Everything but the handshake and ping, which never reach the features. */
-export type Handlers = { readonly [M in Exclude<keyof Method.ClientRequests, "initialize" | "ping">]: Handler<M> }
+/** Everything but the handshake, discovery, ping and the long request for notifications, which never reach the features. */
+export type Handlers = {
+  readonly [
+    M in Exclude<keyof Method.ClientRequests, "initialize" | "ping" | "server/discover" | "subscriptions/listen">
+  ]: Handler<M>
+}
 
 const empty = Effect.succeed({})
 

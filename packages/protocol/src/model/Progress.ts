@@ -2,7 +2,7 @@
  * News of a request in flight: its progress, and its cancellation.
  */
 import * as Schema from "effect/Schema"
-import { metaFields, ProgressToken } from "./Meta.ts"
+import { metaFields, ProgressToken, RequestId } from "./Meta.ts"
 import { struct } from "./Shape.ts"
 
 export { ProgressToken }
@@ -20,7 +20,7 @@ export type ProgressParams = typeof ProgressParams.Type
 /** `requestId` is missing only in 2025-11-25, where a task is cancelled by its own request. */
 export const CancelledParams = struct("CancelledParams", {
   ...metaFields,
-  requestId: Schema.optionalKey(Schema.Union([Schema.String, Schema.Int])),
+  requestId: Schema.optionalKey(RequestId),
   reason: Schema.optionalKey(Schema.String)
 })
 export type CancelledParams = typeof CancelledParams.Type

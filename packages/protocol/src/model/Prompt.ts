@@ -4,7 +4,7 @@
 import * as Schema from "effect/Schema"
 import { ContentBlock, Role } from "./Content.ts"
 import { iconFields, nameFields } from "./Icon.ts"
-import { cacheFields, metaFields, pageFields, requestFields } from "./Meta.ts"
+import { cacheFields, inputFields, metaFields, pageFields, requestFields } from "./Meta.ts"
 import { struct } from "./Shape.ts"
 
 export const PromptArgument = struct("PromptArgument", {
@@ -35,6 +35,7 @@ export type ListPromptsResult = typeof ListPromptsResult.Type
 
 export const GetPromptParams = struct("GetPromptParams", {
   ...requestFields,
+  ...inputFields,
   name: Schema.String,
   arguments: Schema.optionalKey(Schema.Record(Schema.String, Schema.String))
 })

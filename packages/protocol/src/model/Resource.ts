@@ -4,7 +4,7 @@
 import * as Schema from "effect/Schema"
 import { Annotations } from "./Annotations.ts"
 import { iconFields, nameFields } from "./Icon.ts"
-import { cacheFields, metaFields, pageFields, requestFields } from "./Meta.ts"
+import { cacheFields, inputFields, metaFields, pageFields, requestFields } from "./Meta.ts"
 import { ResourceContents } from "./ResourceContents.ts"
 import { struct } from "./Shape.ts"
 
@@ -43,7 +43,11 @@ export const ListResourceTemplatesResult = struct("ListResourceTemplatesResult",
 })
 export type ListResourceTemplatesResult = typeof ListResourceTemplatesResult.Type
 
-export const ReadResourceParams = struct("ReadResourceParams", { ...requestFields, uri: Schema.String })
+export const ReadResourceParams = struct("ReadResourceParams", {
+  ...requestFields,
+  ...inputFields,
+  uri: Schema.String
+})
 export type ReadResourceParams = typeof ReadResourceParams.Type
 
 export const ReadResourceResult = struct("ReadResourceResult", {

@@ -4,7 +4,7 @@
 import * as Schema from "effect/Schema"
 import { ContentBlock } from "./Content.ts"
 import { iconFields, nameFields } from "./Icon.ts"
-import { cacheFields, metaFields, pageFields, requestFields } from "./Meta.ts"
+import { cacheFields, inputFields, metaFields, pageFields, requestFields } from "./Meta.ts"
 import { JsonObject, struct } from "./Shape.ts"
 
 /** Hints about behaviour. Untrusted, unless the server is. */
@@ -46,6 +46,7 @@ export type ListToolsResult = typeof ListToolsResult.Type
 
 export const CallToolParams = struct("CallToolParams", {
   ...requestFields,
+  ...inputFields,
   name: Schema.String,
   arguments: Schema.optionalKey(JsonObject)
 })

@@ -1,8 +1,8 @@
 /**
- * One canonical codec, dated: the same codec as each stateful revision writes it.
+ * One canonical codec, dated: the same codec as each revision writes it.
  *
- * Reading is the canonical check in every revision; writing goes through the rows of the downgrade table. Revisions that do not
- * differ share one codec.
+ * Reading is the canonical check in every revision; writing goes through the rows of the downgrade table, or in newer revisions
+ * of its mirror. Revisions that do not differ share one codec.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -11,12 +11,12 @@ import * as SchemaIssue from "effect/SchemaIssue"
 import { verbatim } from "../model/Shape.ts"
 import type { Version } from "../Revision.ts"
 import { table } from "./Downgrade.ts"
+import { removed } from "./Removed.ts"
 import { compile, type Rewrite } from "./Rewrite.ts"
 
-export type Stateful = Exclude<Version, "2026-07-28">
-export type Dated<T> = { readonly [V in Stateful]: Schema.Codec<T, unknown> }
+export type Dated<T> = { readonly [V in Version]: Schema.Codec<T, unknown> }
 
-const downgrade = <T>(codec: Schema.Codec<T>, version: Stateful, rewrite: Rewrite): Schema.Codec<T, unknown> =>
+const rewritten = <T>(codec: Schema.Codec<T>, version: Version, rewrite: Rewrite): Schema.Codec<T, unknown> =>
   Schema.Unknown.pipe(
     Schema.decodeTo(codec, {
       // The canonical check right after it makes the type true.
@@ -36,18 +36,20 @@ export const dated = <T>(schema: Schema.Codec<T>): Dated<T> => {
   const canonical = verbatim(schema)
   let [codec, rows]: [Schema.Codec<T, unknown>, number] = [canonical, 0]
   // From newer to older the rows that apply only grow in number: as many rows means the same rows.
-  const older = (version: Stateful): Schema.Codec<T, unknown> => {
+  const older = (version: Version): Schema.Codec<T, unknown> => {
     const compiled = compile(
       schema.ast,
       table.filter((row) => version < row.since)
     )
     if (compiled !== undefined && compiled.rows.size !== rows) {
-      codec = downgrade(canonical, version, compiled.rewrite)
+      codec = rewritten(canonical, version, compiled.rewrite)
       rows = compiled.rows.size
     }
     return codec
   }
+  const newest = compile(schema.ast, removed)
   return {
+    "2026-07-28": newest === undefined ? canonical : rewritten(canonical, "2026-07-28", newest.rewrite),
     "2025-11-25": older("2025-11-25"),
     "2025-06-18": older("2025-06-18"),
     "2025-03-26": older("2025-03-26"),

@@ -1,7 +1,7 @@
 /**
  * The one table of how a value is said in a revision that lacks it.
  *
- * Each row names a type of the model, the first revision that has the thing, and what older ones get. Reading an older revision
+ * Each row names a type of the model, the first revision that has the thing, and what older ones get. Reading another revision
  * needs no table: whatever the model knows is accepted from everybody. Methods and rules are dated in the revision files.
  */
 import * as Capabilities from "../Capabilities.ts"
@@ -90,6 +90,9 @@ const lists: ReadonlyArray<Row> = [
   ...template.drop("2025-11-25", "icons"),
   ...prompt.drop("2025-06-18", "title", "_meta"),
   ...prompt.drop("2025-11-25", "icons"),
+  ...rowsOf(Resource.ReadResourceParams).drop("2026-07-28", "inputResponses", "requestState"),
+  ...rowsOf(Prompt.GetPromptParams).drop("2026-07-28", "inputResponses", "requestState"),
+  ...rowsOf(Tool.CallToolParams).drop("2026-07-28", "inputResponses", "requestState"),
   ...rowsOf(Prompt.PromptArgument).drop("2025-06-18", "title"),
   ...rowsOf(Completion.PromptReference).drop("2025-06-18", "title"),
   ...rowsOf(Completion.CompleteParams).drop("2025-06-18", "context"),

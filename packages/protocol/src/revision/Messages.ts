@@ -1,5 +1,5 @@
 /**
- * Every message of the stateful era, and its codec in each revision of it.
+ * Every message of the stateful era, and its codec in each revision; the newer one keeps most of them.
  *
  * One line per method: the schema of its params and of its result. Which methods a revision lacks, and its rules, are in its file.
  */
@@ -14,10 +14,9 @@ import * as Prompt from "../model/Prompt.ts"
 import * as Resource from "../model/Resource.ts"
 import * as Root from "../model/Root.ts"
 import * as Sampling from "../model/Sampling.ts"
-
 import * as Tool from "../model/Tool.ts"
-import type { MethodCodec } from "../Revision.ts"
-import { dated, type Stateful } from "./Dated.ts"
+import type { MethodCodec, Version } from "../Revision.ts"
+import { dated } from "./Dated.ts"
 
 const empty = dated(Meta.EmptyResult)
 const noParams = dated(Schema.UndefinedOr(Meta.RequestParams))
@@ -56,7 +55,7 @@ const codec = <P, R>(params: Schema.Codec<P, unknown>, result: Schema.Codec<R, u
 })
 
 /** The codecs of all messages as `v` writes them. */
-export const messages = (v: Stateful) => ({
+export const messages = (v: Version) => ({
   requests: {
     initialize: codec(initializeParams[v], initializeResult[v]),
     ping: codec(noParams[v], empty[v]),

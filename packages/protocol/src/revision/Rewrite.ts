@@ -14,7 +14,8 @@ import type { Version } from "../Revision.ts"
 export type Refuse = (what: string) => void
 
 /**
- * What happens to a value in revisions older than `since`: left out, put in words, put in an older form, or refused.
+ * What happens to a value in revisions that lack it: left out, put in words, put in another form, or refused. `since` is the first
+ * revision that has it, or in the mirror table the first that has it no longer.
  * `field` names what the row is about; without it, it is the whole value.
  */
 export interface Row {
@@ -36,7 +37,7 @@ export const rowsOf = <F extends Schema.Struct.Fields>(schema: Schema.Struct<F>)
   const type = SchemaAST.resolveIdentifier(schema.ast) ?? ""
   type Value = Schema.Struct<F>["Type"]
   return {
-    /** Older revisions do not have the fields: they are left out. */
+    /** The other revisions do not have the fields: they are left out. */
     drop: (since: Version, ...fields: ReadonlyArray<keyof F & string>): ReadonlyArray<Row> =>
       fields.map((field) => ({
         type,
@@ -45,7 +46,7 @@ export const rowsOf = <F extends Schema.Struct.Fields>(schema: Schema.Struct<F>)
         how: "drop" as const,
         apply: (value: JsonObject) => without(value, field)
       })),
-    /** Older revisions get what `f` gives. */
+    /** The other revisions get what `f` gives. */
     change: (
       since: Version,
       how: Row["how"],

@@ -21,6 +21,8 @@ export const revision: Revision = {
     structuredOutput: true,
     elicitation: { form: true, url: true },
     samplingTools: true,
-    samplingContextDeclared: true
+    samplingContextDeclared: true,
+    missingCapability: "result",
+    anyStructuredContent: false
   }
 }

@@ -1,0 +1,30 @@
+/**
+ * Subscriptions: one long request, `subscriptions/listen`, whose answer is the end of its notifications. Since 2026-07-28.
+ */
+import * as Schema from "effect/Schema"
+import { metaFields, requestFields, RequestId, subscriptionId } from "./Meta.ts"
+import { struct } from "./Shape.ts"
+
+/** What a client wants to hear; a field left out is not wanted. `resourceSubscriptions` are URIs. */
+export const SubscriptionFilter = struct("SubscriptionFilter", {
+  toolsListChanged: Schema.optionalKey(Schema.Boolean),
+  promptsListChanged: Schema.optionalKey(Schema.Boolean),
+  resourcesListChanged: Schema.optionalKey(Schema.Boolean),
+  resourceSubscriptions: Schema.optionalKey(Schema.Array(Schema.String))
+})
+export type SubscriptionFilter = typeof SubscriptionFilter.Type
+
+export const ListenParams = struct("ListenParams", { ...requestFields, notifications: SubscriptionFilter })
+export type ListenParams = typeof ListenParams.Type
+
+/** The graceful end of a subscription; `_meta` says which, by the id of its request. */
+export const ListenResult = struct("ListenResult", {
+  _meta: Schema.StructWithRest(Schema.Struct({ [subscriptionId]: RequestId }), [
+    Schema.Record(Schema.String, Schema.Unknown)
+  ])
+})
+export type ListenResult = typeof ListenResult.Type
+
+/** The first notification of a subscription: `notifications` is the part of the filter that will be honoured. */
+export const AcknowledgedParams = struct("AcknowledgedParams", { ...metaFields, notifications: SubscriptionFilter })
+export type AcknowledgedParams = typeof AcknowledgedParams.Type

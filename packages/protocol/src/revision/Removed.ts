@@ -1,0 +1,37 @@
+/**
+ * The mirror of the downgrade table: how a value is said in a revision that no longer has it.
+ *
+ * `since` is the first revision without the thing; it and newer ones get what the row gives. Older revisions are not concerned.
+ */
+import * as Capabilities from "../Capabilities.ts"
+import * as Elicitation from "../model/Elicitation.ts"
+import * as Progress from "../model/Progress.ts"
+import * as Tool from "../model/Tool.ts"
+import { type Row, rowsOf } from "./Rewrite.ts"
+
+const client = rowsOf(Capabilities.ClientCapabilities)
+
+/** Every row; rows about one type apply in this order. */
+export const removed: ReadonlyArray<Row> = [
+  // Tasks became an extension, which is declared among the extensions.
+  ...client.drop("2026-07-28", "tasks"),
+  ...rowsOf(Capabilities.ServerCapabilities).drop("2026-07-28", "tasks"),
+  ...rowsOf(Tool.Tool).drop("2026-07-28", "execution"),
+  // Roots are asked for when they are needed; nobody is told that they changed.
+  client.change("2026-07-28", "rewrite", "roots", (value) => {
+    if (value.roots?.listChanged === undefined) return value
+    const { listChanged: _dropped, ...roots } = value.roots
+    return { ...value, roots }
+  }),
+  rowsOf(Progress.CancelledParams).change("2026-07-28", "error", "requestId", (value, refuse) => {
+    if (value.requestId === undefined) refuse("a cancellation without a request id")
+    return value
+  }),
+  ...rowsOf(Elicitation.ElicitUrlParams).drop("2026-07-28", "elicitationId"),
+  // Deprecated there; the titled form has been the better one since 2025-11-25.
+  rowsOf(Elicitation.EnumSchema).change("2026-07-28", "rewrite", "enumNames", (value) => {
+    if (value.enumNames === undefined) return value
+    const { enum: values, enumNames, ...rest } = value
+    return { ...rest, oneOf: values.map((value, i) => ({ const: value, title: enumNames[i] ?? value })) }
+  })
+]

@@ -1,0 +1,63 @@
+/**
+ * 2026-07-28: the first revision without sessions.
+ *
+ * New in it: every request declares its revision and capabilities in `_meta`, discovery, subscriptions as one long request, the
+ * server's questions inside results, types of results, caching hints, structured content of any JSON type. Gone are the handshake,
+ * ping, the request for a log level, and requests from server to client.
+ */
+import type * as Schema from "effect/Schema"
+import { Declaration } from "../model/Declaration.ts"
+import { DiscoverResult } from "../model/Discover.ts"
+import { InputRequiredResult } from "../model/Input.ts"
+import { RequestParams } from "../model/Meta.ts"
+import { AcknowledgedParams, ListenParams, ListenResult } from "../model/Subscriptions.ts"
+import type { MethodCodec, Revision } from "../Revision.ts"
+import { cacheable, complete } from "./Complete.ts"
+import { dated } from "./Dated.ts"
+import { messages } from "./Messages.ts"
+import { revision as previous } from "./v2025_11_25.ts"
+
+const version = "2026-07-28"
+const { requests, clientRequests, clientNotifications, serverNotifications } = messages(version)
+const { ping: _ping, ...questions } = clientRequests
+const { "notifications/elicitation/complete": _complete, ...announcements } = serverNotifications
+
+const final = <P, R>({ params, result }: MethodCodec<P, R>): MethodCodec<P, R> => ({ params, result: complete(result) })
+const cached = <P, R>({ params, result }: MethodCodec<P, R>): MethodCodec<P, R> => ({
+  params,
+  result: cacheable(result)
+})
+
+/** What a request declares in its `_meta`, without which it is malformed. The codecs of params do not look at it. */
+export const declaration: Schema.Codec<Declaration, unknown> = dated(Declaration)[version]
+/** The result of `tools/call`, `prompts/get` and `resources/read` that is not the final one (`ResultType.isInputRequired`). */
+export const inputRequired: Schema.Codec<InputRequiredResult, unknown> = dated(InputRequiredResult)[version]
+
+export const revision: Revision = {
+  version,
+  era: "stateless",
+  requests: {
+    "server/discover": { params: dated(RequestParams)[version], result: cacheable(dated(DiscoverResult)[version]) },
+    "subscriptions/listen": { params: dated(ListenParams)[version], result: complete(dated(ListenResult)[version]) },
+    "completion/complete": final(requests["completion/complete"]),
+    "prompts/get": final(requests["prompts/get"]),
+    "prompts/list": cached(requests["prompts/list"]),
+    "resources/list": cached(requests["resources/list"]),
+    "resources/templates/list": cached(requests["resources/templates/list"]),
+    "resources/read": cached(requests["resources/read"]),
+    "tools/call": final(requests["tools/call"]),
+    "tools/list": cached(requests["tools/list"])
+  },
+  clientRequests: questions,
+  clientNotifications: { "notifications/cancelled": clientNotifications["notifications/cancelled"] },
+  serverNotifications: {
+    ...announcements,
+    "notifications/subscriptions/acknowledged": dated(AcknowledgedParams)[version]
+  },
+  rules: {
+    ...previous.rules,
+    resourceNotFound: -32602,
+    missingCapability: "error",
+    anyStructuredContent: true
+  }
+}
