@@ -147,6 +147,16 @@ const announcer = (options: Options) => {
       : options.dropped(`An unknown notification: ${method}`)
 }
 
+/** What cannot be tied to any request would only confuse the server if it were answered: it is reported instead. */
+const withoutNoise = ({ incoming, ...rest }: Transport, dropped: Options["dropped"]): Transport => ({
+  ...rest,
+  incoming: Stream.filter(incoming, (inbound) => {
+    if (inbound._tag !== "Unreadable" || inbound.id !== undefined) return true
+    dropped(`Not a message: ${inbound.text ?? inbound.error.message}`)
+    return false
+  })
+})
+
 const isIn = <T extends object>(table: T, key: string): key is keyof T & string => Object.hasOwn(table, key)
 
 /** Opens the conversation over a wire: starts the reader in the scope, then shakes hands. */
@@ -167,7 +177,7 @@ export const make = Effect.fnUntraced(function* (
   const revision = () => negotiated?.revision ?? Revision.latestStateful
 
   const peer = yield* PeerModule.make(
-    transport,
+    withoutNoise(transport, options.dropped),
     {
       // A question may overtake the end of the handshake: it waits for it.
       request: ({ request }) =>

@@ -111,7 +111,9 @@ const elicitation =
       Effect.flatMap(service.elicit(params), (answer) => Elicitor.checkAnswer(params, answer))
     )
 
-const isFileRoot = ({ uri }: Root): boolean => URL.canParse(uri) && new URL(uri).protocol === "file:"
+/** A place on this machine, named without detours: `..` could lead out of what the user agreed to. */
+const isPlain = ({ uri }: Root): boolean =>
+  URL.canParse(uri) && new URL(uri).protocol === "file:" && !/(^|[/\\])(\.|%2e){2}([/\\]|$)/i.test(uri)
 
 const roots =
   (service: Roots["Service"], consent: Consent.Policy): Question<"roots/list"> =>
@@ -119,10 +121,10 @@ const roots =
     Consent.guard(consent, { _tag: "ListRoots", server }, service.list).pipe(
       Effect.catchTag("ConsentDenied", () => Effect.fail(refused())),
       Effect.flatMap((list) => {
-        const other = list.find((root) => !isFileRoot(root))
+        const other = list.find((root) => !isPlain(root))
         return other === undefined
           ? Effect.succeed({ roots: list })
-          : Effect.fail(McpError.internalError(`A root must be a file URI: ${other.uri}`))
+          : Effect.fail(McpError.internalError(`A root must be a file URI without detours: ${other.uri}`))
       })
     )
 

@@ -4,10 +4,13 @@
  * Owns the conversation for as long as its Scope: closing it ends everything below. What it lets the server ask (`Sampling`,
  * `Elicitation`, `Roots`) and what it lets leave (`Consent`) is taken from the context that it is built in.
  */
+import { Completions } from "@effect-mcp/core/Completions"
 import type { KeepAlive } from "@effect-mcp/core/KeepAlive"
 import type { Prompt } from "@effect-mcp/core/Prompt"
+import { Prompts } from "@effect-mcp/core/Prompts"
+import { Resources } from "@effect-mcp/core/Resources"
 import type { Tool } from "@effect-mcp/core/Tool"
-import type { ToolFailure } from "@effect-mcp/core/Tools"
+import { type ToolFailure, Tools } from "@effect-mcp/core/Tools"
 import type { Transport, TransportError } from "@effect-mcp/core/Transport"
 import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
 import type * as Method from "@effect-mcp/protocol/Method"
@@ -28,9 +31,11 @@ import type * as Stream from "effect/Stream"
 import type * as Calls from "./Calls.ts"
 import type { ClientError } from "./ClientError.ts"
 import type * as Connection from "./Connection.ts"
+import * as Socket from "./connector/Socket.ts"
 import * as Stdio from "./connector/Stdio.ts"
 import { make } from "./internal/make.ts"
 import type { NegotiationError } from "./Negotiation.ts"
+import * as Sources from "./Sources.ts"
 import type * as Watch from "./Watch.ts"
 
 export type { CallEvent } from "./Calls.ts"
@@ -184,3 +189,26 @@ export const layer = <E, R>(
 export const layerStdio = (
   options: Options & Stdio.Options
 ): Layer.Layer<McpClient, ConnectError, Stdio.Requirements> => layer(Stdio.open(options), options)
+
+/** The client of a server behind a socket; provide `NodeSocket.layerNet({ port })`, or `{ path }` for a Unix socket. */
+export const layerSocket = (
+  options?: Options & Socket.Options
+): Layer.Layer<McpClient, ConnectError, Socket.Requirements> => layer(Socket.connector(options), options)
+
+/** The server's tools under the tag of a server's own. */
+export const layerTools: Layer.Layer<Tools, never, McpClient> = Layer.effect(
+  Tools,
+  Effect.map(McpClient, Sources.tools)
+)
+export const layerResources: Layer.Layer<Resources, never, McpClient> = Layer.effect(
+  Resources,
+  Effect.map(McpClient, Sources.resources)
+)
+export const layerPrompts: Layer.Layer<Prompts, never, McpClient> = Layer.effect(
+  Prompts,
+  Effect.map(McpClient, Sources.prompts)
+)
+export const layerCompletions: Layer.Layer<Completions, never, McpClient> = Layer.effect(
+  Completions,
+  Effect.map(McpClient, Sources.completions)
+)

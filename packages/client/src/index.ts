@@ -1,6 +1,7 @@
 export * as ClientError from "./ClientError.ts"
 export * as Consent from "./Consent.ts"
-export * as Lines from "./connector/Lines.ts"
+export * as Socket from "./connector/Socket.ts"
+export * as Sources from "./Sources.ts"
 export * as Stdio from "./connector/Stdio.ts"
 export * as Elicitor from "./Elicitor.ts"
 export * as McpClient from "./McpClient.ts"

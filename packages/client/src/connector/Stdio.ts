@@ -5,11 +5,14 @@
  * bounded wait. It inherits only a short list of environment variables. When it dies by itself, everything that waits for it fails
  * with its exit code and its last words.
  */
-import * as Outbox from "@effect-mcp/core/Outbox"
+import * as Duplex from "@effect-mcp/core/Duplex"
 import { type Transport, TransportError } from "@effect-mcp/core/Transport"
 import type * as Duration from "effect/Duration"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
 import * as ChildProcess from "effect/process/ChildProcess"
 import { type ChildProcessHandle, ChildProcessSpawner } from "effect/process/ChildProcessSpawner"
 import type * as PlatformError from "effect/PlatformError"
@@ -17,9 +20,8 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { Hub } from "../internal/Hub.ts"
 import { exitWithParent } from "../internal/lastResort.ts"
-import * as Lines from "./Lines.ts"
 
-export interface Options extends Lines.Options, Pick<Outbox.Options, "highWater" | "controlCap"> {
+export interface Options extends Duplex.Options {
   /** The program; a `ChildProcess` command is started as it is, and then decides itself what it inherits. */
   readonly command: string | ChildProcess.Command
   readonly args?: ReadonlyArray<string> | undefined
@@ -82,7 +84,8 @@ const commandOf = (options: Options): ChildProcess.Command => {
   return ChildProcess.make(command, args, {
     env: { ...inheritedEnvironment(), ...env },
     ...(cwd === undefined ? undefined : { cwd }),
-    stderr: stderr === "keep" ? "pipe" : stderr
+    stderr: stderr === "keep" ? "pipe" : stderr,
+    forceKillAfter: options.killTimeout ?? "2 seconds"
   })
 }
 
@@ -95,38 +98,66 @@ const transportError = (reason: TransportError["reason"], message: string) => (c
 interface Words {
   readonly hub: Hub<string>
   readonly last: Array<string>
+  /** Completes with the end of stderr. */
+  readonly end: Effect.Effect<unknown>
 }
 
 /** Reads stderr to its end, for as long as the scope lives. */
 const listen = Effect.fnUntraced(function* (handle: ChildProcessHandle): Effect.fn.Return<Words, never, Scope.Scope> {
-  const words: Words = { hub: new Hub(), last: [] }
-  yield* handle.stderr.pipe(
+  const hub = new Hub<string>()
+  const last: Array<string> = []
+  const fiber = yield* handle.stderr.pipe(
     Stream.decodeText,
     Stream.splitLines,
     Stream.runForEach((line) =>
       Effect.sync(() => {
-        words.last.push(line)
-        if (words.last.length > lastLines) words.last.shift()
-        words.hub.publish(line)
+        last.push(line)
+        if (last.length > lastLines) last.shift()
+        hub.publish(line)
       })
     ),
+    Effect.onExit(() => Effect.sync(() => hub.close(Exit.void))),
     Effect.ignore,
     Effect.forkScoped({ startImmediately: true })
   )
-  return words
+  return { hub, last, end: Fiber.await(fiber) }
 })
 
-/** How the process ended: its code, or the signal's name in words. */
-type Ended = { readonly exitCode: number | undefined; readonly how: string }
+/** How the process ended: its code, or the signal in words. */
+interface End {
+  readonly exitCode: number | undefined
+  readonly how: string
+}
 
-const endOf = (handle: ChildProcessHandle): Effect.Effect<Ended> =>
+const endOf = (handle: ChildProcessHandle): Effect.Effect<End> =>
   Effect.match(handle.exitCode, {
-    onSuccess: (code): Ended => ({ exitCode: code, how: `exited with code ${code}` }),
-    onFailure: (error): Ended => ({ exitCode: undefined, how: `was ended (${error.message})` })
+    onSuccess: (code): End => ({ exitCode: code, how: `exited with code ${code}` }),
+    onFailure: (error): End => ({ exitCode: undefined, how: `was ended: ${error.message}` })
   })
 
 /** How long what an ended process wrote may still take to arrive. */
 const drainTime = "250 millis"
+/** How long a server whose stdout ended may take to exit, so that it can be said how. */
+const obituaryTime = "1 second"
+
+/**
+ * The end of the process, in order: first it may go by itself, then it is told to, then it is killed. What it still writes is read
+ * meanwhile, since a full pipe would keep it from going.
+ */
+const stop = (
+  handle: ChildProcessHandle,
+  exited: Effect.Effect<End>,
+  rest: Effect.Effect<unknown>,
+  options: Options
+): Effect.Effect<void> => {
+  const { exitTimeout = "2 seconds", killTimeout = "2 seconds" } = options
+  const terminate = Effect.ignore(handle.kill({ killSignal: "SIGTERM", forceKillAfter: killTimeout }))
+  const ended = Effect.flatMap(Effect.timeoutOption(exited, exitTimeout), (end) =>
+    Option.isSome(end) ? Effect.void : terminate
+  )
+  // Both sides run in fibers of their own, which are not interrupted although the one that closes the scope may be.
+  return Effect.raceFirst(Effect.interruptible(ended), Effect.interruptible(Effect.andThen(rest, Effect.never)))
+}
 
 /** Starts the server. Fails with reason `Open` when there is no such program. */
 export const open = Effect.fnUntraced(function* (
@@ -140,68 +171,47 @@ export const open = Effect.fnUntraced(function* (
   )
   yield* exitWithParent(handle.pid)
   const words = yield* listen(handle)
-  const ended = Deferred.makeUnsafe<Ended>()
-  yield* Effect.forkScoped(Deferred.into(endOf(handle), ended), { startImmediately: true })
-  const decode = Lines.decoder(options)
-  const pull = yield* Stream.toPull(handle.stdout)
-
-  // What the server still writes is read until it is gone: a full pipe must not keep it from exiting.
-  const drain = Effect.ignore(Effect.forever(pull))
+  const ended = Deferred.makeUnsafe<End>()
   const exited = Deferred.await(ended)
-  const stop = Effect.timeoutOption(exited, options.exitTimeout ?? "2 seconds").pipe(
-    Effect.andThen(
-      Effect.suspend(() =>
-        Deferred.isDoneUnsafe(ended)
-          ? Effect.void
-          : Effect.ignore(handle.kill({ killSignal: "SIGTERM", forceKillAfter: options.killTimeout ?? "2 seconds" }))
+  yield* Effect.forkScoped(Deferred.into(endOf(handle), ended), { startImmediately: true })
+  const pull = yield* Stream.toPull(handle.stdout)
+  yield* Effect.addFinalizer(() => stop(handle, exited, Effect.ignore(Effect.forever(pull)), options))
+
+  // Its last words may still be on the way.
+  const obituary: Effect.Effect<never, TransportError> = Effect.flatMap(exited, ({ exitCode, how }) =>
+    Effect.flatMap(Effect.timeoutOption(words.end, drainTime), () =>
+      Effect.fail(
+        new TransportError({
+          reason: "Exited",
+          message: [`${name} ${how}`, ...words.last].join("\n"),
+          exitCode,
+          stderr: words.last.join("\n")
+        })
       )
     )
   )
-  yield* Effect.addFinalizer(() => Effect.interruptible(Effect.raceFirst(stop, Effect.andThen(drain, Effect.never))))
-  // Closing the scope writes what is queued and then ends stdin.
-  const outbox = yield* Outbox.make(
-    (outgoing) =>
-      Stream.run(Stream.encodeText(outgoing), handle.stdin).pipe(
-        // A pipe that broke because the process is gone is reported with how it went.
-        Effect.mapError(transportError("Write", `Cannot write to ${name}`)),
-        Effect.catch((error) => Effect.andThen(Effect.timeoutOption(exited, drainTime), gone(error)))
+  const crashed = Effect.andThen(exited, Effect.andThen(Effect.sleep(drainTime), obituary))
+
+  const transport = yield* Duplex.make(
+    {
+      incoming: Stream.fromPull(Effect.succeed(pull)).pipe(
+        Stream.mapError(transportError("Read", `Cannot read from ${name}`)),
+        // A child of its own may keep stdout open.
+        Stream.interruptWhen(crashed),
+        // The end of stdout is the end of the server: how it went is known a moment later.
+        Stream.concat(Stream.fromEffectDrain(Effect.timeoutOption(obituary, obituaryTime)))
       ),
+      // When the scope closes, the end of what leaves closes stdin.
+      write: (outgoing) =>
+        Effect.catch(Stream.run(Stream.encodeText(outgoing), handle.stdin), (cause) =>
+          // A pipe that broke because the process is gone is reported by how it went.
+          Effect.andThen(
+            Effect.timeoutOption(obituary, obituaryTime),
+            Effect.fail(transportError("Write", `Cannot write to ${name}`)(cause))
+          )
+        )
+    },
     options
   )
-
-  const failure = ({ exitCode, how }: Ended): TransportError =>
-    new TransportError({
-      reason: "Exited",
-      message: [`${name} ${how}`, ...words.last].join("\n"),
-      exitCode,
-      stderr: words.last.join("\n")
-    })
-  const gone = (otherwise: TransportError): Effect.Effect<never, TransportError> =>
-    Effect.suspend(() =>
-      Deferred.isDoneUnsafe(ended) ? Effect.flatMap(exited, (end) => Effect.fail(failure(end))) : Effect.fail(otherwise)
-    )
-  const crashed = Effect.flatMap(exited, (end) =>
-    // Its last answers and last words may still be on the way.
-    Effect.andThen(
-      Effect.sleep(drainTime),
-      Effect.suspend(() => Effect.fail(failure(end)))
-    )
-  )
-
-  const read = Stream.fromPull(Effect.succeed(pull)).pipe(
-    Stream.mapError(transportError("Read", `Cannot read from ${name}`)),
-    Stream.map(decode),
-    Stream.flattenIterable
-  )
-  return {
-    // The end of stdout is the end of the server: how it went is known a moment later.
-    incoming: Stream.concat(
-      Stream.interruptWhen(read, crashed),
-      Stream.fromEffectDrain(Effect.timeoutOption(crashed, "1 second"))
-    ),
-    sink: outbox.sink,
-    broken: outbox.broken,
-    pid: handle.pid,
-    stderr: words.hub.stream(256)
-  }
+  return { ...transport, pid: handle.pid, stderr: words.hub.stream(256) }
 })

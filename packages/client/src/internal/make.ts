@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import { type ClientError, Closed } from "../ClientError.ts"
 import * as Calls from "../Calls.ts"
 import * as Connection from "../Connection.ts"
 import * as Handlers from "../Handlers.ts"
@@ -18,8 +19,10 @@ import { ToolCatalog } from "../ToolCatalog.ts"
 import { UrlElicitations } from "../UrlElicitations.ts"
 import * as Watch from "../Watch.ts"
 import { Hub } from "./Hub.ts"
+import { withSafeIcons } from "./icons.ts"
 
 type Service = McpClient["Service"]
+type Iconic = Parameters<typeof withSafeIcons>[0]
 
 const defaultInfo: Implementation = { name: "effect-mcp", version: "0.1.0" }
 
@@ -69,11 +72,12 @@ export const make = Effect.fnUntraced(function* (
   const { peer, request, revision } = connection
   const tools = (catalog = new ToolCatalog(revision))
   const hubs = [logs, updates, changes.tools, changes.resources, changes.prompts, urls]
-  const end = Effect.map(connection.ended, (closed) => {
+  const end = (closed: Closed): void => {
     watches.close(closed)
     for (const hub of hubs) hub.close(Exit.void)
-  })
-  yield* Effect.forkScoped(end, { startImmediately: true })
+  }
+  yield* Effect.addFinalizer(() => Effect.sync(() => end(new Closed({ message: "The client is closed" }))))
+  yield* Effect.forkScoped(Effect.map(connection.ended, end), { startImmediately: true })
   if (options.keepAlive !== undefined) yield* Effect.forkScoped(keepAlive(peer, options.keepAlive))
 
   const calls = Calls.make({
@@ -83,15 +87,20 @@ export const make = Effect.fnUntraced(function* (
     consent: services.consent,
     validate: options.validateOutput ?? true
   })
-  const pages = <M extends Lists.ListMethod>(method: M) =>
-    Lists.pages(connection, method, options.maxPages ?? Lists.defaultMaxPages)
+  const items = <M extends Lists.ListMethod, A extends Iconic>(
+    method: M,
+    itemsOf: (page: Connection.Requests[M]["result"]) => ReadonlyArray<A>
+  ): Stream.Stream<A, ClientError> =>
+    Stream.flatMap(Lists.pages(connection, method, options.maxPages ?? Lists.defaultMaxPages), (page) =>
+      Stream.fromIterable(itemsOf(page).map(withSafeIcons))
+    )
   const read: Service["read"] = (uri, callOptions) => urls.retrying(request("resources/read", { uri }, callOptions))
   const prompt: Service["prompt"] = (name, args = {}, callOptions) =>
     urls.retrying(request("prompts/get", { name, arguments: args }, callOptions))
 
   const client: Service = {
     revision,
-    serverInfo: connection.serverInfo,
+    serverInfo: withSafeIcons(connection.serverInfo),
     serverCapabilities: connection.serverCapabilities,
     instructions: connection.instructions,
     ...calls,
@@ -99,15 +108,13 @@ export const make = Effect.fnUntraced(function* (
       Calls.stream((withProgress) => calls.call(tool, input, withProgress), callOptions),
     callToolStream: (name, args, callOptions = {}) =>
       Calls.stream((withProgress) => calls.callTool(name, args, withProgress), callOptions),
-    tools: pages("tools/list").pipe(
-      Stream.tap((page) => Effect.sync(() => tools.learn(page.tools))),
-      Stream.flatMap((page) => Stream.fromIterable(page.tools))
-    ),
-    resources: Stream.flatMap(pages("resources/list"), (page) => Stream.fromIterable(page.resources)),
-    resourceTemplates: Stream.flatMap(pages("resources/templates/list"), (page) =>
-      Stream.fromIterable(page.resourceTemplates)
-    ),
-    prompts: Stream.flatMap(pages("prompts/list"), (page) => Stream.fromIterable(page.prompts)),
+    tools: items("tools/list", (page) => {
+      tools.learn(page.tools)
+      return page.tools
+    }),
+    resources: items("resources/list", (page) => page.resources),
+    resourceTemplates: items("resources/templates/list", (page) => page.resourceTemplates),
+    prompts: items("prompts/list", (page) => page.prompts),
     read,
     readText: (uri, callOptions) =>
       Effect.map(read(uri, callOptions), ({ contents }) =>

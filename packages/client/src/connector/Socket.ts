@@ -1,0 +1,47 @@
+/**
+ * A server behind a socket, TCP or Unix: the same newline-delimited JSON as over stdio (spec: basic/transports, custom transports).
+ *
+ * A connection is made when the connector runs, by whatever `Socket` is given (`NodeSocket.makeNet({ port })`, `{ path }`), and
+ * lives as long as the Scope: then what is queued is written and this side is shut down. One side's end ends the conversation.
+ */
+import * as Duplex from "@effect-mcp/core/Duplex"
+import { type Transport, TransportError } from "@effect-mcp/core/Transport"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import * as Socket from "effect/socket/Socket"
+import * as Stream from "effect/Stream"
+
+export type Options = Duplex.Options
+export type Requirements = Socket.Socket
+
+const transportError = (error: Socket.SocketError): TransportError => {
+  const tag = error.reason._tag
+  const reason = tag === "SocketOpenError" ? "Open" : tag === "SocketWriteError" ? "Write" : "Read"
+  return new TransportError({ reason, message: error.message, cause: error })
+}
+
+const isEnd = ({ reason }: Socket.SocketError): boolean => reason._tag === "SocketCloseError" && reason.code === 1000
+
+/** Connects. Fails with reason `Open` when nobody listens. */
+export const open = Effect.fnUntraced(function* (
+  socket: Socket.Socket,
+  options: Options = {}
+): Effect.fn.Return<Transport, TransportError, Scope.Scope> {
+  const read = yield* Effect.mapError(Socket.readerBytes(socket), transportError)
+  const writer = yield* socket.writer
+  const pull = Effect.catch(read, (error): Effect.Effect<never, TransportError | Cause.Done> =>
+    isEnd(error) ? Cause.done() : Effect.fail(transportError(error))
+  )
+  return yield* Duplex.make(
+    {
+      incoming: Stream.fromPull(Effect.succeed(pull)),
+      write: (outgoing) => Effect.mapError(Stream.runForEach(outgoing, writer.write), transportError)
+    },
+    options
+  )
+})
+
+/** The `Socket` of the surrounding context. */
+export const connector = (options?: Options): Effect.Effect<Transport, TransportError, Scope.Scope | Socket.Socket> =>
+  Effect.flatMap(Socket.Socket, (socket) => open(socket, options))
