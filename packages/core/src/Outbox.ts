@@ -10,8 +10,10 @@ import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Latch from "effect/Latch"
+import * as Option from "effect/Option"
 import type * as Pull from "effect/Pull"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
@@ -57,6 +59,7 @@ export const make = Effect.fnUntraced(function* (
   let queue: Array<Queued> = []
   let data = 0
   let control = 0
+  let writing: Array<Queued> = []
   let closing = false
   let failed = false
 
@@ -64,6 +67,7 @@ export const make = Effect.fnUntraced(function* (
     if (failed) return
     failed = true
     queue = []
+    writing = []
     data = 0
     control = 0
     ready.openUnsafe()
@@ -92,7 +96,6 @@ export const make = Effect.fnUntraced(function* (
     wake.openUnsafe()
   }
 
-  let writing: Array<Queued> = []
   const release = (): void => {
     for (const entry of writing) {
       if (entry.lane === "data") data -= entry.text.length
@@ -106,13 +109,11 @@ export const make = Effect.fnUntraced(function* (
     Effect.andThen(wake.await, Effect.yieldNow),
     Effect.suspend(() => {
       if (failed || (closing && queue.length === 0)) return Cause.done()
-      if (queue.length === 0) {
-        wake.closeUnsafe()
-        return pull
-      }
+      // Once closing, it stays awake to see that all is written.
+      if (!closing) wake.closeUnsafe()
+      if (queue.length === 0) return pull
       writing = queue
       queue = []
-      wake.closeUnsafe()
       return Effect.succeed([writing.map((entry) => entry.text).join("")] as const)
     })
   )
@@ -124,7 +125,12 @@ export const make = Effect.fnUntraced(function* (
       })
     )
   )
-  const writer = Effect.catch(write(outgoing), (error) => Effect.sync(() => fail(error)))
+  // A writer that dies or just stops leaves a wire that looks alive and takes nothing.
+  const writer = Effect.map(Effect.exit(write(outgoing)), (exit) => {
+    if (closing) return
+    const error = Exit.isFailure(exit) ? Option.getOrUndefined(Cause.findErrorOption(exit.cause)) : undefined
+    fail(error ?? new TransportError({ reason: "Write", message: "Writing has stopped", cause: exit }))
+  })
 
   yield* Effect.addFinalizer(() =>
     Effect.sync(() => {

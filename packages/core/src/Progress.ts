@@ -69,6 +69,10 @@ export const make = (options: {
       ...(message === undefined ? undefined : { message })
     })
   }
+  const flush = (): void => {
+    if (latest !== undefined) send(latest)
+    latest = undefined
+  }
   return {
     wanted: true,
     report: (progress, reportOptions) =>
@@ -83,11 +87,11 @@ export const make = (options: {
         const stalled = latest !== undefined
         latest = event
         if (stalled) return Effect.void
-        return Effect.map(Effect.timeoutOption(options.ready, stallTime), (moved) => {
-          if (Option.isNone(moved) || latest === undefined) return
-          send(latest)
-          latest = undefined
-        })
+        const moved = Effect.map(options.ready, flush)
+        // From the stall on, the latest event waits for the wire beside the handler; it ends with the handler at the latest.
+        return Effect.flatMap(Effect.timeoutOption(moved, stallTime), (sent) =>
+          Option.isSome(sent) ? Effect.void : Effect.asVoid(Effect.forkChild(moved, { startImmediately: true }))
+        )
       })
   }
 }
