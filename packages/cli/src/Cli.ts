@@ -1,0 +1,112 @@
+/**
+ * The `effect-mcp` command: all subcommands, their help, and one run from arguments to exit code.
+ */
+import type { Requirements } from "@effect-mcp/client/connector/Stdio"
+import * as CliConfig from "effect/cli/CliConfig"
+import type * as CliError from "effect/cli/CliError"
+import * as CliOutput from "effect/cli/CliOutput"
+import * as Command from "effect/cli/Command"
+import * as GlobalFlag from "effect/cli/GlobalFlag"
+import type { HelpDoc } from "effect/cli/HelpDoc"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import { call } from "./commands/Call.ts"
+import { inspect } from "./commands/Inspect.ts"
+import { ping } from "./commands/Ping.ts"
+import { complete, prompt, prompts } from "./commands/Prompts.ts"
+import { read, resources, watch } from "./commands/Resources.ts"
+import { tools } from "./commands/Tools.ts"
+import * as Endings from "./Exit.ts"
+import { Output } from "./Output.ts"
+import { indent, table } from "./render/Text.ts"
+import { ServerWords, version } from "./Session.ts"
+import { root } from "./Settings.ts"
+import { safe } from "./Style.ts"
+import * as Target from "./Target.ts"
+
+const command = root.pipe(
+  Command.withDescription("Talk to any Model Context Protocol server from the command line"),
+  Command.withExamples([
+    { command: "effect-mcp inspect -- node server.js", description: "What a server offers" },
+    { command: "effect-mcp call add a=1 b=2 -- node server.js", description: "Call a tool" },
+    { command: "effect-mcp read file:///notes.txt -- npx -y some-server /notes", description: "Read a resource" }
+  ]),
+  Command.withSubcommands([inspect, tools, call, resources, read, watch, prompts, prompt, complete, ping])
+)
+
+const epilogue = (bold: (text: string) => string): string =>
+  [
+    bold("THE SERVER"),
+    "  Everything after -- is the command that starts it: no shell, few environment variables (add with --env)",
+    "",
+    bold("ITS QUESTIONS"),
+    "  On a terminal you are asked; elsewhere only --answer, --accept and --decline answer. --root and --sample",
+    "  are offered only if given, and on a terminal you are asked before they are shared (--yes: you are not).",
+    "",
+    bold("EXIT CODES"),
+    indent(table(Endings.codeTable))
+  ].join("\n")
+
+/** Help says where the server goes, and what the exit codes mean. Complaints about the command line go to stderr. */
+const presenter = (output: Output["Service"]): CliOutput.Presenter => {
+  const { bold } = output.style
+  const formatter = CliOutput.defaultFormatter({ colors: output.style.colours })
+  const help = (doc: HelpDoc): string => {
+    const usage = doc.subcommands === undefined || doc.subcommands.length === 0 ? doc.usage : `${doc.usage} [arguments]`
+    return `${formatter.formatHelpDoc({ ...doc, usage: `${usage} -- <server command...>` })}\n\n${epilogue(bold)}`
+  }
+  return {
+    present: (event) => {
+      switch (event._tag) {
+        case "Version":
+          return Effect.ignore(output.line(`${event.name} ${event.version}`))
+        case "Help":
+          return event.reason === "Requested"
+            ? Effect.ignore(output.line(help(event.helpDoc)))
+            : output.note(help(event.helpDoc))
+        case "InvalidInvocation": {
+          const path = event.commandPath.join(" ")
+          const lines = event.errors.map(({ message }) => `${path}: ${safe(message)}`)
+          return output.note([...lines, `Try: ${path} --help`].join("\n"))
+        }
+      }
+    }
+  }
+}
+
+const builtIns = [GlobalFlag.Help, GlobalFlag.Version, GlobalFlag.Completions]
+
+type Environment = Command.Environment | Output | Requirements
+
+const report = Effect.fnUntraced(function* (
+  exit: Exit.Exit<void, CliError.CliError | Endings.CommandError>,
+  verbose: boolean
+): Effect.fn.Return<Endings.Code, never, Output> {
+  if (Exit.isSuccess(exit)) return Endings.code.ok
+  const output = yield* Output
+  const [failure, trace] = Endings.fromCause(exit.cause)
+  if (failure.message !== "") {
+    yield* output.note(`${output.noteStyle.red("error:")} ${safe(failure.message)}`)
+    if (failure.detail !== undefined) yield* output.note(indent(safe(failure.detail)))
+    if (verbose && trace !== "") yield* output.note(output.noteStyle.dim(trace))
+  }
+  return failure.code
+})
+
+/** Runs one command line (without the program's name) and says with which code to end. Only interruption ends it otherwise. */
+export const run = Effect.fnUntraced(function* (
+  argv: ReadonlyArray<string>
+): Effect.fn.Return<Endings.Code, never, Environment> {
+  const { own, server } = Target.split(argv)
+  const output = yield* Output
+  const ending = yield* Command.runWith(command, { version })(own).pipe(
+    Effect.provide([
+      Layer.succeed(ServerWords, { words: server }),
+      CliConfig.layer({ builtIns }),
+      CliOutput.layerPresenter(presenter(output))
+    ]),
+    Effect.exit
+  )
+  return yield* report(ending, own.includes("--verbose"))
+})

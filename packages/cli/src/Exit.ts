@@ -1,0 +1,159 @@
+/**
+ * How the command ends: exit codes that scripts can rely on, and errors in words for people.
+ *
+ * Every failure of every module becomes one `Failure`. Refuses to show stack traces, unless `--verbose` asks for the detail.
+ */
+import type * as ClientError from "@effect-mcp/client/ClientError"
+import type { TransportError } from "@effect-mcp/core/Transport"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import * as Cause from "effect/Cause"
+import type * as CliError from "effect/cli/CliError"
+import * as Data from "effect/Data"
+import * as Predicate from "effect/Predicate"
+
+/** What the exit codes mean; `--help` says the same. */
+export const code = {
+  ok: 0,
+  /** The server answered with an error, or a tool's result says `isError`. */
+  server: 1,
+  /** The command line makes no sense. Nothing was sent. */
+  usage: 2,
+  /** The server could not be started or reached, or broke the protocol. */
+  connection: 3,
+  /** No answer within `--timeout`. */
+  timeout: 4,
+  /** Ctrl+C or SIGTERM. */
+  interrupted: 130
+} as const
+export type Code = (typeof code)[keyof typeof code]
+
+/** The same for `--help`. */
+export const codeTable: ReadonlyArray<readonly [string, string]> = [
+  ["0", "all went well"],
+  ["1", "the server answered with an error, or the tool's result is an error"],
+  ["2", "the command line is wrong; nothing was sent"],
+  ["3", "the server could not be started, went away, or broke the protocol"],
+  ["4", "no answer in time (see --timeout)"],
+  ["130", "interrupted by Ctrl+C or SIGTERM; running calls were cancelled first"]
+]
+
+/** The end of a command that did not go well. An empty `message` means that everything has been said already. */
+export class Failure extends Data.TaggedError("Failure")<{
+  readonly code: Code
+  readonly message: string
+  /** Further lines, worth showing by default: a crashed server's last words, the data of an error. */
+  readonly detail?: string | undefined
+}> {}
+
+export const usage = (message: string): Failure => new Failure({ code: code.usage, message })
+/** For results that say that they are errors: they have been printed. */
+export const silent = (exitCode: Code): Failure => new Failure({ code: exitCode, message: "" })
+
+/** Whoever read our output does not want more of it: `effect-mcp ... | head`. Ends the command without a word. */
+export class OutputClosed extends Data.TaggedError("OutputClosed")<{}> {}
+
+/** Everything a command may fail with. */
+export type CommandError =
+  | ClientError.ClientError
+  | ClientError.UnsupportedRevision
+  | Failure
+  | OutputClosed
+  | TransportError
+
+const codeNames: { readonly [code: number]: string } = {
+  [McpError.ParseError]: "parse error",
+  [McpError.InvalidRequest]: "invalid request",
+  [McpError.MethodNotFound]: "method not found",
+  [McpError.InvalidParams]: "invalid params",
+  [McpError.InternalError]: "internal error",
+  [McpError.ResourceNotFound]: "resource not found",
+  [McpError.UrlElicitationRequired]: "URL elicitation required",
+  [McpError.LimitExceeded]: "limit exceeded",
+  [McpError.UserRejected]: "rejected by the user"
+}
+
+const fromMcpError = ({ code: number, data, message }: McpError.McpError): Failure => {
+  const name = codeNames[number]
+  return new Failure({
+    code: code.server,
+    message: `The server answered with an error: ${message} (${number}${name === undefined ? "" : `, ${name}`})`,
+    detail: data === undefined ? undefined : JSON.stringify(data, undefined, 2)
+  })
+}
+
+/** A crash is told with the server's last words on stderr, which usually say why. */
+const fromTransportError = (error: TransportError): Failure => {
+  const { exitCode, message, reason, stderr } = error
+  const said = stderr === undefined || stderr.trim() === "" ? undefined : stderr.trimEnd()
+  const detail = said === undefined ? undefined : `Its last words on stderr:\n${indent(said)}`
+  const how = exitCode === undefined || message.includes(String(exitCode)) ? "" : ` (exit code ${exitCode})`
+  const what = reason === "Open" ? "The server could not be started" : "The connection to the server broke"
+  return new Failure({ code: code.connection, message: `${what}: ${message}${how}`, detail })
+}
+
+const indent = (text: string): string => text.replace(/^/gm, "  ")
+
+const fromError = (error: CommandError): Failure => {
+  switch (error._tag) {
+    case "Failure":
+      return error
+    case "OutputClosed":
+      return silent(code.ok)
+    case "McpError":
+      return fromMcpError(error)
+    case "TransportError":
+      return fromTransportError(error)
+    case "Closed":
+      return error.cause === undefined
+        ? new Failure({ code: code.connection, message: "The server ended the connection before it answered" })
+        : fromTransportError(error.cause)
+    case "Timeout":
+      return new Failure({ code: code.timeout, message: `The server did not answer ${error.method} in time` })
+    case "CapabilityMissing":
+      return new Failure({ code: code.server, message: `The server does not offer this (${error.capability})` })
+    case "ConsentDenied":
+      return new Failure({ code: code.usage, message: "You did not allow this" })
+    case "TaskRequired":
+      return new Failure({ code: code.connection, message: error.message })
+    case "InvalidResult":
+    case "UnsupportedRevision":
+      return new Failure({ code: code.connection, message: error.message })
+  }
+}
+
+/** What a cause amounts to; the second part is for `--verbose`. Interruption counts only if nothing else happened. */
+export const fromCause = (cause: Cause.Cause<CommandError | CliError.CliError>): readonly [Failure, string] => {
+  const failed = cause.reasons.find(Cause.isFailReason)
+  if (failed !== undefined) {
+    const { error } = failed
+    // The parser has already shown its own errors.
+    const failure = isCommandError(error) ? fromError(error) : silent(code.usage)
+    return [failure, Cause.pretty(cause)]
+  }
+  if (Cause.hasInterruptsOnly(cause)) return [silent(code.interrupted), ""]
+  const defect = Cause.squash(cause)
+  const message = Predicate.isError(defect) ? defect.message : String(defect)
+  return [
+    new Failure({
+      code: code.connection,
+      message: `effect-mcp itself failed: ${message}`,
+      detail: "This is a bug; --verbose shows where it happened."
+    }),
+    Cause.pretty(cause)
+  ]
+}
+
+const tags: ReadonlySet<string> = new Set<CommandError["_tag"]>([
+  "CapabilityMissing",
+  "Closed",
+  "ConsentDenied",
+  "Failure",
+  "InvalidResult",
+  "McpError",
+  "OutputClosed",
+  "TaskRequired",
+  "Timeout",
+  "TransportError",
+  "UnsupportedRevision"
+])
+const isCommandError = (error: CommandError | CliError.CliError): error is CommandError => tags.has(error._tag)

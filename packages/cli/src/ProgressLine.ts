@@ -1,0 +1,37 @@
+/**
+ * A running call's progress on one line: a bar when the end is known, a counter when it is not.
+ */
+import { displayWidth } from "effect/cli/CliOutput"
+import { safeLine, type Style } from "./Style.ts"
+
+export interface Progress {
+  readonly progress: number
+  readonly total?: number | undefined
+  readonly message?: string | undefined
+}
+
+const cells = 24
+
+/** Fits into `width` columns, so that the line can be erased again; the message gives way first. */
+export const line = ({ message, progress, total }: Progress, width: number, style: Style): string => {
+  const known = total !== undefined && total > 0
+  const share = known ? Math.min(1, Math.max(0, progress / total)) : 0
+  const full = Math.round(share * cells)
+  const bar = known
+    ? `${style.green("█".repeat(full))}${style.dim("░".repeat(cells - full))} ${String(Math.floor(share * 100)).padStart(3)}%  `
+    : ""
+  const count = known ? `${progress}/${total}` : String(progress)
+  const head = `${bar}${count}`
+  const room = width - displayWidth(head) - 3
+  return message === undefined || room < 4 ? head : `${head}  ${shorten(safeLine(message), room)}`
+}
+
+const shorten = (text: string, width: number): string => {
+  if (displayWidth(text) <= width) return text
+  let short = ""
+  for (const character of text) {
+    if (displayWidth(short + character) > width - 1) break
+    short += character
+  }
+  return `${short}…`
+}

@@ -1,0 +1,136 @@
+/**
+ * One conversation with the server of this command line, from the wire to the last log line.
+ *
+ * Owns what is said beside the answers: the server's log messages, its stderr, junk on the wire. All of it goes to our stderr, and is
+ * written out before the command ends.
+ */
+import { Consent } from "@effect-mcp/client/Consent"
+import * as McpClient from "@effect-mcp/client/McpClient"
+import { Roots } from "@effect-mcp/core/Roots"
+import { Sampling } from "@effect-mcp/core/Sampling"
+import type { LogMessageParams } from "@effect-mcp/protocol/model/Logging"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Path from "effect/Path"
+import * as Stream from "effect/Stream"
+import { usage } from "./Exit.ts"
+import { Output } from "./Output.ts"
+import * as Questions from "./Questions.ts"
+import { type Settings, settings as readSettings } from "./Settings.ts"
+import type { Style } from "./Style.ts"
+import { safe, safeLine } from "./Style.ts"
+import * as Target from "./Target.ts"
+
+/** The words after `--`, for the whole run. */
+export class ServerWords extends Context.Service<ServerWords, { readonly words: Target.Words }>()(
+  "@effect-mcp/cli/ServerWords"
+) {}
+
+/** What a command works with. */
+export interface Session {
+  readonly client: McpClient.McpClient["Service"]
+  readonly settings: Settings
+  readonly output: Output["Service"]
+  /** For requests during which the server may ask the user: a person takes as long as they take. */
+  readonly patient: McpClient.CallOptions
+}
+
+/** Of this package. */
+export const version = "0.1.0"
+
+const noServer = usage("No server: put its command after --, for example: effect-mcp tools -- node server.js")
+
+const logLine = ({ data, level, logger }: LogMessageParams, style: Style): string => {
+  const severe = level !== "debug" && level !== "info" && level !== "notice"
+  const text = typeof data === "string" ? safe(data) : JSON.stringify(data)
+  const head = `[${level}]${logger === undefined ? "" : ` ${safeLine(logger)}:`}`
+  return `${severe ? style.yellow(head) : style.dim(head)} ${text}`
+}
+
+/** Folders as file URIs, named like themselves. */
+const rootsOf = Effect.fnUntraced(function* (paths: ReadonlyArray<string>) {
+  const path = yield* Path.Path
+  return yield* Effect.forEach(paths, (given) =>
+    given.startsWith("file:")
+      ? Effect.succeed({ uri: given })
+      : Effect.map(
+          Effect.mapError(path.toFileUrl(path.resolve(given)), () => usage(`--root ${given} is no path`)),
+          ({ href }) => ({ uri: href, name: path.basename(path.resolve(given)) })
+        )
+  )
+})
+
+/** The services that the client offers to the server, by the flags and the terminal. */
+const offered = Effect.fnUntraced(function* (options: Questions.Options & { readonly settings: Settings }) {
+  const { roots, sample } = options.settings
+  const elicitation = Questions.elicitation(options)
+  const folders = yield* rootsOf(roots)
+  return Layer.mergeAll(
+    elicitation ?? Layer.empty,
+    folders.length === 0 ? Layer.empty : Roots.layerStatic(folders),
+    sample === undefined
+      ? Layer.empty
+      : Sampling.layer(() =>
+          Effect.succeed({
+            role: "assistant",
+            content: { type: "text", text: sample },
+            model: "effect-mcp --sample",
+            stopReason: "endTurn"
+          })
+        ),
+    Layer.effect(Consent, Questions.consent(options))
+  )
+})
+
+/** Runs `body` with a connected client, which ends with it. */
+export const use = <A, E, R>(body: (session: Session) => Effect.Effect<A, E, R>) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const settings = yield* readSettings
+      const output = yield* Output
+      const target = Target.parse((yield* ServerWords).words)
+      if (target === undefined) return yield* noServer
+      const outer = yield* Effect.scope
+      const listeners: Array<Fiber.Fiber<void>> = []
+      /** Listens until the connection is closed, which ends these streams. */
+      const listen = <T>(stream: Stream.Stream<T>, line: (event: T) => string) =>
+        Effect.map(
+          Effect.forkIn(
+            Stream.runForEach(stream, (event) => output.note(line(event))),
+            outer,
+            { startImmediately: true }
+          ),
+          (fiber) => void listeners.push(fiber)
+        )
+      const runFork = Effect.runForkWith(yield* Effect.context<never>())
+      const { dim } = output.noteStyle
+      const dropped = (reason: string) => void runFork(output.note(dim(`[ignored] ${safeLine(reason)}`)))
+
+      const conversation = Effect.gen(function* () {
+        const wire = target.connect({
+          env: settings.env,
+          cwd: settings.cwd,
+          words: (lines) => (settings.verbose ? listen(lines, (line) => dim(`[server] ${safe(line)}`)) : Effect.void)
+        })
+        const client = yield* McpClient.open(wire, {
+          clientInfo: { name: "effect-mcp", title: "effect-mcp command", version },
+          revisions: settings.revision === undefined ? undefined : [settings.revision],
+          timeout: settings.timeout,
+          // Shown before it is judged: see `call`.
+          validateOutput: false,
+          dropped
+        }).pipe(Effect.provide(yield* offered({ output, server: target.name, settings })))
+        yield* listen(client.logs, (log) => logLine(log, output.noteStyle))
+        if (settings.logLevel !== undefined) yield* client.setLogLevel(settings.logLevel)
+        const patient = settings.timeout ?? (output.canAsk ? Duration.infinity : undefined)
+        return yield* body({ client, settings, output, patient: { timeout: patient, maxTotal: Duration.infinity } })
+      })
+      return yield* Effect.ensuring(
+        Effect.scoped(conversation),
+        Effect.suspend(() => Effect.timeoutOption(Fiber.awaitAll(listeners), "1 second"))
+      )
+    })
+  )

@@ -1,0 +1,20 @@
+/** `effect-mcp ping`: whether the server answers, and how fast. */
+import * as Command from "effect/cli/Command"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Session from "../Session.ts"
+import { safeLine } from "../Style.ts"
+import { print } from "./Shared.ts"
+
+export const ping = Command.make("ping", {}, () =>
+  Session.use(
+    Effect.fnUntraced(function* (session) {
+      const milliseconds = Duration.toMillis(yield* session.client.ping)
+      const { name } = session.client.serverInfo
+      yield* print(session, { milliseconds }, () => `${safeLine(name)} answered in ${milliseconds.toFixed(1)} ms`)
+    })
+  )
+).pipe(
+  Command.withDescription("See whether the server answers, and how fast"),
+  Command.withExamples([{ command: "effect-mcp ping -- node server.js" }])
+)

@@ -1,0 +1,85 @@
+/** `effect-mcp prompts`, `prompt` and `complete`: the prompts, one of them filled in, and suggestions for arguments. */
+import type { Reference } from "@effect-mcp/protocol/model/Completion"
+import * as Argument from "effect/cli/Argument"
+import * as Command from "effect/cli/Command"
+import * as Effect from "effect/Effect"
+import { assembleText, orUsage } from "../Arguments.ts"
+import { usage } from "../Exit.ts"
+import { promptResult } from "../render/Content.ts"
+import * as Listing from "../render/Listing.ts"
+import * as Session from "../Session.ts"
+import { safeLine } from "../Style.ts"
+import { all, assignments, name, print } from "./Shared.ts"
+
+export const prompts = Command.make("prompts", {}, () =>
+  Session.use(
+    Effect.fnUntraced(function* (session) {
+      const listed = yield* all(session.client.prompts)
+      yield* print(session, listed, (view) =>
+        listed.length === 0 ? "No prompts" : listed.map((prompt) => Listing.prompt(view, prompt)).join("\n\n")
+      )
+    })
+  )
+).pipe(
+  Command.withDescription("List the prompts with their arguments"),
+  Command.withExamples([{ command: "effect-mcp prompts -- node server.js" }])
+)
+
+export const prompt = Command.make(
+  "prompt",
+  { name: name("The prompt's name"), words: assignments("Its arguments; all of them are text") },
+  ({ name, words }) =>
+    Session.use(
+      Effect.fnUntraced(function* (session) {
+        const args = Object.fromEntries(yield* orUsage(assembleText(words)))
+        const result = yield* session.client.prompt(name, args, session.patient)
+        yield* print(session, result, (view) => promptResult(view, result))
+      })
+    )
+).pipe(
+  Command.withDescription("Fill in a prompt and print its messages"),
+  Command.withExamples([{ command: "effect-mcp prompt review file=main.ts -- node server.js" }])
+)
+
+/** `prompt:NAME`, or a resource template. `prompt://` starts a URI. */
+const referenceOf = (text: string): Reference =>
+  text.startsWith("prompt:") && !text.startsWith("prompt://")
+    ? { type: "ref/prompt", name: text.slice("prompt:".length) }
+    : { type: "ref/resource", uri: text }
+
+export const complete = Command.make(
+  "complete",
+  {
+    reference: Argument.String("reference").pipe(Argument.withDescription("prompt:NAME, or a resource template's URI")),
+    words: assignments("First the argument to complete; then those that are settled already")
+  },
+  ({ reference, words }) =>
+    Session.use(
+      Effect.fnUntraced(function* (session) {
+        const [first, ...settled] = yield* orUsage(assembleText(words))
+        if (first === undefined) return yield* usage("Say which argument to complete: argument=beginning")
+        const [name, value] = first
+        const completion = yield* session.client.complete({
+          ref: referenceOf(reference),
+          argument: { name, value },
+          ...(settled.length === 0 ? undefined : { context: { arguments: Object.fromEntries(settled) } })
+        })
+        const { hasMore, total, values } = completion
+        if (session.settings.json) return yield* print(session, completion, () => "")
+        for (const suggestion of values) yield* session.output.line(safeLine(suggestion))
+        if (hasMore === true || (total !== undefined && total > values.length)) {
+          yield* session.output.note(total === undefined ? "There are more" : `${values.length} of ${total}`)
+        }
+      })
+    )
+).pipe(
+  Command.withDescription("Ask for suggestions for an argument of a prompt or a resource template"),
+  Command.withExamples([
+    { command: "effect-mcp complete prompt:review file=ma -- node server.js" },
+    {
+      command: "effect-mcp complete prompt:review file=ma lang=ts -- node server.js",
+      description: "With lang settled"
+    },
+    { command: "effect-mcp complete 'file:///{path}' path=src/ -- node server.js", description: "A resource template" }
+  ])
+)

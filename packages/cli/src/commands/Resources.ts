@@ -1,0 +1,92 @@
+/** `effect-mcp resources`, `read` and `watch`: what can be read, its contents, and its contents whenever they change. */
+import type { ReadResourceResult } from "@effect-mcp/protocol/model/Resource"
+import * as Command from "effect/cli/Command"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import { usage } from "../Exit.ts"
+import { binaryOfResource, embedded } from "../render/Content.ts"
+import * as Listing from "../render/Listing.ts"
+import { exact, json, jsonLine } from "../render/Text.ts"
+import * as Save from "../Save.ts"
+import * as Session from "../Session.ts"
+import { safeLine } from "../Style.ts"
+import { all, outputFile, print, uri } from "./Shared.ts"
+
+export const resources = Command.make("resources", {}, () =>
+  Session.use(
+    Effect.fnUntraced(function* (session) {
+      const resources = yield* all(session.client.resources)
+      const resourceTemplates = yield* all(session.client.resourceTemplates)
+      yield* print(session, { resources, resourceTemplates }, (view) =>
+        Listing.resources(view, resources, resourceTemplates)
+      )
+    })
+  )
+).pipe(
+  Command.withDescription("List the resources and resource templates"),
+  Command.withExamples([{ command: "effect-mcp resources -- node server.js" }])
+)
+
+const textOf = ({ contents }: ReadResourceResult): string =>
+  contents.flatMap((part) => ("text" in part ? [part.text] : [])).join("\n")
+
+/** Text exactly as it is; bytes only where they can go. */
+const printContents = Effect.fnUntraced(function* (session: Session.Session, result: ReadResourceResult) {
+  const { output, settings } = session
+  if (settings.json) return yield* output.line(json(result))
+  const { contents } = result
+  const binary = contents.some((part) => binaryOfResource(part) !== undefined)
+  if (binary && !output.isTerminal) {
+    return yield* usage("The resource is binary: use --output FILE, or --output - for stdout")
+  }
+  const [only] = contents
+  if (binary || contents.length !== 1 || only === undefined) {
+    return yield* output.line(contents.map((part) => embedded(output, part)).join("\n"))
+  }
+  const text = exact(output, textOf(result))
+  yield* output.write(output.isTerminal && !text.endsWith("\n") ? `${text}\n` : text)
+})
+
+export const read = Command.make("read", { uri, output: outputFile }, ({ output: file, uri }) =>
+  Session.use(
+    Effect.fnUntraced(function* (session) {
+      const result = yield* session.client.read(uri, session.patient)
+      if (Option.isNone(file)) return yield* printContents(session, result)
+      const parts = result.contents.flatMap((part) => binaryOfResource(part) ?? [])
+      yield* Save.save(file.value, parts, textOf(result))
+    })
+  )
+).pipe(
+  Command.withDescription("Read a resource: text to stdout, bytes to --output FILE"),
+  Command.withExamples([
+    { command: "effect-mcp read file:///notes.txt -- node server.js" },
+    { command: "effect-mcp read img://logo --output logo.png -- node server.js", description: "Save an image" }
+  ])
+)
+
+export const watch = Command.make("watch", { uri }, ({ uri }) =>
+  Session.use((session) =>
+    Stream.runForEach(
+      session.client.watch(uri),
+      Effect.fnUntraced(function* (event) {
+        const { client, output, settings } = session
+        const { contents } = yield* client.read(uri, session.patient)
+        if (settings.json) {
+          return yield* output.line(jsonLine({ event: event._tag.toLowerCase(), uri: event.uri, contents }))
+        }
+        yield* output.note(output.noteStyle.dim(`[${event._tag.toLowerCase()}] ${safeLine(event.uri)}`))
+        for (const part of contents) {
+          const text = "text" in part ? exact(output, part.text) : embedded(output, part)
+          yield* output.line(text)
+        }
+      })
+    )
+  )
+).pipe(
+  Command.withDescription("Print a resource, and again whenever the server says that it changed, until Ctrl+C"),
+  Command.withExamples([
+    { command: "effect-mcp watch file:///log.txt -- node server.js" },
+    { command: "effect-mcp watch file:///log.txt --json -- node server.js", description: "One JSON line per update" }
+  ])
+)

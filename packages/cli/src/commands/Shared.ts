@@ -1,0 +1,31 @@
+/**
+ * What the commands have in common: their arguments, and how lists are collected and printed.
+ */
+import type { ClientError } from "@effect-mcp/client/ClientError"
+import * as Argument from "effect/cli/Argument"
+import * as Flag from "effect/cli/Flag"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import { json, type View } from "../render/Text.ts"
+import type { Session } from "../Session.ts"
+
+export const name = (what: string) => Argument.String("name").pipe(Argument.withDescription(what))
+export const uri = Argument.String("uri").pipe(Argument.withDescription("The resource's URI"))
+/** `key=value` words. */
+export const assignments = (what: string) =>
+  Argument.String("key=value").pipe(Argument.withDescription(what), Argument.variadic())
+
+export const outputFile = Flag.String("output").pipe(
+  Flag.withAlias("o"),
+  Flag.withMetavar("FILE"),
+  Flag.withDescription("Write the bytes of the answer to this file (- for stdout); its text if it has no bytes"),
+  Flag.optional
+)
+
+/** All of a list, page after page. */
+export const all = <A>(stream: Stream.Stream<A, ClientError>): Effect.Effect<ReadonlyArray<A>, ClientError> =>
+  Stream.runCollect(stream)
+
+/** One document: as JSON for scripts, rendered for people. */
+export const print = ({ output, settings }: Session, value: unknown, render: (view: View) => string) =>
+  output.line(settings.json ? json(value) : render(output))
