@@ -24,7 +24,8 @@ const withArguments = Prompts.layer(
   {
     complete: {
       arg1: Completions.choices(["testing", "testValue1", "other"]),
-      arg2: (value, others) => Effect.succeed([`${value} after ${others["arg1"] ?? "nothing"}`])
+      arg2: (value: string, others: { readonly [argument: string]: string }) =>
+        Effect.succeed([`${value} after ${others["arg1"] ?? "nothing"}`])
     }
   }
 )

@@ -1,5 +1,5 @@
 /** The tools of the reference server, in the order it lists them. */
-export const toolNames: ReadonlyArray<string> = [
+export const toolNames: Array<string> = [
   "test_simple_text",
   "test_image_content",
   "test_audio_content",

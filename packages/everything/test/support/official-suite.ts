@@ -44,9 +44,9 @@ export interface Traits {
   readonly notFound: number
 }
 
-export const suite = (name: string, connector: Connector, { notFound }: Traits): void =>
+export const suite = (name: string, connector: Connector, { notFound }: Traits) =>
   describe(`${name} drives the reference server`, () => {
-    layer(Layer.effect(Official, connect(connector)), { timeout })("over stdio", (it) => {
+    layer(Layer.effect(Official, connect(connector)), { timeout, excludeTestServices: true })("over stdio", (it) => {
       it.effect(
         `learns who the server is and what it offers${verifies("lifecycle.initialize.response", "tools.capability.declared", "resources.capability.declared", "prompts.capability.declared", "completion.capability.declared", "logging.capability.declared")}`,
         () =>
@@ -530,21 +530,24 @@ export const suite = (name: string, connector: Connector, { notFound }: Traits):
       )
     })
 
-    layer(Layer.effect(Official, connect(connector, ["--page-size", "5"])), { timeout })("in small pages", (it) => {
-      it.effect(
-        `puts the pages together to the whole list${verifies("pagination.cursor.continues", "pagination.cursor.invalid")}`,
-        () =>
-          Effect.gen(function* () {
-            const first = yield* using((client) => client.listTools({}))
-            const tools = yield* using((client) => client.allTools())
-            assert.deepStrictEqual(
-              tools.map(({ name }) => name),
-              toolNames
-            )
-            assert.isAtMost(first.nextCursor === undefined ? 0 : first.tools.length, 5)
-            const invalid = yield* failure(using((client) => client.listTools({ cursor: "nonsense" })))
-            assert.strictEqual(invalid.code, -32602)
-          })
-      )
-    })
+    layer(Layer.effect(Official, connect(connector, ["--page-size", "5"])), { timeout, excludeTestServices: true })(
+      "in small pages",
+      (it) => {
+        it.effect(
+          `puts the pages together to the whole list${verifies("pagination.cursor.continues", "pagination.cursor.invalid")}`,
+          () =>
+            Effect.gen(function* () {
+              const first = yield* using((client) => client.listTools({}))
+              const tools = yield* using((client) => client.allTools())
+              assert.deepStrictEqual(
+                tools.map(({ name }) => name),
+                toolNames
+              )
+              assert.isAtMost(first.nextCursor === undefined ? 0 : first.tools.length, 5)
+              const invalid = yield* failure(using((client) => client.listTools({ cursor: "nonsense" })))
+              assert.strictEqual(invalid.code, -32602)
+            })
+        )
+      }
+    )
   })

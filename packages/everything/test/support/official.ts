@@ -8,7 +8,11 @@ export interface Notification {
 }
 
 export interface CallOptions {
-  readonly onprogress?: (progress: { progress: number; total?: number; message?: string }) => void
+  readonly onprogress?: (progress: {
+    progress: number
+    total?: number | undefined
+    message?: string | undefined
+  }) => void
   readonly signal?: AbortSignal
 }
 

@@ -1,0 +1,301 @@
+/** What our client can do with a server made with an official SDK: one body for every such server. */
+import type { McpClient } from "@effect-mcp/client"
+import { Prompt, Tool } from "@effect-mcp/core"
+import { McpError } from "@effect-mcp/protocol"
+import type { CallToolResult } from "@effect-mcp/protocol/model/Tool"
+import { verifies } from "@effect-mcp/spec/verifies"
+import { assert, layer } from "@effect/vitest"
+import { Effect, Fiber, Queue, Schema, Stream, SubscriptionRef } from "effect"
+import { client, Host, layerClient, listening } from "./our-client.ts"
+
+const Add = Tool.make("add", {
+  description: "Adds.",
+  input: { a: Schema.Finite, b: Schema.Finite },
+  output: { sum: Schema.Finite }
+})
+const Fail = Tool.make("fail", { description: "Fails." })
+const Greet = Prompt.make("greet", { arguments: { team: Schema.String, name: Schema.String } })
+
+const using = <A, E, R>(f: (mcp: McpClient.McpClient["Service"]) => Effect.Effect<A, E, R>) => Effect.flatMap(client, f)
+const textOf = ({ content: [block] }: CallToolResult): string => (block?.type === "text" ? block.text : "")
+const call = (name: string, args?: { readonly [name: string]: unknown }) =>
+  using((mcp) => Effect.map(mcp.callTool(name, args), textOf))
+
+export const suite = (name: string, args: ReadonlyArray<string>) =>
+  layer(layerClient(args), { timeout: 20_000, excludeTestServices: true })(
+    `Our client drives a server of ${name}`,
+    (it) => {
+      it.effect(
+        `agrees on the newest revision and learns who the server is${verifies("lifecycle.version.client-offers-latest", "lifecycle.initialized.sent", "stdio.client.supported")}`,
+        () =>
+          Effect.gen(function* () {
+            const mcp = yield* client
+            assert.strictEqual(mcp.revision.version, "2025-11-25")
+            assert.deepInclude(mcp.serverInfo, { name: "fixture", version: "1.2.3", title: "Fixture" })
+            assert.strictEqual(mcp.instructions, "A fixture.")
+            assert.deepInclude(mcp.serverCapabilities, { resources: { subscribe: true, listChanged: true } })
+            yield* mcp.ping
+          })
+      )
+
+      it.effect("lists the tools and calls them, by name and by contract", () =>
+        Effect.gen(function* () {
+          const mcp = yield* client
+          const tools = yield* Stream.runCollect(mcp.tools)
+          assert.includeMembers(
+            tools.map(({ name }) => name),
+            ["echo", "add", "fail", "media", "wait", "roots"]
+          )
+          assert.strictEqual(yield* call("echo", { message: "hello" }), "hello")
+          assert.deepStrictEqual(yield* mcp.call(Add, { a: 1, b: 2 }), { sum: 3 })
+          assert.deepStrictEqual((yield* mcp.callTool("add", { a: 3, b: 4 })).structuredContent, { sum: 7 })
+        })
+      )
+
+      it.effect("gets a failed tool as a result, or as a typed failure", () =>
+        Effect.gen(function* () {
+          const mcp = yield* client
+          assert.deepInclude(yield* mcp.callTool("fail"), { isError: true })
+          const failure = yield* Effect.flip(mcp.call(Fail, {}))
+          assert.strictEqual(failure._tag, "ToolFailure")
+          assert.strictEqual(failure.message, "It failed")
+        })
+      )
+
+      it.effect("gets every kind of content as it was sent", () =>
+        Effect.gen(function* () {
+          const { content } = yield* using((mcp) => mcp.callTool("media"))
+          const [text, image, audio, embedded, link] = content
+          assert.deepStrictEqual(text, {
+            type: "text",
+            text: "Look:",
+            annotations: { audience: ["user"], priority: 0.5 }
+          })
+          assert.deepInclude(image, { type: "image", mimeType: "image/png" })
+          assert.deepInclude(audio, { type: "audio", data: "AAAA", mimeType: "audio/wav" })
+          assert.deepStrictEqual(embedded, {
+            type: "resource",
+            resource: { uri: "fixture://embedded", mimeType: "text/plain", text: "embedded" }
+          })
+          assert.deepStrictEqual(link, {
+            type: "resource_link",
+            uri: "fixture://text",
+            name: "text",
+            mimeType: "text/plain"
+          })
+        })
+      )
+
+      it.effect(
+        `shows the progress of a call before its result${verifies("progress.token.type", "progress.token.unique")}`,
+        () =>
+          Effect.gen(function* () {
+            const events = yield* using((mcp) => Stream.runCollect(mcp.callToolStream("progress")))
+            assert.deepStrictEqual(
+              events.map((event) => (event._tag === "Progress" ? event : textOf(event.value))),
+              [
+                ...[1, 2, 3].map((step) => ({
+                  _tag: "Progress" as const,
+                  progress: step,
+                  total: 3,
+                  message: `Step ${step}`
+                })),
+                "done"
+              ]
+            )
+          })
+      )
+
+      it.effect(
+        `cancels a call by interrupting it${verifies("cancellation.sender.in-progress", "cancellation.notification.request-id", "cancellation.sender.ignores-late-response")}`,
+        () =>
+          Effect.gen(function* () {
+            const mcp = yield* client
+            const events = yield* listening(mcp.watch("fixture://cancelled"))
+            assert.strictEqual((yield* Queue.take(events))._tag, "Watching")
+            const progress = yield* Queue.unbounded<unknown>()
+            const waiting = yield* Effect.forkChild(mcp.callTool("wait", { label: "given up" }, { progress }))
+            yield* Queue.take(progress)
+            yield* Fiber.interrupt(waiting)
+            assert.strictEqual((yield* Queue.take(events))._tag, "Updated")
+            assert.strictEqual(yield* mcp.readText("fixture://cancelled"), JSON.stringify(["given up"]))
+          })
+      )
+
+      it.effect("lists and reads resources: text, bytes, members of a template", () =>
+        Effect.gen(function* () {
+          const mcp = yield* client
+          const resources = yield* Stream.runCollect(mcp.resources)
+          assert.includeMembers(
+            resources.map(({ uri }) => uri),
+            ["fixture://text", "fixture://bytes"]
+          )
+          const templates = yield* Stream.runCollect(mcp.resourceTemplates)
+          assert.deepStrictEqual(
+            templates.map(({ uriTemplate }) => uriTemplate),
+            ["fixture://item/{id}"]
+          )
+          assert.strictEqual(yield* mcp.readText("fixture://text"), "Some text.")
+          assert.strictEqual(yield* mcp.readText("fixture://item/7"), "Item 7")
+          const { contents } = yield* mcp.read("fixture://bytes")
+          assert.deepInclude(contents[0], { uri: "fixture://bytes", mimeType: "image/png" })
+          const missing = yield* Effect.flip(mcp.read("fixture://nowhere"))
+          assert.instanceOf(missing, McpError.McpError)
+        })
+      )
+
+      it.effect("subscribes for as long as someone watches", () =>
+        Effect.gen(function* () {
+          const mcp = yield* client
+          const uri = "fixture://text"
+          yield* Effect.scoped(
+            Effect.gen(function* () {
+              const events = yield* listening(mcp.watch(uri))
+              assert.deepStrictEqual(yield* Queue.take(events), { _tag: "Watching", uri })
+              yield* call("touch")
+              assert.deepStrictEqual(yield* Queue.take(events), { _tag: "Updated", uri })
+              assert.include(yield* mcp.readText("fixture://subscriptions"), uri)
+            })
+          )
+          assert.notInclude(yield* mcp.readText("fixture://subscriptions"), uri)
+        })
+      )
+
+      it.effect("hears that the list of tools changed, and finds the new one", () =>
+        Effect.gen(function* () {
+          const mcp = yield* client
+          const changes = yield* listening(mcp.toolChanges)
+          yield* call("grow", { name: "sprout" })
+          yield* Queue.take(changes)
+          const tools = yield* Stream.runCollect(mcp.tools)
+          assert.include(
+            tools.map(({ name }) => name),
+            "sprout"
+          )
+          assert.strictEqual(yield* call("sprout"), "I am sprout.")
+        })
+      )
+
+      it.effect("lists prompts and gets one, by name and by contract", () =>
+        Effect.gen(function* () {
+          const mcp = yield* client
+          const [greet] = yield* Stream.runCollect(mcp.prompts)
+          assert.deepStrictEqual(
+            greet?.arguments?.map(({ name, required }) => [name, required]),
+            [
+              ["team", true],
+              ["name", true]
+            ]
+          )
+          const greeting = yield* mcp.getPrompt(Greet, { team: "red", name: "Ann" })
+          assert.deepStrictEqual(greeting, {
+            description: "A greeting",
+            messages: [
+              { role: "user", content: { type: "text", text: "Greet Ann of red." } },
+              { role: "assistant", content: { type: "text", text: "Hello Ann!" } }
+            ]
+          })
+          assert.deepStrictEqual(yield* mcp.prompt("greet", { team: "red", name: "Ann" }), greeting)
+          assert.instanceOf(yield* Effect.flip(mcp.prompt("no_such_prompt")), McpError.McpError)
+        })
+      )
+
+      it.effect(`completes arguments in view of the others${verifies("completion.client.context")}`, () =>
+        Effect.gen(function* () {
+          const mcp = yield* client
+          const ref = { type: "ref/prompt", name: "greet" } as const
+          const team = yield* mcp.complete({ ref, argument: { name: "team", value: "r" } })
+          assert.deepStrictEqual(team.values, ["red"])
+          const person = yield* mcp.complete({
+            ref,
+            argument: { name: "name", value: "" },
+            context: { arguments: { team: "red" } }
+          })
+          assert.deepStrictEqual(person.values, ["Ann", "Bo"])
+          const item = yield* mcp.complete({
+            ref: { type: "ref/resource", uri: "fixture://item/{id}" },
+            argument: { name: "id", value: "ap" }
+          })
+          assert.deepStrictEqual(item.values, ["apple", "apricot"])
+        })
+      )
+
+      it.effect("hears the log messages of the level it asked for", () =>
+        Effect.gen(function* () {
+          const mcp = yield* client
+          const logs = yield* listening(mcp.logs)
+          yield* mcp.setLogLevel("info")
+          yield* call("log")
+          const heard = yield* Queue.takeN(logs, 3)
+          assert.deepStrictEqual(
+            heard,
+            (["info", "warning", "error"] as const).map((level) => ({ level, logger: "fixture", data: { at: level } }))
+          )
+        })
+      )
+
+      it.effect("answers with the model of its host", () =>
+        Effect.gen(function* () {
+          const { answers } = yield* Host
+          answers.createMessage = ({ messages, systemPrompt }) => ({
+            role: "assistant",
+            model: "parrot",
+            content: { type: "text", text: `${messages[0].content.text} (${systemPrompt})` }
+          })
+          assert.strictEqual(yield* call("sample", { prompt: "Say it" }), "parrot: Say it (Be brief.)")
+        })
+      )
+
+      it.effect("answers forms with what the user did", () =>
+        Effect.gen(function* () {
+          const { answers } = yield* Host
+          answers.form = ({ requestedSchema }) => {
+            assert.deepStrictEqual(requestedSchema.properties.color, { type: "string", enum: ["red", "green"] })
+            return { action: "accept", content: { name: "Ada", age: 36 } }
+          }
+          assert.deepStrictEqual(JSON.parse(yield* call("ask")), {
+            action: "accept",
+            content: { name: "Ada", age: 36 }
+          })
+          answers.form = () => ({ action: "decline" })
+          assert.deepStrictEqual(JSON.parse(yield* call("ask")), { action: "decline" })
+        })
+      )
+
+      it.effect("consents to a URL and hears of its completion", () =>
+        Effect.gen(function* () {
+          const { answers } = yield* Host
+          const completed = yield* listening(yield* Effect.map(client, (mcp) => mcp.elicitationsCompleted))
+          let asked: unknown
+          answers.url = (params) => {
+            asked = params
+            return { action: "accept" }
+          }
+          assert.strictEqual(yield* call("visit", { url: "https://example.com/", id: "id-1" }), "accept")
+          assert.deepInclude(asked, { mode: "url", url: "https://example.com/", elicitationId: "id-1" })
+          assert.strictEqual(yield* Queue.take(completed), "id-1")
+        })
+      )
+
+      it.effect(
+        `shows its roots, and says when they change${verifies("roots.capability.declared", "roots.list-changed.sent")}`,
+        () =>
+          Effect.gen(function* () {
+            const mcp = yield* client
+            const { roots } = yield* Host
+            assert.deepStrictEqual(JSON.parse(yield* call("roots")), [{ uri: "file:///old", name: "Old" }])
+            const events = yield* listening(mcp.watch("fixture://roots"))
+            yield* Queue.take(events)
+            yield* SubscriptionRef.set(roots, [{ uri: "file:///new" }])
+            yield* Queue.take(events)
+            assert.deepStrictEqual(JSON.parse(yield* mcp.readText("fixture://roots")), [{ uri: "file:///new" }])
+          })
+      )
+
+      it.effect("has understood everything the server said", () =>
+        Effect.gen(function* () {
+          assert.deepStrictEqual((yield* Host).dropped, [])
+        })
+      )
+    }
+  )

@@ -1,0 +1,84 @@
+/** Our client with a host whose answers the tests choose, connected to a server in a process of its own. */
+import { NodeServices } from "@effect/platform-node"
+import { McpClient } from "@effect-mcp/client"
+import { Elicitation, Roots, Sampling } from "@effect-mcp/core"
+import type { ElicitResult } from "@effect-mcp/protocol/model/Elicitation"
+import type { Root } from "@effect-mcp/protocol/model/Root"
+import type { CreateMessageResult } from "@effect-mcp/protocol/model/Sampling"
+import { Context, Effect, Layer, Queue, type Scope, Stream, SubscriptionRef } from "effect"
+import { fileURLToPath } from "node:url"
+
+export interface Answers {
+  createMessage: (params: any) => CreateMessageResult
+  form: (params: any) => ElicitResult
+  url: (params: any) => ElicitResult
+}
+
+export class Host extends Context.Service<
+  Host,
+  {
+    readonly answers: Answers
+    readonly roots: SubscriptionRef.SubscriptionRef<ReadonlyArray<Root>>
+    /** What the client could make nothing of. */
+    readonly dropped: Array<string>
+  }
+>()("test/Host") {}
+
+const unexpected = (question: string) => () => {
+  throw new Error(`The test expects no ${question}`)
+}
+
+const host = Layer.effect(
+  Host,
+  Effect.map(SubscriptionRef.make<ReadonlyArray<Root>>([{ uri: "file:///old", name: "Old" }]), (roots) => ({
+    roots,
+    dropped: [],
+    answers: { createMessage: unexpected("sampling"), form: unexpected("form"), url: unexpected("url") }
+  }))
+)
+
+const features = Layer.unwrap(
+  Effect.map(Host, ({ answers, roots }) =>
+    Layer.mergeAll(
+      Sampling.Sampling.layer((params) => Effect.sync(() => answers.createMessage(params))),
+      Elicitation.Elicitation.layer({
+        form: (params) => Effect.sync(() => answers.form(params)),
+        url: (params) => Effect.sync(() => answers.url(params))
+      }),
+      Roots.Roots.layerRef(roots)
+    )
+  )
+)
+
+/** The client of `node file ...args`, and its host. */
+export const layerClient = (
+  args: ReadonlyArray<string>,
+  options: Partial<Parameters<typeof McpClient.layerStdio>[0]> = {}
+) =>
+  Layer.unwrap(
+    Effect.map(Host, ({ dropped }) =>
+      McpClient.layerStdio({
+        command: process.execPath,
+        args,
+        dropped: (reason) => void dropped.push(reason),
+        ...options
+      })
+    )
+  ).pipe(Layer.provide([NodeServices.layer, features]), Layer.provideMerge(host))
+
+export const client = McpClient.McpClient
+
+/** Starts to consume a stream now; what it gives comes out of the queue. */
+export const listening = <A, E>(stream: Stream.Stream<A, E>): Effect.Effect<Queue.Queue<A>, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const queue = yield* Queue.unbounded<A>()
+    yield* Effect.forkScoped(
+      Stream.runForEach(stream, (value) => Queue.offer(queue, value)),
+      { startImmediately: true }
+    )
+    // What a stream does when it starts may take turns of its own.
+    yield* Effect.yieldNow
+    return queue
+  })
+
+export const fileOf = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
