@@ -65,7 +65,7 @@ const presenter = (output: Output["Service"]): CliOutput.Presenter => {
           return event.reason === "Requested"
             ? Effect.ignore(output.line(help(event.helpDoc)))
             : output.note(help(event.helpDoc))
-        case "InvalidInvocation": {
+        default: {
           const path = event.commandPath.join(" ")
           const lines = event.errors.map(({ message }) => `${path}: ${safe(message)}`)
           return output.note([...lines, `Try: ${path} --help`].join("\n"))

@@ -9,6 +9,7 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Cause from "effect/Cause"
 import type * as CliError from "effect/cli/CliError"
 import * as Data from "effect/Data"
+import * as PlatformError from "effect/PlatformError"
 import * as Predicate from "effect/Predicate"
 
 /** What the exit codes mean; `--help` says the same. */
@@ -16,7 +17,7 @@ export const code = {
   ok: 0,
   /** The server answered with an error, or a tool's result says `isError`. */
   server: 1,
-  /** The command line makes no sense. Nothing was sent. */
+  /** The command line makes no sense. The server was asked nothing beyond its lists. */
   usage: 2,
   /** The server could not be started or reached, or broke the protocol. */
   connection: 3,
@@ -31,7 +32,7 @@ export type Code = (typeof code)[keyof typeof code]
 export const codeTable: ReadonlyArray<readonly [string, string]> = [
   ["0", "all went well"],
   ["1", "the server answered with an error, or the tool's result is an error"],
-  ["2", "the command line is wrong; nothing was sent"],
+  ["2", "the command line is wrong, or you refused what it needs"],
   ["3", "the server could not be started, went away, or broke the protocol"],
   ["4", "no answer in time (see --timeout)"],
   ["130", "interrupted by Ctrl+C or SIGTERM; running calls were cancelled first"]
@@ -82,14 +83,16 @@ const fromMcpError = ({ code: number, data, message }: McpError.McpError): Failu
 }
 
 /** A crash is told with the server's last words on stderr, which usually say why. */
-const fromTransportError = (error: TransportError): Failure => {
-  const { exitCode, message, reason, stderr } = error
+const fromTransportError = ({ cause, message, reason, stderr }: TransportError): Failure => {
   const said = stderr === undefined || stderr.trim() === "" ? undefined : stderr.trimEnd()
   const detail = said === undefined ? undefined : `Its last words on stderr:\n${indent(said)}`
-  const how = exitCode === undefined || message.includes(String(exitCode)) ? "" : ` (exit code ${exitCode})`
   const what = reason === "Open" ? "The server could not be started" : "The connection to the server broke"
-  return new Failure({ code: code.connection, message: `${what}: ${message}${how}`, detail })
+  const why = isNotFound(cause) ? "there is no such command (or no such --cwd)" : message.split("\n", 1)[0]
+  return new Failure({ code: code.connection, message: `${what}: ${why}`, detail })
 }
+
+const isNotFound = (cause: unknown): boolean =>
+  cause instanceof PlatformError.PlatformError && cause.reason._tag === "NotFound"
 
 const indent = (text: string): string => text.replace(/^/gm, "  ")
 
@@ -113,10 +116,7 @@ const fromError = (error: CommandError): Failure => {
       return new Failure({ code: code.server, message: `The server does not offer this (${error.capability})` })
     case "ConsentDenied":
       return new Failure({ code: code.usage, message: "You did not allow this" })
-    case "TaskRequired":
-      return new Failure({ code: code.connection, message: error.message })
-    case "InvalidResult":
-    case "UnsupportedRevision":
+    default:
       return new Failure({ code: code.connection, message: error.message })
   }
 }

@@ -84,7 +84,7 @@ export const askField = (field: Form.Field): Prompt.Prompt<Model.ElicitValue | u
         message: label,
         choices: [...kind.choices.map((choice) => ({ ...choice, selected: initial === choice.value })), ...skip]
       })
-    case "Many": {
+    default: {
       const { choices, max, min = 0 } = kind
       const isInitial = (value: string) => Array.isArray(initial) && initial.includes(value)
       return Prompt.MultiSelect<string>({

@@ -17,11 +17,11 @@ const text = (name: string, metavar: string, description: string) =>
   Flag.String(name).pipe(Flag.withMetavar(metavar), Flag.withDescription(description))
 const toggle = (name: string, description: string) =>
   Flag.Boolean(name).pipe(Flag.withDescription(description), Flag.withDefault(false), Flag.withoutNegation)
-const choice = <A extends string>(name: string, values: ReadonlyArray<A>, description: string) =>
+const choice = <A extends string>(name: string, metavar: string, values: ReadonlyArray<A>, description: string) =>
   Flag.ChoiceWithValue(
     name,
     values.map((value) => [value, value] as const)
-  ).pipe(Flag.withDescription(description), Flag.optional)
+  ).pipe(Flag.withMetavar(metavar), Flag.withDescription(description), Flag.optional)
 
 const flags = {
   json: toggle("json", "Print JSON for scripts: one document, or one line per event"),
@@ -31,6 +31,7 @@ const flags = {
   ),
   revision: choice(
     "revision",
+    "VERSION",
     Revision.all.map(({ version }) => version),
     "Speak this revision of the protocol only. Default: the newest that the server speaks"
   ),
@@ -42,7 +43,7 @@ const flags = {
   accept: toggle("accept", "Accept the server's forms, with --answer and the defaults of their fields"),
   decline: toggle("decline", "Decline all of the server's questions"),
   yes: toggle("yes", "Share --root and --sample with the server without asking first"),
-  logLevel: choice("log-level", Levels.literals, "Ask the server for log messages from this level on")
+  logLevel: choice("log-level", "LEVEL", Levels.literals, "Ask the server for log messages from this level on")
 }
 
 /** The command that holds the shared flags; subcommands read them from it. */

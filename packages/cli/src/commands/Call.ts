@@ -88,7 +88,7 @@ export const call = Command.make(
           yield* Save.save(file.value, parts, callResult(bare, result))
         } else if (!asEvents) yield* print(session, result, (view) => callResult(view, result))
         yield* promised(tool, result)
-        if (result.isError === true) return yield* silent(code.server)
+        yield* result.isError === true ? silent(code.server) : Effect.void
       })
     )
 ).pipe(

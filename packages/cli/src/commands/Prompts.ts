@@ -1,5 +1,5 @@
 /** `effect-mcp prompts`, `prompt` and `complete`: the prompts, one of them filled in, and suggestions for arguments. */
-import type { Reference } from "@effect-mcp/protocol/model/Completion"
+import type { CompleteResult, Reference } from "@effect-mcp/protocol/model/Completion"
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
 import * as Effect from "effect/Effect"
@@ -7,6 +7,7 @@ import { assembleText, orUsage } from "../Arguments.ts"
 import { usage } from "../Exit.ts"
 import { promptResult } from "../render/Content.ts"
 import * as Listing from "../render/Listing.ts"
+import { json } from "../render/Text.ts"
 import * as Session from "../Session.ts"
 import { safeLine } from "../Style.ts"
 import { all, assignments, name, print } from "./Shared.ts"
@@ -28,14 +29,14 @@ export const prompts = Command.make("prompts", {}, () =>
 export const prompt = Command.make(
   "prompt",
   { name: name("The prompt's name"), words: assignments("Its arguments; all of them are text") },
-  ({ name, words }) =>
-    Session.use(
-      Effect.fnUntraced(function* (session) {
-        const args = Object.fromEntries(yield* orUsage(assembleText(words)))
-        const result = yield* session.client.prompt(name, args, session.patient)
-        yield* print(session, result, (view) => promptResult(view, result))
-      })
+  Effect.fnUntraced(function* ({ name, words }) {
+    const args = Object.fromEntries(yield* orUsage(assembleText(words)))
+    yield* Session.use((session) =>
+      Effect.flatMap(session.client.prompt(name, args, session.patient), (result) =>
+        print(session, result, (view) => promptResult(view, result))
+      )
     )
+  })
 ).pipe(
   Command.withDescription("Fill in a prompt and print its messages"),
   Command.withExamples([{ command: "effect-mcp prompt review file=main.ts -- node server.js" }])
@@ -47,31 +48,36 @@ const referenceOf = (text: string): Reference =>
     ? { type: "ref/prompt", name: text.slice("prompt:".length) }
     : { type: "ref/resource", uri: text }
 
+/** One suggestion per line; that there are more is for people, on stderr. */
+const suggest = ({ output, settings }: Session.Session, completion: CompleteResult["completion"]) => {
+  const { hasMore, total, values } = completion
+  if (settings.json) return output.line(json(completion))
+  const more = hasMore === true || (total !== undefined && total > values.length)
+  const note = total === undefined ? "There are more" : `${values.length} of ${total}`
+  return Effect.andThen(
+    values.length === 0 ? output.note("No suggestions") : output.line(values.map(safeLine).join("\n")),
+    more ? output.note(note) : Effect.void
+  )
+}
+
 export const complete = Command.make(
   "complete",
   {
     reference: Argument.String("reference").pipe(Argument.withDescription("prompt:NAME, or a resource template's URI")),
     words: assignments("First the argument to complete; then those that are settled already")
   },
-  ({ reference, words }) =>
-    Session.use(
-      Effect.fnUntraced(function* (session) {
-        const [first, ...settled] = yield* orUsage(assembleText(words))
-        if (first === undefined) return yield* usage("Say which argument to complete: argument=beginning")
-        const [name, value] = first
-        const completion = yield* session.client.complete({
-          ref: referenceOf(reference),
-          argument: { name, value },
-          ...(settled.length === 0 ? undefined : { context: { arguments: Object.fromEntries(settled) } })
-        })
-        const { hasMore, total, values } = completion
-        if (session.settings.json) return yield* print(session, completion, () => "")
-        for (const suggestion of values) yield* session.output.line(safeLine(suggestion))
-        if (hasMore === true || (total !== undefined && total > values.length)) {
-          yield* session.output.note(total === undefined ? "There are more" : `${values.length} of ${total}`)
-        }
-      })
+  Effect.fnUntraced(function* ({ reference, words }) {
+    const [argument, ...settled] = yield* orUsage(assembleText(words))
+    if (argument === undefined) return yield* usage("Say which argument to complete: argument=beginning")
+    const [name, value] = argument
+    const context = settled.length === 0 ? undefined : { context: { arguments: Object.fromEntries(settled) } }
+    return yield* Session.use((session) =>
+      Effect.flatMap(
+        session.client.complete({ ref: referenceOf(reference), argument: { name, value }, ...context }),
+        (completion) => suggest(session, completion)
+      )
     )
+  })
 ).pipe(
   Command.withDescription("Ask for suggestions for an argument of a prompt or a resource template"),
   Command.withExamples([

@@ -34,27 +34,28 @@ const textOf = ({ contents }: ReadResourceResult): string =>
 /** Text exactly as it is; bytes only where they can go. */
 const printContents = Effect.fnUntraced(function* (session: Session.Session, result: ReadResourceResult) {
   const { output, settings } = session
-  if (settings.json) return yield* output.line(json(result))
   const { contents } = result
   const binary = contents.some((part) => binaryOfResource(part) !== undefined)
+  const [only] = contents
+  const text = exact(output, textOf(result))
+  if (settings.json) return yield* output.line(json(result))
   if (binary && !output.isTerminal) {
     return yield* usage("The resource is binary: use --output FILE, or --output - for stdout")
   }
-  const [only] = contents
-  if (binary || contents.length !== 1 || only === undefined) {
-    return yield* output.line(contents.map((part) => embedded(output, part)).join("\n"))
-  }
-  const text = exact(output, textOf(result))
-  yield* output.write(output.isTerminal && !text.endsWith("\n") ? `${text}\n` : text)
+  return yield* binary || only === undefined || contents.length > 1
+    ? output.line(contents.map((part) => embedded(output, part)).join("\n"))
+    : output.write(output.isTerminal && !text.endsWith("\n") ? `${text}\n` : text)
 })
 
 export const read = Command.make("read", { uri, output: outputFile }, ({ output: file, uri }) =>
   Session.use(
     Effect.fnUntraced(function* (session) {
       const result = yield* session.client.read(uri, session.patient)
-      if (Option.isNone(file)) return yield* printContents(session, result)
-      const parts = result.contents.flatMap((part) => binaryOfResource(part) ?? [])
-      yield* Save.save(file.value, parts, textOf(result))
+      if (Option.isNone(file)) yield* printContents(session, result)
+      else {
+        const parts = result.contents.flatMap((part) => binaryOfResource(part) ?? [])
+        yield* Save.save(file.value, parts, textOf(result))
+      }
     })
   )
 ).pipe(
@@ -73,7 +74,8 @@ export const watch = Command.make("watch", { uri }, ({ uri }) =>
         const { client, output, settings } = session
         const { contents } = yield* client.read(uri, session.patient)
         if (settings.json) {
-          return yield* output.line(jsonLine({ event: event._tag.toLowerCase(), uri: event.uri, contents }))
+          yield* output.line(jsonLine({ event: event._tag.toLowerCase(), uri: event.uri, contents }))
+          return
         }
         yield* output.note(output.noteStyle.dim(`[${event._tag.toLowerCase()}] ${safeLine(event.uri)}`))
         for (const part of contents) {

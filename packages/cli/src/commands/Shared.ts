@@ -4,7 +4,7 @@
 import type { ClientError } from "@effect-mcp/client/ClientError"
 import * as Argument from "effect/cli/Argument"
 import * as Flag from "effect/cli/Flag"
-import * as Effect from "effect/Effect"
+import type * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { json, type View } from "../render/Text.ts"
 import type { Session } from "../Session.ts"

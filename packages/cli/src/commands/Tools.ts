@@ -24,7 +24,7 @@ export const tools = Command.make(
         if (found === undefined) {
           return yield* new Failure({ code: code.server, message: `The server has no tool named ${name.value}` })
         }
-        yield* print(session, found, (view) => Listing.toolInFull(view, found))
+        return yield* print(session, found, (view) => Listing.toolInFull(view, found))
       })
     )
 ).pipe(

@@ -44,7 +44,7 @@ export const block = (view: View, content: ContentBlock): string => {
       return summary(view, content.type, { mimeType: content.mimeType, base64: content.data })
     case "resource":
       return embedded(view, content.resource)
-    case "resource_link": {
+    default: {
       const { description, mimeType, name, title, uri } = content
       const about = [mimeType, description].flatMap((text) => (text === undefined ? [] : [safeLine(text)]))
       const more = about.length === 0 ? "" : view.style.dim(` (${about.join("; ")})`)

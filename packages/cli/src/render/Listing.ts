@@ -155,7 +155,7 @@ export const inspection = (view: View, self: Inspection): string => {
   const declared = capabilities(self.capabilities)
   return [
     [
-      `${headline(view, `${name} ${version}`, title)}`,
+      headline(view, `${name} ${version}`, title),
       ...(description === undefined ? [] : [paragraph(view, description)]),
       ...(websiteUrl === undefined ? [] : [indent(style.cyan(safeLine(websiteUrl)))]),
       rows(view, [
