@@ -13,7 +13,7 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import * as Queue from "effect/Queue"
-import type * as Scope from "effect/Scope"
+import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { Announcer } from "./Announcer.ts"
 
@@ -94,15 +94,19 @@ export class Session {
     for (const listener of this.rootsListeners) listener()
   }
 
-  /** One event whenever the client says that its roots changed. */
+  /** One event whenever the client says that its roots changed; ends with the session. */
   readonly rootsChanges: Stream.Stream<void> = Stream.callback<void>((queue) =>
     Effect.acquireRelease(
-      Effect.sync(() => {
+      Effect.flatMap(Scope.fork(this.scope), (scope) => {
         const listener = () => void Queue.offerUnsafe(queue, undefined)
         this.rootsListeners.add(listener)
-        return listener
+        const stop = Effect.andThen(
+          Effect.sync(() => this.rootsListeners.delete(listener)),
+          Queue.end(queue)
+        )
+        return Effect.as(Scope.addFinalizer(scope, stop), scope)
       }),
-      (listener) => Effect.sync(() => this.rootsListeners.delete(listener))
+      (scope, exit) => Scope.close(scope, exit)
     )
   )
 }

@@ -22,7 +22,7 @@ export class ClientRoots extends Context.Service<
   {
     /** For handlers: asks the client unless its roots are known. */
     readonly allowed: Effect.Effect<Allowed, never, RequestContext | Roots.Roots>
-    /** For lists and completion, which cannot ask: nothing while the roots are not known. See `layerAsking`. */
+    /** For lists and completion, which cannot ask: what `layerAsking` learned before them, otherwise nothing. */
     readonly known: Effect.Effect<Allowed, never, RequestContext>
   }
 >()("@effect-mcp/examples/workspace/ClientRoots") {
@@ -33,12 +33,14 @@ export class ClientRoots extends Context.Service<
 }
 
 /** Fails like a path that is not there: a client is not told what lies outside of its roots. */
-export const check = Effect.fnUntraced(function* (path: string) {
-  const allowed = yield* Effect.flatMap(ClientRoots, (roots) => roots.allowed)
-  if (!allowed(path)) return yield* new WorkspaceError({ reason: "Missing", path })
-})
+export const check = (path: string) =>
+  Effect.flatMap(ClientRoots, (roots) =>
+    Effect.flatMap(roots.allowed, (allowed) =>
+      allowed(path) ? Effect.void : Effect.fail(new WorkspaceError({ reason: "Missing", path }))
+    )
+  )
 
-/** Gets to know the roots before a list or a completion runs, as these cannot ask themselves. */
+/** Asks before a list or a completion runs, as these cannot ask themselves. */
 export const layerAsking = Middleware.layer((request, next) =>
   request.method === "resources/list" || request.method === "completion/complete"
     ? Effect.flatMap(ClientRoots, (roots) => Effect.andThen(roots.allowed, next))
@@ -46,7 +48,7 @@ export const layerAsking = Middleware.layer((request, next) =>
 )
 
 /** What is known of one session. */
-interface Known {
+interface Session {
   /** Grows with every change the client announces: an answer to an older question is not kept. */
   changes: number
   allowed: Allowed | undefined
@@ -58,7 +60,8 @@ const nothing: Allowed = () => false
 const make = Effect.gen(function* () {
   const { covered } = yield* Workspace
   const scope = yield* Effect.scope
-  const sessions = new Map<string, Known>()
+  const sessions = new Map<string, Session>()
+  const learned = new WeakMap<RequestContext["Service"], Allowed>()
 
   const ask: Effect.Effect<Allowed, never, Roots.Roots> = Roots.list.pipe(
     Effect.flatMap((roots) => Effect.forEach(roots, (root) => covered(root.uri))),
@@ -70,36 +73,40 @@ const make = Effect.gen(function* () {
   )
 
   /** Listens for changes for as long as the session lives. */
-  const remember = (session: string, changes: Stream.Stream<void>): Effect.Effect<Known> => {
-    const known: Known = { changes: 0, allowed: undefined }
-    sessions.set(session, known)
+  const remember = (id: string, changes: Stream.Stream<void>): Effect.Effect<Session> => {
+    const session: Session = { changes: 0, allowed: undefined }
+    sessions.set(id, session)
     const forget = Effect.sync(() => {
-      known.changes++
-      known.allowed = undefined
+      session.changes++
+      session.allowed = undefined
     })
     return Stream.runForEach(changes, () => forget).pipe(
-      Effect.ensuring(Effect.sync(() => sessions.delete(session))),
+      Effect.ensuring(Effect.sync(() => sessions.delete(id))),
       Effect.forkIn(scope, { startImmediately: true }),
-      Effect.as(known)
+      Effect.as(session)
     )
   }
 
+  const allowed = Effect.fnUntraced(function* (request: RequestContext["Service"]) {
+    const { clientCapabilities, sessionId } = request
+    if (clientCapabilities.roots === undefined) return everything
+    const { changes } = yield* Roots.Roots
+    // Roots that may change without a word are asked for each time.
+    if (sessionId === undefined || changes === undefined) return yield* ask
+    const session = sessions.get(sessionId) ?? (yield* remember(sessionId, changes))
+    // What the client announced just before this request is heard in a fiber of its own, which goes first.
+    yield* Effect.yieldNow
+    if (session.allowed !== undefined) return session.allowed
+    const { changes: before } = session
+    const answer = yield* ask
+    if (session.changes === before) session.allowed = answer
+    return answer
+  })
+
   return ClientRoots.of({
-    allowed: Effect.gen(function* () {
-      const { clientCapabilities, sessionId } = yield* RequestContext
-      if (clientCapabilities.roots === undefined) return everything
-      const { changes } = yield* Roots.Roots
-      // Roots that may change without a word are asked for each time.
-      if (sessionId === undefined || changes === undefined) return yield* ask
-      const known = sessions.get(sessionId) ?? (yield* remember(sessionId, changes))
-      if (known.allowed !== undefined) return known.allowed
-      const { changes: before } = known
-      const allowed = yield* ask
-      if (known.changes === before) known.allowed = allowed
-      return allowed
-    }),
-    known: Effect.map(RequestContext, ({ clientCapabilities, sessionId }) =>
-      clientCapabilities.roots === undefined ? everything : (sessions.get(sessionId ?? "")?.allowed ?? nothing)
-    )
+    allowed: Effect.flatMap(RequestContext, (request) =>
+      Effect.tap(allowed(request), (answer) => Effect.sync(() => learned.set(request, answer)))
+    ),
+    known: Effect.map(RequestContext, (request) => learned.get(request) ?? nothing)
   })
 })

@@ -21,19 +21,18 @@ export class WorkspaceError extends Data.TaggedError("WorkspaceError")<{
   readonly path: string
 }> {
   override get message(): string {
-    switch (this.reason) {
-      case "Missing":
-        return `Not in the workspace: ${this.path}`
-      case "Taken":
-        return `Already in the workspace: ${this.path}`
-      case "TooLarge":
-        return `Larger than ${maxBytes} bytes: ${this.path}`
-    }
+    return `${reasons[this.reason]}: ${this.path}`
   }
 }
 
 /** The largest file that is read, in bytes. Base64 in JSON, it still fits into one message. */
 export const maxBytes = 1024 * 1024
+
+const reasons = {
+  Missing: "Not in the workspace",
+  Taken: "Already in the workspace",
+  TooLarge: `Larger than ${maxBytes} bytes`
+}
 
 export class Workspace extends Context.Service<
   Workspace,
@@ -162,13 +161,13 @@ const inMemory = (initial: { readonly [path: string]: string | Uint8Array }): Wo
     forget: Effect.void,
     check: (path) => Effect.asVoid(read(path)),
     read,
-    rename: Effect.fnUntraced(function* (from, to) {
-      const content = yield* read(from)
-      yield* named(to)
-      if (contents.has(to)) return yield* taken(to)
-      contents.delete(from)
-      contents.set(to, content)
-    }),
+    rename: (from, to) =>
+      Effect.flatMap(Effect.andThen(named(to), read(from)), (content) => {
+        if (contents.has(to)) return Effect.fail(taken(to))
+        contents.delete(from)
+        contents.set(to, content)
+        return Effect.void
+      }),
     covered: (root) =>
       Effect.succeed(
         Paths.isWithin(root, uri) ? "" : root.startsWith(`${uri}/`) ? root.slice(uri.length + 1) : undefined

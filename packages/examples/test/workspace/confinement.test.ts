@@ -1,0 +1,201 @@
+/** A workspace on a real disk, with links and neighbours that nobody may reach through it. */
+import { NodeServices } from "@effect/platform-node"
+import { assert, describe, it, layer } from "@effect/vitest"
+import { Arbitrary, Effect, FileSystem, Path, Schema } from "effect"
+import * as Paths from "@effect-mcp/examples/workspace/Paths"
+import { maxBytes, Workspace, type WorkspaceError } from "@effect-mcp/examples/workspace/Workspace"
+
+const secret = "SECRET"
+
+/** `outside/secret.txt` beside `folder/`, in which some ways lead outside. */
+const disk = Effect.gen(function* () {
+  const fs = yield* FileSystem.FileSystem
+  const path = yield* Path.Path
+  const top = yield* fs.realPath(yield* fs.makeTempDirectoryScoped({ prefix: "workspace-" }))
+  const folder = path.join(top, "folder")
+  const write = (file: string, content: string) =>
+    Effect.andThen(
+      fs.makeDirectory(path.dirname(path.join(top, file)), { recursive: true }),
+      fs.writeFileString(path.join(top, file), content)
+    )
+  yield* write("outside/secret.txt", secret)
+  yield* write("folder/a.txt", "a")
+  yield* write("folder/b/c.txt", "c")
+  yield* write("folder/.git/config", secret)
+  yield* write("folder/node_modules/x/index.js", secret)
+  yield* write("folder/empty", "")
+  yield* write("folder/large", "x".repeat(maxBytes + 1))
+  yield* fs.symlink(path.join(top, "outside"), path.join(folder, "link"))
+  yield* fs.symlink(path.join(top, "outside", "secret.txt"), path.join(folder, "secret.txt"))
+  yield* fs.symlink(path.join(folder, "a.txt"), path.join(folder, "alias.txt"))
+  yield* fs.symlink("..", path.join(folder, "up"))
+  return { fs, path, top, folder }
+})
+
+const inside: ReadonlyMap<string, string> = new Map([
+  ["a.txt", "a"],
+  ["b/c.txt", "c"],
+  ["empty", ""]
+])
+
+const open = Effect.gen(function* () {
+  const made = yield* disk
+  const workspace = yield* Effect.provide(Workspace, Workspace.layer(made.folder))
+  return { ...made, workspace }
+})
+
+/** Paths as an attacker would write them: words with a meaning, between separators with a meaning, and anything else. */
+const words = ["..", ".", "", "a.txt", "b", "c.txt", "link", "secret.txt", "up", "outside", "folder", ".git", "config"]
+const odd = ["%2e%2e", "..%2f", "~", "C:", "\0", "alias.txt", "a.txt ", "A.TXT", "node_modules", "/etc/passwd"]
+const Piece = Schema.Tuple([
+  Schema.Union([Schema.Literals([...words, ...odd]), Schema.String]),
+  Schema.Literals(["/", "\\", "//", ""])
+])
+const hostile = Arbitrary.map(Arbitrary.array(Arbitrary.schema(Piece), { maxLength: 8 }), (pieces) =>
+  pieces.map((piece) => piece.join("")).join("")
+)
+
+describe("paths", () => {
+  it.effect.prop(
+    "are refused, or name one place below the folder, in the one way there is to write it",
+    [hostile],
+    ([path]) =>
+      Effect.sync(() => {
+        const names = Paths.parse(path)
+        if (names === undefined) return true
+        const url = new URL(Paths.toUri("file:///folder", path))
+        return (
+          names.join("/") === path &&
+          names.every((name) => name !== ".." && name !== "." && !/[/\\:\0]/.test(name)) &&
+          url.pathname.startsWith("/folder/") &&
+          url.pathname.split("/").slice(2).map(decodeURIComponent).join("/") === path
+        )
+      })
+  )
+
+  it.effect.each(["a.txt", "b/c.txt", "src/deep/a b#c.ts", "…/é%20.md", ".env", "..a", "a..b"])("may be %s", (path) =>
+    Effect.sync(() => assert.isDefined(Paths.parse(path)))
+  )
+})
+
+layer(NodeServices.layer)("a workspace on disk", (it) => {
+  it.effect("lists its files only: no links, nothing that is ignored", () =>
+    Effect.gen(function* () {
+      const { workspace } = yield* open
+      assert.deepStrictEqual(yield* workspace.files, ["a.txt", "b/c.txt", "empty", "large"])
+    })
+  )
+
+  it.effect("reads its files, whatever else is asked of it: arbitrary paths never reach outside", () =>
+    Effect.gen(function* () {
+      const { workspace } = yield* open
+      const checked = yield* Arbitrary.checkEffect(
+        hostile,
+        (path) =>
+          Effect.match(workspace.read(path), {
+            onFailure: (error) => error.message.endsWith(path) && !inside.has(path),
+            onSuccess: (bytes) => inside.get(path) === new TextDecoder().decode(bytes)
+          }),
+        { runs: 500 }
+      )
+      assert.isUndefined(Arbitrary.formatCheckFailure(checked))
+    })
+  )
+
+  it.effect.each([
+    "link/secret.txt",
+    "secret.txt",
+    "up/outside/secret.txt",
+    "alias.txt",
+    "up/folder/a.txt",
+    "../outside/secret.txt",
+    ".git/config",
+    "node_modules/x/index.js",
+    "b",
+    "nope"
+  ])("neither reads nor renames %s, and does not say why", (path) =>
+    Effect.gen(function* () {
+      const { workspace } = yield* open
+      for (const attempt of [workspace.read(path), workspace.check(path), workspace.rename(path, "new.txt")]) {
+        const error = yield* Effect.flip<unknown, WorkspaceError, never>(attempt)
+        assert.deepInclude(error, { reason: "Missing", path })
+        assert.strictEqual(error.message, `Not in the workspace: ${path}`)
+      }
+    })
+  )
+
+  it.effect.each(["link/new.txt", "../new.txt", "up/new.txt", ".git/new", "nope/new.txt", "b/../../new.txt"])(
+    "renames nothing to %s",
+    (to) =>
+      Effect.gen(function* () {
+        const { fs, path, top, workspace } = yield* open
+        const error = yield* Effect.flip(workspace.rename("a.txt", to))
+        assert.deepInclude(error, { reason: "Missing", path: to })
+        assert.deepStrictEqual(yield* fs.readDirectory(path.join(top, "outside")), ["secret.txt"])
+        assert.include(yield* workspace.files, "a.txt")
+      })
+  )
+
+  it.effect("renames a file within it, and never over another one or a link", () =>
+    Effect.gen(function* () {
+      const { workspace } = yield* open
+      yield* workspace.rename("a.txt", "b/a.txt")
+      assert.deepStrictEqual(yield* workspace.files, ["b/a.txt", "b/c.txt", "empty", "large"])
+      for (const to of ["b/c.txt", "secret.txt", "alias.txt"]) {
+        assert.deepInclude(yield* Effect.flip(workspace.rename("b/a.txt", to)), { reason: "Taken", path: to })
+      }
+    })
+  )
+
+  it.effect("does not read what is larger than a message may be", () =>
+    Effect.gen(function* () {
+      const { workspace } = yield* open
+      assert.deepInclude(yield* Effect.flip(workspace.read("large")), { reason: "TooLarge", path: "large" })
+    })
+  )
+
+  it.effect("refuses a file whose folder became a link to elsewhere just before it was opened", () =>
+    Effect.gen(function* () {
+      const { fs, path, top, folder } = yield* disk
+      yield* fs.makeDirectory(path.join(folder, "swap"))
+      yield* fs.writeFileString(path.join(folder, "swap", "secret.txt"), "mine")
+      // The worst moment: after the path was looked at, before the file is opened.
+      const swap = Effect.orDie(
+        Effect.andThen(
+          fs.rename(path.join(folder, "swap"), path.join(folder, "gone")),
+          fs.symlink(path.join(top, "outside"), path.join(folder, "swap"))
+        )
+      )
+      const hooked = FileSystem.make({
+        ...fs,
+        open: (file, options) => Effect.andThen(swap, fs.open(file, options))
+      })
+      const workspace = yield* Workspace.pipe(
+        Effect.provide(Workspace.layer(folder)),
+        Effect.provideService(FileSystem.FileSystem, hooked)
+      )
+      const error = yield* Effect.flip(workspace.read("swap/secret.txt"))
+      assert.deepInclude(error, { reason: "Missing", path: "swap/secret.txt" })
+    })
+  )
+
+  it.effect("knows which part of it a root covers", () =>
+    Effect.gen(function* () {
+      const { fs, path, top, folder, workspace } = yield* open
+      yield* fs.symlink(folder, path.join(top, "other name"))
+      const of = (place: string) =>
+        Effect.flatMap(Effect.orDie(path.toFileUrl(place)), (url) => workspace.covered(url.href))
+      assert.strictEqual(yield* of(folder), "")
+      assert.strictEqual(yield* of(top), "")
+      assert.strictEqual(yield* of("/"), "")
+      assert.strictEqual(yield* of(path.join(top, "other name")), "")
+      assert.strictEqual(yield* of(path.join(folder, "b")), "b")
+      assert.strictEqual(yield* of(path.join(folder, "b", "c.txt")), "b/c.txt")
+      assert.isUndefined(yield* of(path.join(top, "outside")))
+      assert.isUndefined(yield* of(path.join(folder, "link")))
+      assert.isUndefined(yield* of(path.join(top, "not there")))
+      assert.isUndefined(yield* workspace.covered("https://example.com/folder"))
+      assert.isUndefined(yield* workspace.covered("no URI"))
+    })
+  )
+})

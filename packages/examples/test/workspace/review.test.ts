@@ -1,0 +1,55 @@
+import { Revision } from "@effect-mcp/protocol"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { Review } from "@effect-mcp/examples/workspace/tools"
+import { connect } from "./support.ts"
+
+describe.each([...Revision.all])("the review prompt over $version", (revision) => {
+  it.effect("carries the file, and the focus if there is one", () =>
+    Effect.gen(function* () {
+      const client = yield* connect(revision)
+      const { messages } = yield* client.getPrompt(Review, { path: "src/index.ts", focus: "naming" })
+      assert.deepStrictEqual(messages, [
+        { role: "user", content: { type: "text", text: "Review src/index.ts. Look at naming first." } },
+        {
+          role: "user",
+          content: {
+            type: "resource",
+            resource: {
+              uri: "file:///workspace/src/index.ts",
+              mimeType: "text/typescript",
+              text: "export const needle = 1\n"
+            }
+          }
+        }
+      ])
+      const plain = yield* client.getPrompt(Review, { path: "src/index.ts" })
+      assert.deepStrictEqual(plain.messages[0]?.content, { type: "text", text: "Review src/index.ts." })
+    })
+  )
+
+  it.effect("completes paths, those that begin with what is typed before those that contain it, and focuses", () =>
+    Effect.gen(function* () {
+      const client = yield* connect(revision)
+      const complete = (name: string, value: string) =>
+        Effect.map(
+          client.complete({ ref: { type: "ref/prompt", name: "review" }, argument: { name, value } }),
+          ({ values }) => values
+        )
+      assert.deepStrictEqual(yield* complete("path", "R"), ["README.md", "src/deep/a b#c.ts", "src/index.ts"])
+      assert.deepStrictEqual(yield* complete("path", "src/d"), ["src/deep/a b#c.ts"])
+      assert.deepStrictEqual(yield* complete("focus", "n"), ["naming"])
+      assert.deepStrictEqual(yield* complete("focus", "x"), [])
+    })
+  )
+})
+
+describe("the review prompt", () => {
+  it.effect.each(["nope.ts", "../secret", "/etc/passwd"])("answers -32602 for %s, without saying why", (path) =>
+    Effect.gen(function* () {
+      const client = yield* connect()
+      const error = yield* Effect.flip(client.getPrompt(Review, { path }))
+      assert.deepInclude(error, { _tag: "McpError", code: -32602, message: `Not in the workspace: ${path}` })
+    })
+  )
+})

@@ -1,0 +1,48 @@
+/** The workspace server and a client of it, over one in-memory wire, in one revision. */
+import { McpClient } from "@effect-mcp/client"
+import { Memory } from "@effect-mcp/core"
+import type { Revision } from "@effect-mcp/protocol"
+import { McpServer } from "@effect-mcp/server"
+import { Effect, Layer, PubSub } from "effect"
+import { features } from "@effect-mcp/examples/workspace/features"
+import { type Change, Watcher } from "@effect-mcp/examples/workspace/Watcher"
+import { Workspace } from "@effect-mcp/examples/workspace/Workspace"
+
+export const files = {
+  "README.md": "# Title\n\nNeedle in the readme.\n",
+  "logo.png": new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0, 1]),
+  "src/index.ts": "export const needle = 1\n",
+  "src/deep/a b#c.ts": "nothing\nhere is a NEEDLE\n"
+}
+
+export interface Options {
+  readonly workspace?: Layer.Layer<Workspace>
+  readonly watcher?: Layer.Layer<Watcher>
+  readonly pageSize?: number
+}
+
+const idle = Layer.unwrap(Effect.map(PubSub.unbounded<Change>(), (hub) => Watcher.layerTest(hub)))
+
+/** The server for as long as the scope lives; it can be connected to more than once. */
+export const serve = (options: Options = {}) =>
+  Effect.map(
+    Layer.build(
+      McpServer.layer({ name: "workspace", version: "0", features, pageSize: options.pageSize }).pipe(
+        Layer.provide([options.workspace ?? Workspace.layerMemory(files), options.watcher ?? idle])
+      )
+    ),
+    (context) => McpServer.McpServer.pipe(Effect.provideContext(context))
+  ).pipe(Effect.flatten)
+
+/** What the client offers the server is what is provided around this. */
+export const connectTo = Effect.fnUntraced(function* (
+  server: McpServer.McpServer["Service"],
+  revision?: Revision.Revision
+) {
+  const [clientEnd, serverEnd] = yield* Memory.pair()
+  yield* server.connect(serverEnd)
+  return yield* McpClient.connect(clientEnd, revision === undefined ? {} : { revisions: [revision.version] })
+})
+
+export const connect = (revision?: Revision.Revision, options?: Options) =>
+  Effect.flatMap(serve(options), (server) => connectTo(server, revision))
