@@ -65,9 +65,10 @@ export const make: Effect.Effect<{ readonly prompts: PromptSet; readonly context
       hasCompleters: () => registry.entries.some((entry) => Object.keys(entry.complete).length > 0),
       completer: (name, argument, principal) => {
         const entry = registry.get(name)
-        return entry === undefined || !visible(entry, principal)
-          ? unknownPrompt(name)
-          : ownCompleter(entry.complete, argument)
+        if (entry === undefined || !visible(entry, principal)) return unknownPrompt(name)
+        return entry.prompt.arguments?.some((known) => known.name === argument) === true
+          ? ownCompleter(entry.complete, argument)
+          : McpError.invalidParams(`The prompt ${name} has no argument ${JSON.stringify(argument)}`)
       }
     }
     return {

@@ -16,10 +16,12 @@ import {
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Model from "@effect-mcp/protocol/model/Resource"
 import * as Cause from "effect/Cause"
+import * as UriTemplate from "@effect-mcp/protocol/UriTemplate"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as PubSub from "effect/PubSub"
 import * as RcMap from "effect/RcMap"
+import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { Registry, uniqueBy } from "./Registry.ts"
@@ -41,6 +43,12 @@ export interface ResourceSet extends ResourceSource {
     principal: Principal["Service"]
   ) => Completer<QueryServices> | undefined | McpError.McpError
 }
+
+const hasVariable = (uriTemplate: string, variable: string): boolean =>
+  Result.match(UriTemplate.parse(uriTemplate), {
+    onFailure: () => false,
+    onSuccess: (template) => UriTemplate.variables(template).includes(variable)
+  })
 
 /** A fresh registry: the tag for feature layers, and what the dispatcher reads. Watchers live in the scope. */
 export const make: Effect.Effect<
@@ -159,7 +167,11 @@ export const make: Effect.Effect<
       ),
     completer: (uriTemplate, variable, principal) => {
       const entry = templates.get(uriTemplate)
-      if (entry !== undefined && sees(entry, principal)) return ownCompleter(entry.complete, variable)
+      if (entry !== undefined && sees(entry, principal)) {
+        return hasVariable(uriTemplate, variable)
+          ? ownCompleter(entry.complete, variable)
+          : McpError.invalidParams(`The resource template ${uriTemplate} has no variable ${JSON.stringify(variable)}`)
+      }
       const known = statics.get(uriTemplate) // a plain URI may be named too; it has nothing to complete
       return known !== undefined && sees(known, principal)
         ? undefined

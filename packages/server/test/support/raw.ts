@@ -1,0 +1,142 @@
+/** A client without opinions: core's Peer over a memory pair, everything that arrives kept as it came. */
+import * as Memory from "@effect-mcp/core/Memory"
+import * as Peer from "@effect-mcp/core/Peer"
+import type { Principal } from "@effect-mcp/core/Principal"
+import * as McpServer from "@effect-mcp/server/McpServer"
+import type { Session } from "@effect-mcp/server/Session"
+import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import * as Revision from "@effect-mcp/protocol/Revision"
+import { Context, Effect, Layer, Queue, type Scope, Stream } from "effect"
+
+export type Answer = (method: string, params: any) => Effect.Effect<unknown, McpError.McpError>
+
+export interface ConnectOptions {
+  readonly version?: string
+  readonly capabilities?: object
+  /** Answers what the server asks. Default: nothing is answered, ever. */
+  readonly answer?: Answer
+  readonly principal?: Principal["Service"]
+  readonly limits?: Memory.Options
+  readonly grace?: "1 second"
+  /** `false` connects only, `"answered"` leaves `initialized` to the test. Default: the whole handshake. */
+  readonly handshake?: false | "answered"
+}
+
+export interface Client {
+  readonly session: Session
+  readonly peer: Peer.Peer
+  /** The answer to `initialize`, when the handshake was made. */
+  readonly initialized: any
+  /** Every message that arrived, oldest first. */
+  readonly received: ReadonlyArray<any>
+  /** Notifications of one method. */
+  readonly notes: (method: string) => ReadonlyArray<any>
+  /** What the server asked. */
+  readonly asked: ReadonlyArray<{ readonly method: string; readonly params: any }>
+  /** Waits for the next question. */
+  readonly nextAsk: Effect.Effect<{ readonly method: string; readonly params: any }>
+  readonly request: (method: string, params?: object) => Effect.Effect<any, Peer.RequestError>
+  /** The McpError that a request is answered with. */
+  readonly refused: (method: string, params?: object) => Effect.Effect<McpError.McpError>
+  readonly call: (name: string, args?: object, meta?: object) => Effect.Effect<any, Peer.RequestError>
+  readonly notify: (method: string, params?: object) => Effect.Effect<void>
+  /** Puts a message on the wire as it is, valid or not. */
+  readonly send: (message: unknown) => void
+}
+
+/** Lets every fiber that can run do so, without moving the clock. */
+export const settle: Effect.Effect<void> = Effect.repeat(Effect.yieldNow, { times: 60 }).pipe(Effect.asVoid)
+
+/** A server in the scope. */
+export const serve = <E, R>(
+  options: Partial<McpServer.Options<E, R>> & Pick<McpServer.Options<E, R>, "features">
+): Effect.Effect<
+  McpServer.McpServer["Service"],
+  E,
+  Scope.Scope | Layer.Services<ReturnType<typeof McpServer.layer<E, R>>>
+> =>
+  Effect.map(Layer.build(Layer.fresh(McpServer.layer({ name: "test", version: "1.2.3", ...options }))), (context) =>
+    Context.get(context, McpServer.McpServer)
+  )
+
+/** Connects to it in the scope. */
+export const connect = Effect.fnUntraced(function* (
+  server: McpServer.McpServer["Service"],
+  options: ConnectOptions = {}
+): Effect.fn.Return<Client, Peer.RequestError, Scope.Scope> {
+  const [near, far] = yield* Memory.pair(options.limits)
+  const session = yield* server.connect(far, { principal: options.principal, grace: options.grace })
+  const received: Array<any> = []
+  const asked: Array<{ readonly method: string; readonly params: any }> = []
+  const asks = yield* Queue.unbounded<{ readonly method: string; readonly params: any }>()
+  const incoming = Stream.tap(near.incoming, (inbound) =>
+    Effect.sync(() => {
+      if (inbound._tag === "Message") received.push(inbound.message)
+      else received.push(inbound)
+    })
+  )
+  const peer = yield* Peer.make(
+    { ...near, incoming },
+    {
+      request: ({ request: { method, params } }) =>
+        Effect.suspend(() => {
+          asked.push({ method, params })
+          Queue.offerUnsafe(asks, { method, params })
+          return options.answer === undefined ? Effect.never : options.answer(method, params)
+        }),
+      immediate: ({ method }) => (method === "ping" && options.answer === undefined ? {} : undefined),
+      notification: () => {}
+    }
+  )
+  const request = (method: string, params?: object) => peer.request(method, params as JsonRpc.Params)
+  let initialized: unknown
+  if (options.handshake !== false) {
+    initialized = yield* request("initialize", {
+      protocolVersion: options.version ?? Revision.latestStateful.version,
+      capabilities: options.capabilities ?? {},
+      clientInfo: { name: "raw", version: "0" }
+    })
+    if (options.handshake === undefined) peer.notify("notifications/initialized")
+    yield* settle
+  }
+  return {
+    session,
+    peer,
+    initialized,
+    received,
+    notes: (method) => received.filter((message) => message.method === method),
+    asked,
+    nextAsk: Queue.take(asks),
+    request,
+    refused: (method, params) =>
+      Effect.matchEffect(request(method, params), {
+        onFailure: (error) => (error instanceof McpError.McpError ? Effect.succeed(error) : Effect.die(error)),
+        onSuccess: (result) => Effect.die(new Error(`${method} was answered: ${JSON.stringify(result)}`))
+      }),
+    call: (name, args, meta) =>
+      request("tools/call", {
+        name,
+        ...(args === undefined ? undefined : { arguments: args }),
+        ...(meta === undefined ? undefined : { _meta: meta })
+      }),
+    notify: (method, params) =>
+      Effect.andThen(
+        Effect.sync(() => peer.notify(method, params as JsonRpc.Params)),
+        settle
+      ),
+    send: (message) => near.sink.send(message as JsonRpc.Message, "control")
+  }
+})
+
+/** Both at once: features, and a client of one revision. */
+export const session = <E>(
+  features: Layer.Layer<never, E, McpServer.Registries>,
+  options: ConnectOptions = {},
+  serverOptions: Partial<McpServer.Options<never, never>> = {}
+): Effect.Effect<Client, E | Peer.RequestError, Scope.Scope> =>
+  Effect.flatMap(serve({ ...serverOptions, features }), (server) => connect(server, options))
+
+/** A suite once per revision that it applies to. */
+export const versions = (from: Revision.Version = "2024-11-05", to: Revision.Version = "2025-11-25") =>
+  Revision.stateful.map((revision) => revision.version).filter((version) => version >= from && version <= to)
