@@ -17,6 +17,7 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import { type Closed, type Peer, Timeout } from "./Peer.ts"
+import { RequestContext } from "./RequestContext.ts"
 
 /** What a server may ask a client inside a request. */
 export type Question = "elicitation/create" | "roots/list" | "sampling/createMessage"
@@ -34,6 +35,14 @@ export class CapabilityMissing extends Data.TaggedError("CapabilityMissing")<{
     })
 }
 
+/** What a declaration would look like: `sampling.tools` is `{ sampling: { tools: {} } }`. */
+const declarationOf = (capability: string): ClientCapabilities =>
+  capability.split(".").reduceRight<{ readonly [name: string]: object }>((inner, name) => ({ [name]: inner }), {})
+
+/** What an uncaught `CapabilityMissing` answers where a missing declaration is a protocol error (-32021, 2026-07-28 on). */
+export const missingCapabilityError = ({ capability }: CapabilityMissing): McpError.McpError =>
+  McpError.missingClientCapability(declarationOf(capability))
+
 /** The user said no, or dismissed the question. */
 export class Declined extends Data.TaggedError("Declined")<{
   readonly action: "decline" | "cancel"
@@ -47,6 +56,16 @@ export interface AskOptions {
   /** Names the question where requests are replayed: needed when two identical ones are open at once. Elsewhere it has no effect. */
   readonly key?: string | undefined
 }
+
+/** A question's failure where there is no result to tell it in (prompts, resources): a protocol error. */
+export const askErrorToMcp = (error: AskError): Effect.Effect<never, McpError.McpError, RequestContext> =>
+  Effect.flatMap(RequestContext, ({ revision }) =>
+    Effect.fail(
+      error instanceof CapabilityMissing && revision.rules.missingCapability === "error"
+        ? missingCapabilityError(error)
+        : McpError.internalError(error.message)
+    )
+  )
 
 export class ClientInput extends Context.Service<
   ClientInput,

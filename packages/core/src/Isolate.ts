@@ -10,7 +10,7 @@ import * as Scope from "effect/Scope"
 import * as Tracer from "effect/Tracer"
 import { ClientInput } from "./ClientInput.ts"
 import { Elicitation } from "./Elicitation.ts"
-import { forwarder, Log } from "./Log.ts"
+import { forwarder, Log, surroundings } from "./Log.ts"
 import { Principal } from "./Principal.ts"
 import { Progress } from "./Progress.ts"
 import { RequestContext, type RequestServices } from "./RequestContext.ts"
@@ -40,7 +40,8 @@ export const isolate = <R, S extends RequestServices = RequestServices>(
 ) => {
   const base = new Map(captured.mapUnsafe)
   // What a handler logs goes where its layer's logs go, and to the client; what code around handlers logs is not the client's.
-  if (options.forwardsLogs !== false) {
+  const { forwardsLogs = true } = options
+  if (forwardsLogs) {
     base.set(References.CurrentLoggers.key, new Set([...Context.get(captured, References.CurrentLoggers), forwarder]))
   }
   return <A, E>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, S> =>
@@ -50,6 +51,8 @@ export const isolate = <R, S extends RequestServices = RequestServices>(
         const value = ambient.mapUnsafe.get(key)
         if (value !== undefined) map.set(key, value)
       }
+      const annotations = map.get(References.CurrentLogAnnotations.key)
+      if (forwardsLogs && annotations !== undefined) map.set(surroundings.key, annotations)
       return Context.makeUnsafe<R>(map)
     })
 }

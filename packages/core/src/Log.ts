@@ -52,14 +52,25 @@ const levels: { readonly [level in LogLevel.LogLevel]: LoggingLevel } = {
   None: "debug"
 }
 
+/** The annotations around a handler, made by whoever called it: they are not for the client. */
+export const surroundings = Context.Reference<{ readonly [key: string]: unknown }>(
+  "@effect-mcp/core/Log/surroundings",
+  {
+    defaultValue: () => ({})
+  }
+)
+
 /**
- * Passes what a handler logs by `Effect.log` on to its `Log`: the message and the annotations given explicitly, never a cause. Outside
+ * Passes what a handler logs by `Effect.log` on to its `Log`: the message and the handler's own annotations, never a cause. Outside
  * of a request it does nothing.
  */
 export const forwarder: Logger.Logger<unknown, void> = Logger.make(({ fiber, logLevel, message }) => {
   const log: Log["Service"] | undefined = fiber.context.mapUnsafe.get(Log.key)
   if (log === undefined) return
   const data = Array.isArray(message) && message.length === 1 ? message[0] : message
-  const annotations = fiber.getRef(References.CurrentLogAnnotations)
-  log.logUnsafe(levels[logLevel], Object.keys(annotations).length === 0 ? data : { message: data, ...annotations })
+  const around = fiber.getRef(surroundings)
+  const own = Object.entries(fiber.getRef(References.CurrentLogAnnotations)).filter(
+    ([key, value]) => around[key] !== value
+  )
+  log.logUnsafe(levels[logLevel], own.length === 0 ? data : { message: data, ...Object.fromEntries(own) })
 })

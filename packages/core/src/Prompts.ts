@@ -11,7 +11,7 @@ import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
-import type { AskError } from "./ClientInput.ts"
+import { type AskError, askErrorToMcp } from "./ClientInput.ts"
 import { type Completer, inQuery } from "./Completions.ts"
 import { feature } from "./Feature.ts"
 import { isolate } from "./Isolate.ts"
@@ -75,17 +75,15 @@ const isMessages = (output: Exclude<Output, string>): output is ReadonlyArray<Mo
 const isResult = (output: Output): output is Model.GetPromptResult =>
   typeof output === "object" && !isMessages(output) && "messages" in output
 
-/** Completers by argument; what they need stays in the layer's requirements. */
-type Completers<A> = { readonly [K in keyof A]?: Completer<unknown> }
-type ServicesOf<C> = C[keyof C] extends infer Each ? (Each extends Completer<infer R> ? R : never) : never
+type ServicesOf<C> = { readonly [K in keyof C]: C[K] extends Completer<infer R> ? R : never }[keyof C]
 
 /** Registers `prompt` for as long as the layer lives. Arguments that do not fit answer -32602. */
-export const layer = <A, R, C extends Completers<A> = {}>(
+export const layer = <A, R, C extends { readonly [K in keyof A]?: Completer<any> } = {}>(
   prompt: Prompt<A>,
   handler: (args: A) => Effect.Effect<Output, AskError | McpError.McpError, R>,
   options: {
-    /** Completers by argument. */
-    readonly complete?: (C & { readonly [K in Exclude<keyof C, keyof A>]: never }) | undefined
+    /** Completers by argument; what they need stays in the layer's requirements. */
+    readonly complete?: C | undefined
     readonly visible?: ((principal: Principal["Service"]) => boolean) | undefined
   } = {}
 ): Layer.Layer<never, never, PromptRegistry | Exclude<R, RequestServices> | Exclude<ServicesOf<C>, QueryServices>> =>
@@ -102,8 +100,8 @@ export const layer = <A, R, C extends Completers<A> = {}>(
             onSuccess: (args) =>
               inContext(handler(args)).pipe(
                 Effect.map((output) => resultOf(output, prompt.descriptor.description)),
-                Effect.mapError((error) =>
-                  error instanceof McpError.McpError ? error : McpError.internalError(error.message)
+                Effect.catch((error) =>
+                  error instanceof McpError.McpError ? Effect.fail(error) : askErrorToMcp(error)
                 )
               )
           }),

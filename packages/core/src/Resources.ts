@@ -18,7 +18,7 @@ import type * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import type { AskError } from "./ClientInput.ts"
+import { type AskError, askErrorToMcp } from "./ClientInput.ts"
 import { type Completer, inQuery } from "./Completions.ts"
 import { feature } from "./Feature.ts"
 import { isolate } from "./Isolate.ts"
@@ -97,10 +97,18 @@ interface Described {
   readonly meta?: { readonly [key: string]: unknown } | undefined
 }
 
+/** A caching hint. Without one a read is stale at once and private. */
+export interface Cache {
+  readonly ttlMs: number
+  readonly cacheScope: "public" | "private"
+}
+
 export interface Options extends Described {
   readonly uri: string
   /** In bytes, before any encoding. */
   readonly size?: number | undefined
+  /** How long a read stays fresh, in milliseconds, and for whom: `public` only for what is the same for all users (2026-07-28 on). */
+  readonly cache?: Cache | undefined
   readonly visible?: Visible | undefined
 }
 
@@ -112,6 +120,8 @@ export interface TemplateOptions<RL, RC> extends Described {
   /** Members to list beside the template itself. */
   readonly list?: Effect.Effect<ReadonlyArray<Model.Resource>, McpError.McpError, RL> | undefined
   readonly complete?: { readonly [variable: string]: Completer<RC> } | undefined
+  /** As for a single resource. */
+  readonly cache?: Cache | undefined
   readonly visible?: Visible | undefined
 }
 
@@ -144,7 +154,7 @@ const isContents = (output: Exclude<Output, string | Uint8Array>): output is Rea
 const recover = (error: ReadError): Effect.Effect<never, McpError.McpError, RequestContext> => {
   if (error instanceof McpError.McpError) return Effect.fail(error)
   if (error instanceof ResourceNotFound) return notFound(error.uri)
-  return Effect.fail(McpError.internalError(error.message))
+  return askErrorToMcp(error)
 }
 
 /** The wire error for an unknown resource: -32002, or -32602 from 2026-07-28 on. */
@@ -176,7 +186,7 @@ export const layer = <E extends ReadError, R, RW = never>(
     return registry.register({
       resource: { uri, ...describe(options), ...(size === undefined ? undefined : { size }) },
       read: inContext(read).pipe(
-        Effect.map((output) => resultOf(output, uri, mimeType)),
+        Effect.map((output) => ({ ...options.cache, ...resultOf(output, uri, mimeType) })),
         Effect.catch(recover)
       ),
       watch: changes === undefined ? undefined : Stream.provideContext(changes, services),
@@ -208,7 +218,7 @@ export const layerTemplate = <E extends ReadError, R, RW = never, RL = never, RC
           return variables === undefined
             ? undefined
             : inContext(read(variables, uri)).pipe(
-                Effect.map((output) => resultOf(output, uri, mimeType)),
+                Effect.map((output) => ({ ...options.cache, ...resultOf(output, uri, mimeType) })),
                 Effect.catch(recover)
               )
         },

@@ -12,7 +12,7 @@ import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
-import { type AskError, CapabilityMissing, Declined } from "./ClientInput.ts"
+import { type AskError, CapabilityMissing, Declined, missingCapabilityError } from "./ClientInput.ts"
 import { feature } from "./Feature.ts"
 import { isolate } from "./Isolate.ts"
 import { Closed, Timeout } from "./Peer.ts"
@@ -83,8 +83,15 @@ type HandlerError<F> = F | ToolFailure | AskError | McpError.McpError
 /** A handler's typed failures, as results or protocol errors. Asking that failed is something the model should read. */
 const recover =
   <F>(failure: ValueCodec<F> | undefined) =>
-  (error: HandlerError<F>): Effect.Effect<Model.CallToolResult, McpError.McpError> => {
+  (error: HandlerError<F>): Effect.Effect<Model.CallToolResult, McpError.McpError, RequestContext> => {
     if (error instanceof McpError.McpError) return Effect.fail(error)
+    if (error instanceof CapabilityMissing) {
+      return Effect.flatMap(RequestContext, ({ revision }) =>
+        revision.rules.missingCapability === "error"
+          ? Effect.fail(missingCapabilityError(error))
+          : Effect.succeed(failed(error.message))
+      )
+    }
     if (isOwn(error)) return Effect.succeed(failed(error.message))
     return failure === undefined
       ? Effect.die(error)

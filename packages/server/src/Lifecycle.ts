@@ -14,7 +14,7 @@ export interface Identity {
   readonly info: Implementation
   readonly instructions: string | undefined
   readonly capabilities: () => ServerCapabilities
-  /** The stateful revisions served, oldest first; never empty. */
+  /** The revisions served, of both eras, oldest first. */
   readonly revisions: ReadonlyArray<Revision>
 }
 
@@ -34,9 +34,17 @@ export const initialize = (
   Effect.suspend(() => {
     if (session.negotiated !== undefined)
       return Effect.fail(McpError.invalidRequest("This session is already initialized"))
-    const revision = negotiate(identity.revisions, versionOf(params))
+    const requested = versionOf(params)
+    const revision = negotiate(
+      identity.revisions.filter(({ era }) => era === "stateful"),
+      requested
+    )
     const codec = revision?.requests.initialize
-    if (revision === undefined || codec === undefined) return Effect.fail(McpError.methodNotFound("initialize"))
+    if (revision === undefined || codec === undefined) {
+      // All that a client without another era can show its user is this error: it names what is spoken here.
+      const supported = identity.revisions.map(({ version }) => version)
+      return Effect.fail(McpError.unsupportedProtocolVersion(supported, String(requested)))
+    }
     const coders = Codecs.coders(codec)
     return Effect.mapError(coders.params.decode(params), (message) => McpError.invalidParams(message)).pipe(
       Effect.flatMap(({ capabilities, clientInfo }) => {

@@ -22,8 +22,13 @@ export interface Options {
 }
 
 export interface Logging {
-  /** The log of one request: its messages travel with the request's own stream. */
-  readonly forRequest: (session: Session, exchange: Exchange) => Log["Service"]
+  /**
+   * The log of one request: its messages travel with the request's own stream. `level` is the least that passes at a moment; nothing
+   * passes without one.
+   */
+  readonly forRequest: (session: Session, exchange: Exchange, level: () => LoggingLevel | undefined) => Log["Service"]
+  /** What passes in a session that asked for nothing. */
+  readonly fallback: LoggingLevel
 }
 
 /** What JSON can say of it. An error is its name and message: its stack and its cause are nobody else's business. */
@@ -69,19 +74,20 @@ export const make = (options: Options, clock: Clock.Clock): Logging => {
   }
 
   return {
-    forRequest: (session, { request, sink }) => {
+    fallback,
+    forRequest: (session, { request, sink }, threshold) => {
       const send = (params: { readonly level: LoggingLevel; readonly data: unknown; readonly logger?: string }): void =>
         sink.send(JsonRpc.notification("notifications/message", params), "data", request.id)
       const logUnsafe: Log["Service"]["logUnsafe"] = (level, data, logger) => {
-        const threshold = session.logLevel ?? fallback
-        if (!isAtLeast(level, threshold)) return
+        const least = threshold()
+        if (least === undefined || !isAtLeast(level, least)) return
         const redacted = redact === undefined ? data : redact(data, level)
         if (redact !== undefined && redacted === undefined) return
         const budget = spend(session)
         if (budget === undefined) return
         if (budget.dropped > 0) {
           const data = `${budget.dropped} log messages were dropped`
-          send({ level: isAtLeast("warning", threshold) ? "warning" : threshold, logger: "effect-mcp", data })
+          send({ level: isAtLeast("warning", least) ? "warning" : least, logger: "effect-mcp", data })
           budget.dropped = 0
         }
         const leaving = jsonOf(redacted)

@@ -5,21 +5,19 @@
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Effect from "effect/Effect"
 import * as Base64Url from "effect/encoding/Base64Url"
-import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 
 /** Items per page unless the server is told otherwise. */
 export const defaultPageSize = 100
 
-const Cursor = Schema.Struct({ after: Schema.String, index: Schema.Int })
+const Cursor = Schema.Struct({ after: Schema.String, index: Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)) })
 const decodeCursor = Schema.decodeUnknownEffect(Schema.fromJsonString(Cursor))
 
 const encode = (after: string, index: number): string => Base64Url.encode(JSON.stringify({ after, index }))
 
 const decode = (cursor: string): Effect.Effect<typeof Cursor.Type, McpError.McpError> =>
-  Effect.mapError(
-    Effect.flatMap(Effect.fromResult(Result.map(Base64Url.decodeString(cursor), (text) => text)), decodeCursor),
-    () => McpError.invalidParams("Invalid cursor")
+  Effect.mapError(Effect.flatMap(Effect.fromResult(Base64Url.decodeString(cursor)), decodeCursor), () =>
+    McpError.invalidParams("Invalid cursor")
   )
 
 export interface Page<A> {

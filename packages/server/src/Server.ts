@@ -4,14 +4,11 @@
  *
  * Owns the sessions. `connect` takes a duplex wire and makes it one: a peer, its record, and everything that lives as long as both.
  */
-import * as ClientInput from "@effect-mcp/core/ClientInput"
 import * as Peer from "@effect-mcp/core/Peer"
 import * as Principal from "@effect-mcp/core/Principal"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import type { Transport } from "@effect-mcp/core/Transport"
-import * as Codecs from "@effect-mcp/protocol/Codecs"
 import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
-import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { Icon } from "@effect-mcp/protocol/model/Icon"
 import * as Revision from "@effect-mcp/protocol/Revision"
@@ -23,18 +20,23 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import type { Announcer, ListKind } from "./Announcer.ts"
+import type * as Caching from "./Caching.ts"
 import * as Dispatcher from "./Dispatcher.ts"
 import * as Features from "./Features.ts"
-import { keepAlive, type KeepAlive } from "@effect-mcp/core/KeepAlive"
-import * as Lifecycle from "./Lifecycle.ts"
+import type { KeepAlive } from "@effect-mcp/core/KeepAlive"
+import type * as Lifecycle from "./Lifecycle.ts"
 import * as Logging from "./Logging.ts"
-import type { Request } from "./Middleware.ts"
+import * as InputRounds from "./mrtr/InputRounds.ts"
+import { ReplayGuard } from "./mrtr/ReplayGuard.ts"
+import { layerRandom, StateSeal } from "./mrtr/StateSeal.ts"
 import { defaultPageSize } from "./Pagination.ts"
-import * as Services from "./RequestServices.ts"
-import type { ListKind } from "./Announcer.ts"
-import { type Negotiated, Session } from "./Session.ts"
+import { Session } from "./Session.ts"
+import * as Stateful from "./Stateful.ts"
+import * as Stateless from "./Stateless.ts"
 
 export type { Registries } from "./Features.ts"
 
@@ -64,6 +66,10 @@ export interface Options<E, R> {
   readonly logging?: Logging.Options | undefined
   /** Requests of one session that run at once (64) and that wait behind them (1024). */
   readonly limits?: Pick<Peer.Options, "inFlight" | "pending"> | undefined
+  /** How long what is listed may be kept, by list (2026-07-28 on). Default: stale at once, private. */
+  readonly caching?: Caching.Hints | undefined
+  /** Bounds of requests that ask their client in rounds (2026-07-28 on). */
+  readonly rounds?: InputRounds.Options | undefined
   /** Pings clients, once they are initialized, and drops those that do not answer. Default off. */
   readonly keepAlive?: KeepAlive | undefined
   /** When a connection's scope closes: how long its requests may still run, while new ones are refused. Default not at all. */
@@ -98,7 +104,7 @@ export const layer = <E, R>(
 
 const identityOf = <E, R>(options: Options<E, R>, features: Features.Features): Lifecycle.Identity => {
   const { name, version, title, description, websiteUrl, icons, instructions, experimental, extensions } = options
-  const revisions = Revision.stateful.filter(
+  const revisions = [...Revision.stateful, ...Revision.stateless].filter(
     (revision) => options.revisions === undefined || options.revisions.includes(revision.version)
   )
   let latched: ServerCapabilities | undefined
@@ -125,6 +131,32 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
   const identity = identityOf(options, features)
   const handlers = Dispatcher.make(features, options.pageSize ?? defaultPageSize)
   const logging = Logging.make(options.logging ?? {}, yield* Clock.Clock)
+  const listeners = new Set<Announcer>()
+  const stateful = Stateful.make({
+    identity,
+    features,
+    handlers,
+    logging,
+    askTimeout: options.askTimeout ?? "10 minutes"
+  })
+  const stateless = Stateless.make({
+    identity,
+    features,
+    handlers,
+    logging,
+    listeners,
+    rounds: InputRounds.make(
+      yield* sealOf,
+      yield* Effect.map(Effect.serviceOption(ReplayGuard), Option.getOrUndefined),
+      options.rounds
+    ),
+    caching: options.caching ?? {}
+  })
+  const handle = (session: Session, exchange: Peer.Exchange): Effect.Effect<unknown, McpError.McpError> => {
+    if (session.draining) return Effect.fail(McpError.interrupted("The server is shutting down"))
+    const era = Stateless.isModern(exchange.request) ? stateless : stateful
+    return Effect.tapCause(era.handle(session, exchange), reportDefect)
+  }
   const sessions = new Set<Session>()
   const runFork = Effect.runForkWith(context)
   let nextSession = 0
@@ -138,6 +170,7 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
             if (session.negotiated === undefined || identity.capabilities()[kind]?.listChanged !== true) continue
             session.announcer.listChanged(kind)
           }
+          for (const listener of listeners) listener.listChanged(kind)
         })
       ),
       { startImmediately: true }
@@ -145,46 +178,6 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
   yield* announce("tools", features.tools.changes)
   yield* announce("resources", features.resources.changes)
   yield* announce("prompts", features.prompts.changes)
-
-  const factsOf = (session: Session, negotiated: Negotiated, exchange: Peer.Exchange): Services.Facts => {
-    const { revision, clientCapabilities } = negotiated
-    return {
-      context: { ...negotiated, sessionId: session.id },
-      principal: exchange.envelope.principal ?? session.principal,
-      input: ClientInput.remote({
-        revision,
-        capabilities: clientCapabilities,
-        peer: session.peer,
-        relatedTo: exchange.request.id,
-        timeout: options.askTimeout ?? "10 minutes",
-        ready: session.whenReady
-      }),
-      log: logging.forRequest(session, exchange),
-      rootsChanges: clientCapabilities.roots?.listChanged === true ? session.rootsChanges : undefined
-    }
-  }
-
-  const handle = (session: Session, exchange: Peer.Exchange): Effect.Effect<unknown, McpError.McpError> => {
-    const { method, params } = exchange.request
-    if (session.draining) return Effect.fail(McpError.interrupted("The server is shutting down"))
-    if (method === "initialize") return Lifecycle.initialize(identity, session, params)
-    const { negotiated } = session
-    if (negotiated === undefined) return Effect.fail(McpError.invalidRequest("Send initialize first"))
-    const { revision } = negotiated
-    const codec = codecOf(revision, method)
-    if (codec === undefined || !Features.offers(identity.capabilities(), method, revision)) {
-      return Effect.fail(McpError.methodNotFound(method))
-    }
-    const answer = codec.params.decode(params).pipe(
-      Effect.mapError((message) => McpError.invalidParams(`Invalid params for ${method}: ${message}`)),
-      Effect.flatMap((decoded) => {
-        const request = { method, params: decoded } as Request // the codec of this very method decoded it
-        return features.middleware(request, Dispatcher.run(handlers, request, session))
-      }),
-      Effect.flatMap((result) => Effect.mapError(codec.result.encode(result), unsayable(method)))
-    )
-    return Effect.tapCause(Services.provide(answer, exchange, factsOf(session, negotiated, exchange)), reportDefect)
-  }
 
   const connect = Effect.fnUntraced(function* (
     transport: Transport,
@@ -206,8 +199,9 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
       transport,
       {
         request: (exchange) => handle(sessionOf(exchange.peer), exchange),
-        immediate: (request) => (request.method === "ping" ? {} : undefined),
-        notification: (notification, _envelope, peer) => receive(sessionOf(peer), notification, options.keepAlive),
+        immediate: (request) => (request.method === "ping" && !Stateless.isModern(request) ? {} : undefined),
+        notification: (notification, _envelope, peer) =>
+          Stateful.receive(sessionOf(peer), notification, options.keepAlive),
         dropped: (reason) => void runFork(Effect.logDebug(`Dropped: ${reason}`))
       },
       {
@@ -224,6 +218,7 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
       Effect.sync(() => sessions.delete(opened))
     )
     yield* Effect.forkScoped(Effect.ensuring(Effect.ignore(peer.awaitClosed), Scope.close(scope, Exit.void)))
+    yield* Effect.addFinalizer(() => opened.endSubscriptions)
     const { drain } = options
     if (drain !== undefined) yield* Effect.addFinalizer(() => Effect.interruptible(opened.drain(drain)))
     return opened
@@ -242,25 +237,15 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
   })
 })
 
-/** What a client says without asking. */
-const receive = (session: Session, notification: JsonRpc.Notification, pings: KeepAlive | undefined): void => {
-  if (notification.method === "notifications/initialized") {
-    if (session.negotiated === undefined || session.initialized) return
-    session.ready()
-    if (pings !== undefined) session.fork(keepAlive(session.peer, pings))
-  } else if (notification.method === "notifications/roots/list_changed") session.rootsChanged()
-}
-
-/** The coders of a method of this revision, typed for what is only known at run time. */
-const codecOf = (revision: Revision.Revision, method: string): Codecs.Coders<unknown, unknown> | undefined => {
-  const table: { readonly [method: string]: Revision.MethodCodec<any, any> | undefined } = revision.requests
-  const codec = Object.hasOwn(table, method) ? table[method] : undefined
-  return codec === undefined ? undefined : Codecs.coders(codec)
-}
-
-/** A result that this revision has no words for. */
-const unsayable = (method: string) => (message: string) =>
-  McpError.internalError(`The result of ${method} cannot be said in this revision: ${message}`)
+/** The seal of the context, or one with a key of this process, made when it is first needed. */
+const sealOf: Effect.Effect<Effect.Effect<StateSeal["Service"]>, never, Scope.Scope> = Effect.gen(function* () {
+  const provided = yield* Effect.serviceOption(StateSeal)
+  if (Option.isSome(provided)) return Effect.succeed(provided.value)
+  const scope = yield* Scope.Scope
+  return yield* Effect.cached(
+    Effect.map(Scope.provide(Layer.build(layerRandom()), scope), (context) => Context.get(context, StateSeal))
+  )
+})
 
 /** What went wrong inside goes to the server's own log; the client only learns -32603. */
 const reportDefect = (cause: Cause.Cause<McpError.McpError>): Effect.Effect<void> =>

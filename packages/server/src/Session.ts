@@ -45,6 +45,9 @@ export class Session {
   logLevel: LoggingLevel | undefined = undefined
   readonly subscriptions = new Map<string, Fiber.Fiber<void>>()
   readonly announcer: Announcer
+  private readonly ending = Deferred.makeUnsafe<void>()
+  /** Completes when the server is about to end the session by itself. */
+  readonly closing: Effect.Effect<void> = Deferred.await(this.ending)
   /** Whether the session is about to end: new requests are refused, those in flight may still finish. */
   draining = false
   /** Runs an effect in a fiber of the session. */
@@ -89,6 +92,17 @@ export class Session {
       return Effect.asVoid(Effect.timeoutOption(this.peer.idle, duration))
     })
   }
+
+  /** Lets subscriptions end with their result, as long as there is a wire to say it on. */
+  readonly endSubscriptions: Effect.Effect<void> = Effect.suspend(() => {
+    Deferred.doneUnsafe(this.ending, Effect.void)
+    const listening = Effect.map(this.peer.inFlight, (requests) =>
+      requests.some(({ method }) => method === "subscriptions/listen")
+    )
+    return Effect.asVoid(
+      Effect.repeat(Effect.andThen(Effect.yieldNow, listening), { until: (some) => !some, times: 100 })
+    )
+  })
 
   rootsChanged(): void {
     for (const listener of this.rootsListeners) listener()

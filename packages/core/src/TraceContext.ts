@@ -1,0 +1,88 @@
+/**
+ * Trace context across the wire: `traceparent`, `tracestate` and `baggage` of `_meta`, as the W3C writes them (spec 2026-07-28: basic;
+ * harmless in older revisions, where `_meta` is free).
+ *
+ * Reads them into the parent of a request's span, and writes the current span's onto what is sent. A malformed `traceparent` is
+ * ignored, never an error.
+ */
+import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Tracer from "effect/Tracer"
+
+/** What travels beside the ids: opaque here, passed on as it came. */
+class Carried extends Context.Service<Carried, { readonly tracestate?: string; readonly baggage?: string }>()(
+  "@effect-mcp/core/TraceContext/Carried"
+) {}
+
+const pattern = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/
+const maxCarried = 8192
+
+const carriedOf = (meta: JsonObject): Carried["Service"] => {
+  const { tracestate, baggage } = meta
+  return {
+    ...(typeof tracestate === "string" && tracestate.length <= maxCarried ? { tracestate } : undefined),
+    ...(typeof baggage === "string" && baggage.length <= maxCarried ? { baggage } : undefined)
+  }
+}
+
+/** The span on the other side that `_meta` names, if it names one. */
+export const parentOf = (meta: JsonObject): Tracer.ExternalSpan | undefined => {
+  const { traceparent } = meta
+  const match = typeof traceparent === "string" ? pattern.exec(traceparent) : null
+  const [, traceId = "", spanId = "", flags = ""] = match ?? []
+  if (match === null || /^0+$/.test(traceId) || /^0+$/.test(spanId) || match[0].startsWith("ff")) return undefined
+  return Tracer.externalSpan({
+    traceId,
+    spanId,
+    sampled: (Number.parseInt(flags, 16) & 1) === 1,
+    annotations: Context.make(Carried, carriedOf(meta))
+  })
+}
+
+const carriedBy = (span: Tracer.AnySpan): Carried["Service"] => {
+  for (let at: Tracer.AnySpan | undefined = span; at !== undefined; at = at._tag === "Span" ? parent(at) : undefined) {
+    if (at._tag === "ExternalSpan") return Context.getOrUndefined(at.annotations, Carried) ?? {}
+  }
+  return {}
+}
+const parent = (span: Tracer.Span): Tracer.AnySpan | undefined =>
+  span.parent._tag === "Some" ? span.parent.value : undefined
+
+/** What to add to the `_meta` of something that is sent within the current span; nothing outside of one. */
+export const current: Effect.Effect<JsonObject | undefined> = Effect.withFiber((fiber) => {
+  const span: Tracer.AnySpan | undefined = fiber.context.mapUnsafe.get(Tracer.ParentSpan.key)
+  return Effect.succeed(
+    span === undefined || !isWeb(span)
+      ? undefined
+      : { traceparent: `00-${span.traceId}-${span.spanId}-${span.sampled ? "01" : "00"}`, ...carriedBy(span) }
+  )
+})
+
+/** Whether a span's ids can be written as the W3C wants them; a tracer is free to choose others. */
+const isWeb = (span: Tracer.AnySpan): boolean =>
+  /^[0-9a-f]{32}$/.test(span.traceId) && /^[0-9a-f]{16}$/.test(span.spanId)
+
+/**
+ * Runs a request in a span of its own (MCP semantic conventions), child of the one that its `_meta` names. Without a tracer of the
+ * user's it costs nothing.
+ */
+export const serverSpan = <A, E, R>(
+  effect: Effect.Effect<A, E, R>,
+  request: {
+    readonly method: string
+    readonly target: string | undefined
+    readonly meta: JsonObject
+    readonly attributes: JsonObject
+  }
+): Effect.Effect<A, E, Exclude<R, Tracer.ParentSpan>> => {
+  const { method, target, meta, attributes } = request
+  return Effect.withSpan(effect, target === undefined ? method : `${method} ${target}`, {
+    kind: "server",
+    parent: parentOf(meta),
+    attributes: { "mcp.method.name": method, ...attributes }
+  })
+}
+
+/** Whether the user installed a tracer: spans are made for it only. */
+export const isTraced = (context: Context.Context<never>): boolean => context.mapUnsafe.has(Tracer.Tracer.key)

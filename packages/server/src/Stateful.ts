@@ -1,0 +1,83 @@
+/**
+ * The stateful era (2024-11-05 to 2025-11-25): a request means what its session agreed on in `initialize`.
+ */
+import * as ClientInput from "@effect-mcp/core/ClientInput"
+import { keepAlive, type KeepAlive } from "@effect-mcp/core/KeepAlive"
+import type { Exchange } from "@effect-mcp/core/Peer"
+import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import { codecOf } from "./Codec.ts"
+import * as Dispatcher from "./Dispatcher.ts"
+import * as Features from "./Features.ts"
+import * as Lifecycle from "./Lifecycle.ts"
+import type { Logging } from "./Logging.ts"
+import type { Request } from "./Middleware.ts"
+import * as Services from "./RequestServices.ts"
+import type { Negotiated, Session } from "./Session.ts"
+
+export interface Options {
+  readonly identity: Lifecycle.Identity
+  readonly features: Features.Features
+  readonly handlers: Dispatcher.Handlers
+  readonly logging: Logging
+  /** How long a client has to answer a question. */
+  readonly askTimeout: Duration.Input
+}
+
+/** Answers requests of this era. */
+export const make = ({ identity, features, handlers, logging, askTimeout }: Options) => {
+  const factsOf = (session: Session, negotiated: Negotiated, exchange: Exchange): Services.Facts => {
+    const { revision, clientCapabilities } = negotiated
+    return {
+      context: { ...negotiated, sessionId: session.id },
+      principal: exchange.envelope.principal ?? session.principal,
+      input: ClientInput.remote({
+        revision,
+        capabilities: clientCapabilities,
+        peer: session.peer,
+        relatedTo: exchange.request.id,
+        timeout: askTimeout,
+        ready: session.whenReady
+      }),
+      log: logging.forRequest(session, exchange, () => session.logLevel ?? logging.fallback),
+      rootsChanges: clientCapabilities.roots?.listChanged === true ? session.rootsChanges : undefined
+    }
+  }
+
+  const handle = (session: Session, exchange: Exchange): Effect.Effect<unknown, McpError.McpError> => {
+    const { method, params } = exchange.request
+    if (method === "initialize") return Lifecycle.initialize(identity, session, params)
+    const { negotiated } = session
+    if (negotiated === undefined) return Effect.fail(McpError.invalidRequest("Send initialize first"))
+    const { revision } = negotiated
+    const codec = codecOf(revision, method)
+    if (codec === undefined || !Features.offers(identity.capabilities(), method, revision)) {
+      return Effect.fail(McpError.methodNotFound(method))
+    }
+    const answer = codec.params.decode(params).pipe(
+      Effect.mapError((message) => McpError.invalidParams(`Invalid params for ${method}: ${message}`)),
+      Effect.flatMap((decoded) => {
+        const request = { method, params: decoded } as Request // the codec of this very method decoded it
+        return features.middleware(request, Dispatcher.run(handlers, request, session))
+      }),
+      Effect.flatMap((result) => Effect.mapError(codec.result.encode(result), unsayable(method)))
+    )
+    return Services.provide(answer, exchange, factsOf(session, negotiated, exchange))
+  }
+  return { handle }
+}
+
+/** A result that this revision has no words for. */
+const unsayable = (method: string) => (message: string) =>
+  McpError.internalError(`The result of ${method} cannot be said in this revision: ${message}`)
+
+/** What a client says without asking. */
+export const receive = (session: Session, notification: JsonRpc.Notification, pings: KeepAlive | undefined): void => {
+  if (notification.method === "notifications/initialized") {
+    if (session.negotiated === undefined || session.initialized) return
+    session.ready()
+    if (pings !== undefined) session.fork(keepAlive(session.peer, pings))
+  } else if (notification.method === "notifications/roots/list_changed") session.rootsChanged()
+}

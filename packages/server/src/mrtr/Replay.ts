@@ -1,0 +1,190 @@
+/**
+ * Asking without a connection to ask over (spec 2026-07-28: basic/patterns/mrtr): a handler is run again for every round, on a journal.
+ *
+ * A recorded question returns its answer. A new one is noted and suspends; once nothing but questions is left to do the handler is
+ * interrupted, its scope closes, and the round ends with everything it asked. Code before a question therefore runs once per round;
+ * `Once` steps run once per request. `Effect.catch*` around a question cannot swallow the suspension: it is an interruption.
+ */
+import {
+  type Asked,
+  CapabilityMissing,
+  type ClientInput,
+  missingCapability,
+  type Question
+} from "@effect-mcp/core/ClientInput"
+import * as Codecs from "@effect-mcp/protocol/Codecs"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import type * as Method from "@effect-mcp/protocol/Method"
+import type { MethodCodec } from "@effect-mcp/protocol/Revision"
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Latch from "effect/Latch"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import { canonicalJson, digest, type Journal } from "./Journal.ts"
+
+/** A question as it is sent to the client. */
+export interface InputRequest {
+  readonly method: Question
+  readonly params: unknown
+}
+
+export type Outcome<A, E> =
+  | { readonly _tag: "Complete"; readonly exit: Exit.Exit<A, E> }
+  | {
+      readonly _tag: "InputRequired"
+      readonly requests: { readonly [key: string]: InputRequest }
+      readonly journal: Journal
+    }
+
+/** Marks the interruption by which a round ends, so that a finalizer can tell it from a cancel: see `isSuspension`. */
+class Suspension extends Context.Service<Suspension, true>()("@effect-mcp/server/mrtr/Suspension") {}
+const suspension = Context.make(Suspension, true)
+/** Whether a handler ends because its round does: it will be run again when the client has answered. */
+export const isSuspension = <E>(cause: Cause.Cause<E>): boolean =>
+  cause.reasons.some((reason) => Cause.isInterruptReason(reason) && reason.annotations.has(Suspension.key))
+
+export interface Round {
+  /** What the handler asks through. */
+  readonly input: ClientInput["Service"]
+  /** Runs the handler in a fiber of its own until it is done or has nothing left to do but wait for answers. */
+  readonly run: <A, E, R>(handler: Effect.Effect<A, E, R>) => Effect.Effect<Outcome<A, E>, never, R>
+}
+
+const inputError = (message: string): McpError.McpError => McpError.internalError(message)
+
+/** One round on a settled journal. */
+export const make = (journal: Journal, asked: Asked, stepTimeout: number): Round => {
+  const requests: { [key: string]: InputRequest } = Object.create(null)
+  const steps: { [name: string]: unknown } = { ...journal.steps }
+  const counts = new Map<string, number>()
+  const openDigests = new Set<string>()
+  const usedNames = new Set<string>()
+  const somethingAsked = Latch.makeUnsafe(false)
+  const noStepRuns = Latch.makeUnsafe(true)
+  let running = 0
+  let questions = 0
+  let over = false
+
+  const suspend: Effect.Effect<never> = Effect.interruptible(Effect.never)
+
+  const put = (key: string, request: InputRequest): Effect.Effect<never, McpError.McpError> =>
+    Effect.suspend(() => {
+      const other = requests[key]
+      if (other !== undefined && canonicalJson(other) !== canonicalJson(request)) {
+        return Effect.fail(inputError(`Two different questions have the key ${JSON.stringify(key)}`))
+      }
+      requests[key] = request
+      questions++
+      somethingAsked.openUnsafe()
+      return suspend
+    })
+
+  const ask = <M extends Question>(
+    method: M,
+    params: Method.ServerRequests[M]["params"],
+    options?: { readonly key?: string | undefined }
+  ): Effect.Effect<Method.ServerRequests[M]["result"], CapabilityMissing | McpError.McpError> =>
+    Effect.suspend(() => {
+      // A finalizer of a round that is over has nobody to ask any more.
+      if (over) return Effect.interrupt
+      const missing = missingCapability(method, params, asked)
+      const codec: MethodCodec<Method.ServerRequests[M]["params"], Method.ServerRequests[M]["result"]> | undefined =
+        asked.revision.clientRequests[method]
+      if (missing !== undefined || codec === undefined) {
+        return Effect.fail(CapabilityMissing.of(missing ?? method))
+      }
+      const coders = Codecs.coders(codec)
+      return Effect.flatMap(
+        Effect.mapError(
+          coders.params.encode(params),
+          (message) => new CapabilityMissing({ capability: method, message })
+        ),
+        (wire) => {
+          const question = digest(`${method} ${canonicalJson(wire)}`)
+          const key = options?.key ?? `${method}:${question}#${count(question)}`
+          const answer = journal.answers[key]
+          const send = Effect.suspend(() => {
+            if (openDigests.has(question) && options?.key === undefined) {
+              return Effect.fail(inputError("Two identical questions are open at once: give each a key"))
+            }
+            openDigests.add(question)
+            return put(key, { method, params: wire })
+          })
+          if (!Object.hasOwn(journal.answers, key)) return send
+          // An answer that is none is asked for again.
+          return Effect.catch(coders.result.decode(answer), () => send)
+        }
+      )
+    })
+
+  const count = (question: string): number => {
+    const n = counts.get(question) ?? 0
+    counts.set(question, n + 1)
+    return n
+  }
+
+  const once = <A, E, R>(
+    name: string,
+    schema: Schema.Codec<A, unknown>,
+    effect: Effect.Effect<A, E, R>
+  ): Effect.Effect<A, E, R> =>
+    Effect.suspend(() => {
+      if (usedNames.has(name))
+        return Effect.die(new Error(`Two steps of one request are named ${JSON.stringify(name)}`))
+      usedNames.add(name)
+      if (Object.hasOwn(steps, name)) return Effect.orDie(Schema.decodeUnknownEffect(schema)(steps[name]))
+      running++
+      noStepRuns.closeUnsafe()
+      // The body and its record are one: a sibling's question must not come between them.
+      const recorded = Effect.tap(effect, (value) =>
+        Effect.map(Effect.orDie(Schema.encodeEffect(schema)(value)), (encoded) => {
+          steps[name] = encoded
+        })
+      )
+      return Effect.uninterruptible(
+        Effect.timeoutOrElse(recorded, { duration: stepTimeout, orElse: () => tooLong(name) })
+      ).pipe(
+        Effect.ensuring(
+          Effect.sync(() => {
+            if (--running === 0) noStepRuns.openUnsafe()
+          })
+        )
+      )
+    })
+
+  /** Returns once siblings had their turn to ask and no step runs any more. */
+  const settled: Effect.Effect<void> = Effect.suspend(() => {
+    const before = questions
+    return Effect.andThen(Effect.andThen(Effect.yieldNow, Effect.yieldNow), noStepRuns.await).pipe(
+      Effect.andThen(Effect.suspend(() => (questions === before && running === 0 ? Effect.void : settled)))
+    )
+  })
+
+  const run = Effect.fnUntraced(function* <A, E, R>(
+    handler: Effect.Effect<A, E, R>
+  ): Effect.fn.Return<Outcome<A, E>, never, R> {
+    const fiber = yield* Effect.forkChild(handler, { startImmediately: true })
+    const exit = yield* Effect.raceFirst(
+      Effect.asSome(Fiber.await(fiber)),
+      Effect.as(Effect.andThen(somethingAsked.await, settled), Option.none<Exit.Exit<A, E>>())
+    )
+    if (Option.isSome(exit)) return { _tag: "Complete", exit: exit.value }
+    over = true
+    fiber.interruptUnsafe(undefined, suspension)
+    yield* Fiber.await(fiber)
+    return {
+      _tag: "InputRequired",
+      requests,
+      journal: { ...journal, steps, open: Object.keys(requests), round: journal.round + 1 }
+    }
+  })
+
+  return { input: { ask, once }, run }
+}
+
+const tooLong = (name: string): Effect.Effect<never> =>
+  Effect.die(new Error(`The step ${JSON.stringify(name)} took too long`))

@@ -1,0 +1,338 @@
+import { ClientInput, type CapabilityMissing } from "@effect-mcp/core/ClientInput"
+import * as Elicitation from "@effect-mcp/core/Elicitation"
+import * as Once from "@effect-mcp/core/Once"
+import * as Roots from "@effect-mcp/core/Roots"
+import * as Sampling from "@effect-mcp/core/Sampling"
+import { assert, describe, it } from "@effect/vitest"
+import { Cause, Deferred, Effect, Exit, Fiber, Schema } from "effect"
+import * as Journal from "../../src/mrtr/Journal.ts"
+import { isSuspension } from "../../src/mrtr/Replay.ts"
+import { accept, messageOf, play, round } from "./rounds.ts"
+
+const Name = Schema.Struct({ name: Schema.String })
+const ask = (message: string, key?: string) => Effect.map(Elicitation.form(message, Name, { key }), ({ name }) => name)
+/** Answers every question with its own message. */
+const echo = (request: Parameters<typeof messageOf>[0]) => accept({ name: messageOf(request) })
+
+describe("a replayed handler", () => {
+  it.effect("that asks nothing is done in its first round", () =>
+    Effect.gen(function* () {
+      const { exit, asked } = yield* play(Effect.succeed(1), echo)
+      assert.deepStrictEqual(exit, Exit.succeed(1))
+      assert.strictEqual(asked.length, 0)
+    })
+  )
+
+  it.effect("asks its questions one round at a time and sees every answer", () =>
+    Effect.gen(function* () {
+      const handler = Effect.gen(function* () {
+        const names: Array<string> = []
+        for (const n of ["a", "b", "c"]) names.push(yield* ask(n))
+        return names
+      })
+      const { exit, asked } = yield* play(handler, echo)
+      assert.deepStrictEqual(exit, Exit.succeed(["a", "b", "c"]))
+      assert.deepStrictEqual(
+        asked.map((requests) => requests.map(messageOf)),
+        [["a"], ["b"], ["c"]]
+      )
+    })
+  )
+
+  it.effect("asks everything that is open at one moment in one round", () =>
+    Effect.gen(function* () {
+      const handler = Effect.all([ask("a"), ask("b"), Effect.map(Roots.list, (roots) => roots.length)], {
+        concurrency: "unbounded"
+      })
+      const { exit, asked } = yield* play(handler, (request) =>
+        request.method === "roots/list" ? { roots: [] } : echo(request)
+      )
+      assert.deepStrictEqual(exit, Exit.succeed(["a", "b", 0] as [string, string, number]))
+      assert.deepStrictEqual(
+        asked.map((requests) => requests.length),
+        [3]
+      )
+    })
+  )
+
+  it.effect("gives each of two siblings its own answer although they ask in another order the next time", () =>
+    Effect.gen(function* () {
+      let turn = 0
+      const handler = Effect.suspend(() => {
+        turn++
+        const both = turn % 2 === 0 ? [ask("b"), ask("a")] : [ask("a"), ask("b")]
+        return Effect.map(Effect.all(both, { concurrency: "unbounded" }), (names) => names.toSorted())
+      })
+      const answered = yield* play(handler, (request) =>
+        // Only one of the two is answered in the first round.
+        turn === 1 && messageOf(request) === "b" ? undefined : accept({ name: `to ${messageOf(request)}` })
+      )
+      assert.deepStrictEqual(answered.exit, Exit.succeed(["to a", "to b"]))
+    })
+  )
+
+  it.effect("asks again what was not answered, and only that", () =>
+    Effect.gen(function* () {
+      let rounds = 0
+      const { asked, exit } = yield* play(Effect.all([ask("a"), ask("b")], { concurrency: "unbounded" }), (request) => {
+        if (messageOf(request) === "b" && rounds++ === 0) return undefined
+        return echo(request)
+      })
+      assert.deepStrictEqual(exit, Exit.succeed(["a", "b"] as [string, string]))
+      assert.deepStrictEqual(
+        asked.map((requests) => requests.map(messageOf)),
+        [["a", "b"], ["b"]]
+      )
+    })
+  )
+
+  it.effect("asks again when an answer is no answer to its question", () =>
+    Effect.gen(function* () {
+      let first = true
+      const { asked, exit } = yield* play(ask("a"), (request) => {
+        if (!first) return echo(request)
+        first = false
+        return 12345
+      })
+      assert.deepStrictEqual(exit, Exit.succeed("a"))
+      assert.strictEqual(asked.length, 2)
+    })
+  )
+
+  it.effect("ignores answers to questions that were never asked", () =>
+    Effect.gen(function* () {
+      const first = yield* round(ask("a"))
+      assert(first._tag === "InputRequired")
+      const [key] = Object.keys(first.requests)
+      const settled = Journal.settle(first.journal, { [key!]: accept({ name: "x" }), other: accept({ name: "y" }) })
+      assert.deepStrictEqual(Object.keys(settled.answers), [key])
+    })
+  )
+
+  it.effect("asks anew when its question changed since it was answered", () =>
+    Effect.gen(function* () {
+      let version = 0
+      const handler = Effect.suspend(() => ask(`version ${version}`))
+      const first = yield* round(handler)
+      assert(first._tag === "InputRequired")
+      version = 1
+      const settled = Journal.settle(
+        first.journal,
+        Object.fromEntries(Object.keys(first.requests).map((key) => [key, accept({ name: "old" })]))
+      )
+      const second = yield* round(handler, settled)
+      assert(second._tag === "InputRequired")
+      assert.deepStrictEqual(Object.values(second.requests).map(messageOf), ["version 1"])
+    })
+  )
+
+  it.effect("refuses two identical questions that are open at once, unless they have keys", () =>
+    Effect.gen(function* () {
+      const twice = (keys: ReadonlyArray<string | undefined>) =>
+        play(
+          Effect.all(
+            keys.map((key) => ask("same", key)),
+            { concurrency: "unbounded" }
+          ),
+          (_request, key) => accept({ name: key })
+        )
+      const refused = yield* twice([undefined, undefined])
+      assert(Exit.isFailure(refused.exit))
+      const keyed = yield* twice(["one", "two"])
+      assert.deepStrictEqual(keyed.exit, Exit.succeed(["one", "two"]))
+    })
+  )
+
+  it.effect("may ask the same thing twice in a row", () =>
+    Effect.gen(function* () {
+      let n = 0
+      const { exit } = yield* play(Effect.all([ask("same"), ask("same")]), () => accept({ name: `answer ${++n}` }))
+      assert.deepStrictEqual(exit, Exit.succeed(["answer 1", "answer 2"] as [string, string]))
+    })
+  )
+
+  it.effect("cannot catch the suspension of a question", () =>
+    Effect.gen(function* () {
+      const handler = ask("a").pipe(
+        Effect.catchCause(() => Effect.succeed("caught the cause")),
+        Effect.catch(() => Effect.succeed("caught the error")),
+        Effect.catchDefect(() => Effect.succeed("caught a defect"))
+      )
+      const { exit, asked } = yield* play(handler, echo)
+      assert.deepStrictEqual(exit, Exit.succeed("a"))
+      assert.strictEqual(asked.length, 1)
+    })
+  )
+
+  it.effect("can catch what the user answered", () =>
+    Effect.gen(function* () {
+      const handler = Effect.catchTag(ask("a"), "Declined", ({ action }) => Effect.succeed(action))
+      const { exit } = yield* play(handler, () => ({ action: "decline" }))
+      assert.deepStrictEqual(exit, Exit.succeed("decline"))
+    })
+  )
+
+  it.effect("may ask inside an uninterruptible region; what follows the question waits for its answer", () =>
+    Effect.gen(function* () {
+      let after = 0
+      const handler = Effect.uninterruptible(Effect.tap(ask("a"), () => Effect.sync(() => after++)))
+      const { exit } = yield* play(handler, echo)
+      assert.deepStrictEqual(exit, Exit.succeed("a"))
+      assert.strictEqual(after, 1)
+    })
+  )
+
+  it.effect("releases its resources at the end of every round, and can tell a suspension from a cancel", () =>
+    Effect.gen(function* () {
+      const events: Array<string> = []
+      const handler = Effect.scoped(
+        Effect.andThen(
+          Effect.acquireRelease(
+            Effect.sync(() => events.push("open")),
+            (_, exit) =>
+              Effect.sync(() => {
+                const suspended = Exit.isFailure(exit) && isSuspension(exit.cause)
+                events.push(suspended ? "close (suspended)" : "close")
+              })
+          ),
+          ask("a")
+        )
+      )
+      yield* play(handler, echo)
+      assert.deepStrictEqual(events, ["open", "close (suspended)", "open", "close"])
+    })
+  )
+
+  it.effect("that is cancelled is interrupted like any other, not suspended", () =>
+    Effect.gen(function* () {
+      const started = yield* Deferred.make<void>()
+      const seen = yield* Deferred.make<boolean>()
+      const handler = Effect.andThen(Deferred.succeed(started, undefined), Effect.never).pipe(
+        Effect.onExit((exit) => Deferred.succeed(seen, Exit.isFailure(exit) && isSuspension(exit.cause)))
+      )
+      const fiber = yield* Effect.forkChild(round(handler))
+      yield* Deferred.await(started)
+      yield* Fiber.interrupt(fiber)
+      assert.isFalse(yield* Deferred.await(seen))
+    })
+  )
+
+  it.effect("never asks what the client did not declare", () =>
+    Effect.gen(function* () {
+      const outcome = yield* round(ask("a"), Journal.empty, { sampling: {} })
+      assert(outcome._tag === "Complete" && Exit.isFailure(outcome.exit))
+      const error = Cause.findErrorOption(outcome.exit.cause)
+      assert.strictEqual(error._tag === "Some" && (error.value as CapabilityMissing).capability, "elicitation.form")
+    })
+  )
+
+  it.effect("checks the messages of a sampling question before it is sent", () =>
+    Effect.gen(function* () {
+      const outcome = yield* round(
+        Sampling.createMessage({
+          maxTokens: 1,
+          messages: [{ role: "user", content: { type: "tool_result", toolUseId: "1", content: [] } }]
+        })
+      )
+      assert(outcome._tag === "Complete" && Exit.isFailure(outcome.exit))
+    })
+  )
+})
+
+describe("a step", () => {
+  const step = (log: Array<string>, name: string) =>
+    Once.run(
+      name,
+      Schema.String,
+      Effect.sync(() => {
+        log.push(name)
+        return `done ${name}`
+      })
+    )
+
+  it.effect("runs once, however many rounds the request takes", () =>
+    Effect.gen(function* () {
+      const log: Array<string> = []
+      const handler = Effect.gen(function* () {
+        const held = yield* step(log, "hold")
+        const name = yield* ask("a")
+        const paid = yield* step(log, "pay")
+        yield* ask("b")
+        return [held, name, paid]
+      })
+      const { exit, asked } = yield* play(handler, echo)
+      assert.deepStrictEqual(exit, Exit.succeed(["done hold", "a", "done pay"]))
+      assert.strictEqual(asked.length, 2)
+      assert.deepStrictEqual(log, ["hold", "pay"])
+    })
+  )
+
+  it.effect("that runs while a sibling asks is finished and recorded before the round ends", () =>
+    Effect.gen(function* () {
+      const log: Array<string> = []
+      const slow = Once.run(
+        "pay",
+        Schema.String,
+        Effect.gen(function* () {
+          for (let i = 0; i < 5; i++) yield* Effect.yieldNow
+          log.push("paid")
+          return "receipt"
+        })
+      )
+      const { exit } = yield* play(Effect.all([slow, ask("a")], { concurrency: "unbounded" }), echo)
+      assert.deepStrictEqual(exit, Exit.succeed(["receipt", "a"] as [string, string]))
+      assert.deepStrictEqual(log, ["paid"])
+    })
+  )
+
+  it.effect("that fails is not recorded and runs again", () =>
+    Effect.gen(function* () {
+      let attempts = 0
+      const flaky = Once.run(
+        "flaky",
+        Schema.String,
+        Effect.suspend(() => (++attempts === 1 ? Effect.fail("no" as const) : Effect.succeed("yes")))
+      )
+      const handler = Effect.gen(function* () {
+        const first = yield* Effect.catch(flaky, (error) => Effect.succeed(error))
+        yield* ask("a")
+        return first
+      })
+      const { exit } = yield* play(handler, echo)
+      assert.deepStrictEqual(exit, Exit.succeed("yes"))
+      assert.strictEqual(attempts, 2)
+    })
+  )
+
+  it.effect("must have a name of its own", () =>
+    Effect.gen(function* () {
+      const outcome = yield* round(Effect.all([step([], "same"), step([], "same")]))
+      assert(outcome._tag === "Complete" && Exit.isFailure(outcome.exit) && Cause.hasDies(outcome.exit.cause))
+    })
+  )
+
+  it.effect("cannot be forged by an answer of the same name", () =>
+    Effect.gen(function* () {
+      const log: Array<string> = []
+      const journal = Journal.settle({ ...Journal.empty, open: ["hold"] }, { hold: "forged" })
+      const outcome = yield* round(step(log, "hold"), journal)
+      assert(outcome._tag === "Complete")
+      assert.deepStrictEqual(outcome.exit, Exit.succeed("done hold"))
+    })
+  )
+})
+
+it.effect("asking from a finalizer of a round that is over asks nobody", () =>
+  Effect.gen(function* () {
+    const handler = Effect.ensuring(
+      ask("a"),
+      Effect.ignore(Effect.flatMap(ClientInput, (input) => input.ask("roots/list", {})))
+    )
+    const outcome = yield* round(handler)
+    assert(outcome._tag === "InputRequired")
+    assert.deepStrictEqual(
+      Object.values(outcome.requests).map((request) => request.method),
+      ["elicitation/create"]
+    )
+  })
+)
