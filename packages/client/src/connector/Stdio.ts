@@ -132,7 +132,11 @@ interface End {
 const endOf = (handle: ChildProcessHandle): Effect.Effect<End> =>
   Effect.match(handle.exitCode, {
     onSuccess: (code): End => ({ exitCode: code, how: `exited with code ${code}` }),
-    onFailure: (error): End => ({ exitCode: undefined, how: `was ended: ${error.message}` })
+    // No exit code: a signal, which only the cause names.
+    onFailure: ({ cause, message }): End => ({
+      exitCode: undefined,
+      how: `was ended: ${cause instanceof Error ? cause.message : message}`
+    })
   })
 
 /** How long what an ended process wrote may still take to arrive. */

@@ -5,7 +5,7 @@ import type { Transport } from "@effect-mcp/core/Transport"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { Version } from "@effect-mcp/protocol/Revision"
-import { Effect, Queue, type Scope, Stream } from "effect"
+import { Deferred, Effect, Queue, type Scope, Stream } from "effect"
 
 export type Answer = (
   params: JsonRpc.Params,
@@ -30,7 +30,8 @@ export interface Scripted {
   /** The next notification from the client. */
   readonly notification: Effect.Effect<JsonRpc.Notification>
   readonly requests: (method: string) => ReadonlyArray<JsonRpc.Request>
-  readonly close: Effect.Effect<void>
+  /** Ends what the client reads, in order. */
+  readonly end: () => void
 }
 
 export const everything = {
@@ -52,6 +53,7 @@ export const initializeResult = (script: Script) => ({
 
 export const make = Effect.fnUntraced(function* (script: Script = {}): Effect.fn.Return<Scripted, never, Scope.Scope> {
   const [client, server] = yield* Memory.pair()
+  const ended = Deferred.makeUnsafe<void>()
   const heard: Array<JsonRpc.Message> = []
   const notifications = yield* Queue.unbounded<JsonRpc.Notification>()
   const recorded: Transport = {
@@ -80,11 +82,11 @@ export const make = Effect.fnUntraced(function* (script: Script = {}): Effect.fn
     notification: () => {}
   })
   return {
-    transport: client,
+    transport: { ...client, incoming: Stream.interruptWhen(client.incoming, Deferred.await(ended)) },
     peer,
     heard,
     notification: Queue.take(notifications),
     requests: (method) => heard.filter(JsonRpc.isRequest).filter((request) => request.method === method),
-    close: Effect.sync(() => peer.abort({ message: "closed by the script" } as never))
+    end: () => Deferred.doneUnsafe(ended, Effect.void)
   }
 })

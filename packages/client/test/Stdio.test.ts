@@ -1,0 +1,312 @@
+import * as Stdio from "@effect-mcp/client/connector/Stdio"
+import * as McpClient from "@effect-mcp/client/McpClient"
+import { verifies } from "@effect-mcp/spec/verifies"
+import { NodeServices } from "@effect/platform-node"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Exit, Fiber, Layer, Queue, Scope, Stream } from "effect"
+import { ChildProcess } from "effect/process"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { fileURLToPath } from "node:url"
+
+const fixture = (name: string) => fileURLToPath(new URL(`./fixtures/${name}`, import.meta.url))
+const server = (...flags: ReadonlyArray<string>): Stdio.Options => ({
+  command: process.execPath,
+  args: [fixture("server.ts"), ...flags]
+})
+
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** A client of a process, and the process's id. */
+const start = (options: Stdio.Options & McpClient.Options) =>
+  Effect.gen(function* () {
+    const wire = yield* Stdio.open(options)
+    return { client: yield* McpClient.connect(wire, options), wire }
+  })
+const elapsed = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.map(Effect.timed(effect), ([duration, value]) => ({ millis: Number(duration.valueOf()), duration, value }))
+
+const withProcesses = <A, E>(effect: Effect.Effect<A, E, Scope.Scope | Stdio.Requirements>) =>
+  Effect.provide(Effect.scoped(effect), NodeServices.layer)
+
+const textOf = (result: { readonly content: ReadonlyArray<object> }): string => {
+  const [first] = result.content
+  return (first as { readonly text: string }).text
+}
+
+describe("a server as a child process", () => {
+  it.live(`is talked to and gone afterwards${verifies("stdio.client.supported", "stdio.stdin.only-messages")}`, () =>
+    withProcesses(
+      Effect.gen(function* () {
+        const pid = yield* Effect.scoped(
+          Effect.gen(function* () {
+            const { client, wire } = yield* start(server())
+            assert.strictEqual(client.serverInfo.name, "fixture")
+            assert.deepStrictEqual((yield* client.callTool("add", { a: 1, b: 2 })).structuredContent, { sum: 3 })
+            const text = "line\nbreak\u2028and 🙂"
+            assert.strictEqual(textOf(yield* client.callTool("echo", { text })), text)
+            assert.strictEqual(textOf(yield* client.callTool("pid")), `${wire.pid}`)
+            return wire.pid
+          })
+        )
+        assert.isFalse(isAlive(pid))
+      })
+    )
+  )
+
+  it.live("is a layer", () =>
+    Effect.gen(function* () {
+      const client = yield* McpClient.McpClient
+      assert.deepStrictEqual((yield* client.callTool("add", { a: 1, b: 2 })).structuredContent, { sum: 3 })
+    }).pipe(Effect.provide(McpClient.layerStdio(server()).pipe(Layer.provide(NodeServices.layer))))
+  )
+
+  it.live("may be any command", () =>
+    withProcesses(
+      Effect.gen(function* () {
+        const command = ChildProcess.make(process.execPath, [fixture("server.ts")], { env: { MARK: "1" } })
+        const { client } = yield* start({ command })
+        assert.strictEqual(JSON.parse(textOf(yield* client.callTool("env"))).MARK, "1")
+      })
+    )
+  )
+
+  it.live("inherits no secrets, but what it is given", () =>
+    withProcesses(
+      Effect.gen(function* () {
+        process.env.EFFECT_MCP_TEST_SECRET = "secret"
+        const { client } = yield* start({ ...server(), env: { GIVEN: "yes", TERM: "mine" } })
+        const env = JSON.parse(textOf(yield* client.callTool("env"))) as Record<string, string>
+        delete process.env.EFFECT_MCP_TEST_SECRET
+        assert.isUndefined(env.EFFECT_MCP_TEST_SECRET)
+        assert.strictEqual(env.GIVEN, "yes")
+        assert.strictEqual(env.TERM, "mine")
+        assert.strictEqual(env.PATH, process.env.PATH)
+        const allowed = new Set([...Stdio.inheritedVariables, "GIVEN"])
+        // macOS adds one of its own to every process.
+        const others = Object.keys(env).filter((name) => !allowed.has(name) && name !== "__CF_USER_TEXT_ENCODING")
+        assert.deepStrictEqual(others, [])
+      })
+    )
+  )
+
+  it.live("that cannot be started is a typed error", () =>
+    withProcesses(
+      Effect.gen(function* () {
+        const error = yield* Effect.flip(Stdio.open({ command: "/no/such/program" }))
+        assert.strictEqual(error.reason, "Open")
+        assert.include(error.message, "/no/such/program")
+      })
+    )
+  )
+
+  it.live("may write noise: it is reported, and nothing breaks", () =>
+    withProcesses(
+      Effect.gen(function* () {
+        const dropped: Array<string> = []
+        const { client } = yield* start({ ...server("noise"), dropped: (reason) => dropped.push(reason) })
+        assert.deepStrictEqual((yield* client.callTool("add", { a: 1, b: 2 })).structuredContent, { sum: 3 })
+        assert.strictEqual(textOf(yield* client.callTool("answers")), "0")
+        assert.deepStrictEqual(dropped, ["Not a message: Listening on nothing"])
+      })
+    )
+  )
+
+  it.live(`may write on stderr: it is kept, and no sign of an error${verifies("stdio.stderr.not-an-error")}`, () =>
+    withProcesses(
+      Effect.gen(function* () {
+        const { client, wire } = yield* start(server())
+        const lines = yield* Queue.unbounded<string>()
+        yield* Effect.forkChild(
+          Stream.runForEach(wire.stderr, (line) => Queue.offer(lines, line)),
+          { startImmediately: true }
+        )
+        yield* client.callTool("complain")
+        assert.strictEqual(yield* Queue.take(lines), "this is fine")
+        yield* client.ping
+      })
+    )
+  )
+})
+
+describe("a server that dies", () => {
+  it.live("fails all that waits for it at once, with its code and its last words", () =>
+    withProcesses(
+      Effect.gen(function* () {
+        const { client } = yield* start(server())
+        const waiting = yield* Effect.forkChild(Effect.flip(client.callTool("hang")), { startImmediately: true })
+        const crash = yield* elapsed(Effect.flip(client.callTool("crash")))
+        const error = crash.value
+        assert.strictEqual(error._tag, "Closed")
+        if (error._tag !== "Closed") return
+        assert.strictEqual(error.cause?.reason, "Exited")
+        assert.strictEqual(error.cause?.exitCode, 7)
+        assert.strictEqual(error.cause?.stderr, "ready\nabout to crash")
+        assert.include(error.message, "about to crash")
+        assert.strictEqual((yield* Fiber.join(waiting))._tag, "Closed")
+        assert.strictEqual((yield* Effect.flip(client.awaitClosed)).exitCode, 7)
+        assert.strictEqual((yield* Effect.flip(client.ping))._tag, "Closed")
+      })
+    )
+  )
+
+  it.live("before it is initialized fails the connection", () =>
+    withProcesses(
+      Effect.gen(function* () {
+        const error = yield* Effect.flip(start({ command: process.execPath, args: ["-e", "process.exit(3)"] }))
+        assert.strictEqual(error._tag, "Closed")
+        if (error._tag === "Closed") assert.strictEqual(error.cause?.exitCode, 3)
+      })
+    )
+  )
+
+  it.live("is noticed although a child of its own holds its stdout", () =>
+    withProcesses(
+      Effect.gen(function* () {
+        const { client } = yield* start({ ...server(), killTimeout: "100 millis" })
+        const error = yield* Effect.flip(client.callTool("leaveChild"))
+        assert.strictEqual(error._tag === "Closed" ? error.cause?.exitCode : undefined, 9)
+      })
+    )
+  )
+
+  it.live("by a signal is reported with the signal", () =>
+    withProcesses(
+      Effect.gen(function* () {
+        const { client, wire } = yield* start(server())
+        const waiting = yield* Effect.forkChild(Effect.flip(client.callTool("hang")), { startImmediately: true })
+        process.kill(wire.pid, "SIGKILL")
+        const error = yield* Fiber.join(waiting)
+        assert.include(error.message, "SIGKILL")
+      })
+    )
+  )
+})
+
+describe("shutting a server down", () => {
+  const closing = (options: Stdio.Options) =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const { client, wire } = yield* start(options).pipe(Scope.provide(scope))
+      const words: Array<string> = []
+      const listener = yield* Effect.forkChild(
+        Stream.runForEach(wire.stderr, (line) => Effect.sync(() => words.push(line))),
+        { startImmediately: true }
+      )
+      yield* client.ping
+      const { duration } = yield* elapsed(Scope.close(scope, Exit.void))
+      yield* Fiber.await(listener)
+      assert.isFalse(isAlive(wire.pid))
+      return { millis: Number(duration.valueOf()), words: words.filter((word) => word !== "ready") }
+    })
+
+  it.live(`begins with closing its stdin${verifies("lifecycle.shutdown.stdio-close-stdin")}`, () =>
+    withProcesses(
+      Effect.gen(function* () {
+        const { words } = yield* closing(server("farewell"))
+        assert.deepStrictEqual(words, ["end of stdin", "exit 0"])
+      })
+    )
+  )
+
+  it.live("reads what the server still writes", () =>
+    withProcesses(
+      Effect.gen(function* () {
+        const { words } = yield* closing({ ...server("farewell", "verbose"), exitTimeout: "10 seconds" })
+        assert.deepStrictEqual(words, ["end of stdin", "exit 0"])
+      })
+    )
+  )
+
+  it.live(`goes on with SIGTERM when it does not go by itself${verifies("lifecycle.shutdown.stdio-sigterm")}`, () =>
+    withProcesses(
+      Effect.gen(function* () {
+        const { words } = yield* closing({ ...server("farewell", "deaf"), exitTimeout: "100 millis" })
+        assert.deepStrictEqual(words, ["end of stdin", "SIGTERM", "exit 0"])
+      })
+    )
+  )
+
+  it.live(
+    `ends with SIGKILL, each after a bounded wait${verifies(
+      "lifecycle.shutdown.stdio-sigkill",
+      "lifecycle.error.shutdown-timeout"
+    )}`,
+    () =>
+      withProcesses(
+        Effect.gen(function* () {
+          const { words } = yield* closing({
+            ...server("farewell", "stubborn"),
+            exitTimeout: "100 millis",
+            killTimeout: "100 millis"
+          })
+          assert.deepStrictEqual(words, ["end of stdin", "SIGTERM"])
+        })
+      )
+  )
+
+  it.live("happens in the same order when the client is interrupted", () =>
+    withProcesses(
+      Effect.gen(function* () {
+        const words = yield* Queue.unbounded<string>()
+        const pids = yield* Queue.unbounded<number>()
+        const fiber = yield* Effect.forkChild(
+          Effect.scoped(
+            Effect.gen(function* () {
+              const { client, wire } = yield* start(server("farewell"))
+              yield* Effect.forkIn(
+                Stream.runForEach(wire.stderr, (line) => Queue.offer(words, line)),
+                yield* Scope.make(),
+                { startImmediately: true }
+              )
+              yield* Queue.offer(pids, wire.pid)
+              yield* client.callTool("hang")
+            })
+          )
+        )
+        const pid = yield* Queue.take(pids)
+        yield* Fiber.interrupt(fiber)
+        assert.isFalse(isAlive(pid))
+        const said = (yield* Queue.takeAll(words)).filter((word) => word !== "ready")
+        assert.deepStrictEqual(said, ["end of stdin", "exit 0"])
+      })
+    )
+  )
+})
+
+describe("a client process that ends", () => {
+  /** Starts `host.ts`, which connects to a server that does not go by itself and prints its pid. */
+  const host = (mode: string) =>
+    Effect.promise(async () => {
+      const child = spawn(process.execPath, [fixture("host.ts"), mode], { stdio: ["ignore", "pipe", "inherit"] })
+      const [data] = (await once(child.stdout, "data")) as [Buffer]
+      return { child, pid: Number(data.toString()), exited: once(child, "exit") }
+    })
+  const gone = (pid: number): Effect.Effect<void> =>
+    Effect.suspend(() => (isAlive(pid) ? Effect.andThen(Effect.sleep("10 millis"), gone(pid)) : Effect.void))
+
+  it.live.each(["SIGINT", "SIGTERM"] as const)("by %s leaves no server behind", (signal) =>
+    Effect.gen(function* () {
+      const { child, exited, pid } = yield* host("wait")
+      assert.isTrue(isAlive(pid))
+      child.kill(signal)
+      yield* Effect.promise(() => exited)
+      assert.isFalse(isAlive(pid))
+    })
+  )
+
+  it.live.each(["exit", "throw"])("abruptly (%s) leaves no server behind", (mode) =>
+    Effect.gen(function* () {
+      const { exited, pid } = yield* host(mode)
+      yield* Effect.promise(() => exited)
+      yield* Effect.timeout(gone(pid), "5 seconds")
+    })
+  )
+})
