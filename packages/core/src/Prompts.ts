@@ -75,15 +75,16 @@ const isMessages = (output: Exclude<Output, string>): output is ReadonlyArray<Mo
 const isResult = (output: Output): output is Model.GetPromptResult =>
   typeof output === "object" && !isMessages(output) && "messages" in output
 
+type Completers<R> = { readonly [argument: string]: Completer<R> }
 type ServicesOf<C> = { readonly [K in keyof C]: C[K] extends Completer<infer R> ? R : never }[keyof C]
 
 /** Registers `prompt` for as long as the layer lives. Arguments that do not fit answer -32602. */
-export const layer = <A, R, C extends { readonly [K in keyof A]?: Completer<any> } = {}>(
+export const layer = <A, R, C extends { readonly [K in keyof A]?: Completer<unknown> } = {}>(
   prompt: Prompt<A>,
   handler: (args: A) => Effect.Effect<Output, AskError | McpError.McpError, R>,
   options: {
-    /** Completers by argument; what they need stays in the layer's requirements. */
-    readonly complete?: C | undefined
+    /** Completers by argument; what they need stays in the layer's requirements. One for no argument of the prompt is a defect. */
+    readonly complete?: (C & Completers<unknown>) | undefined
     readonly visible?: ((principal: Principal["Service"]) => boolean) | undefined
   } = {}
 ): Layer.Layer<never, never, PromptRegistry | Exclude<R, RequestServices> | Exclude<ServicesOf<C>, QueryServices>> =>
@@ -91,6 +92,12 @@ export const layer = <A, R, C extends { readonly [K in keyof A]?: Completer<any>
     PromptRegistry,
     (registry, services: Context.Context<Exclude<R, RequestServices> | Exclude<ServicesOf<C>, QueryServices>>) => {
       const inContext = isolate<R>(services)
+      // What each of them needs is part of what all of them need.
+      const completers: Completers<any> = options.complete ?? {}
+      const stray = Object.keys(completers).find(
+        (name) => !prompt.descriptor.arguments?.some((one) => one.name === name)
+      )
+      if (stray !== undefined) return Effect.die(new Error(`The prompt ${prompt.name} has no argument ${stray}`))
       return registry.register({
         prompt: prompt.descriptor,
         get: (params) =>
@@ -105,7 +112,7 @@ export const layer = <A, R, C extends { readonly [K in keyof A]?: Completer<any>
                 )
               )
           }),
-        complete: inQuery<ServicesOf<C>>(options.complete ?? {}, services),
+        complete: inQuery(completers, services),
         visible: options.visible
       })
     }

@@ -7,7 +7,7 @@ import * as Resources from "@effect-mcp/core/Resources"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Schema } from "effect"
+import { Effect, Exit, Layer, Schema } from "effect"
 import { connect, serve, session, versions } from "./support/raw.ts"
 
 const Review = Prompt.make("review", {
@@ -271,6 +271,15 @@ describe("completion/complete", () => {
       const client = yield* session(features)
       const error = yield* client.refused("completion/complete", prompt("p", "dies"))
       assert.deepStrictEqual([error.code, error.message], [-32603, "Internal error"])
+    })
+  )
+
+  it.effect("is refused at once for an argument that the prompt does not have", () =>
+    Effect.gen(function* () {
+      const stray = Prompts.layer(Prompt.make("q", { arguments: { a: Schema.String } }), () => Effect.succeed(""), {
+        complete: { b: () => Effect.succeed([]) }
+      } as object)
+      assert.isTrue(Exit.hasDies(yield* Effect.exit(session(stray))))
     })
   )
 
