@@ -47,7 +47,28 @@ export class Elicitation extends Context.Service<
         }
       }))
     )
+
+  /** A user who accepts everything: every form with the same `content`, every page without visiting it. For tests and scripts. */
+  static readonly layerAccept = (content: NonNullable<ElicitResult["content"]> = {}): Layer.Layer<Elicitation> =>
+    Elicitation.layer({
+      form: () => Effect.succeed({ action: "accept", content }),
+      url: () => Effect.succeed({ action: "accept" })
+    })
+
+  /** A user who says no to everything. */
+  static readonly layerDecline: Layer.Layer<Elicitation> = always("decline")
+
+  /** A user who dismisses every question. */
+  static readonly layerCancel: Layer.Layer<Elicitation> = always("cancel")
 }
+
+function always(action: "cancel" | "decline"): Layer.Layer<Elicitation> {
+  const answer = () => Effect.succeed({ action })
+  return Layer.suspend(() => Elicitation.layer({ form: answer, url: answer }))
+}
+
+/** The layers of the tag, for who imports the module as a namespace. */
+export const { layer, layerAccept, layerCancel, layerDecline } = Elicitation
 
 const isUrl = (params: ElicitParams): params is UrlParams => params.mode === "url"
 

@@ -35,7 +35,7 @@ export interface Exchange {
 export interface Handlers {
   /** Runs in a fiber of its own. Its success is the wire result; a defect answers -32603 without details. */
   readonly request: (exchange: Exchange) => Effect.Effect<unknown, McpError.McpError>
-  /** Called in the reader, in order of arrival; must not block. `cancelled` and `progress` never get here. */
+  /** Called in the reader, in order of arrival; must not block. `progress` never gets here, `cancelled` only about a request of ours. */
   readonly notification: (notification: JsonRpc.Notification, envelope: Envelope, peer: Peer) => void
   /** Answers in the reader, before permits: for ping. `undefined` leaves the request to `request`. */
   readonly immediate?: ((request: JsonRpc.Request) => unknown) | undefined
@@ -46,6 +46,8 @@ export interface Handlers {
 export interface Options {
   /** Requests of the other side that run at once; more wait. Default 64. */
   readonly inFlight?: number | undefined
+  /** Requests that stand open by design (subscriptions): they take no permit, and being idle does not wait for them. */
+  readonly standing?: ((request: JsonRpc.Request) => boolean) | undefined
   /** Requests that may wait for a permit; one more is refused with -31429. Default 1024. */
   readonly pending?: number | undefined
   /** The revision's `id` for errors about unreadable messages: `null` before 2025-11-25, absent from then on. */
@@ -117,13 +119,19 @@ export const make = Effect.fnUntraced(function* (
   const outbound = Outbound.make(transport.sink, clock)
   let closing = false
 
+  const stands = (entry: Running): boolean => options.standing?.(entry.exchange.request) === true
+  let standing = 0
+  /** Requests that hold a permit. */
+  const busy = (): number => running.size - standing
+
   const settle = (entry: Running, exit: Exit.Exit<unknown, McpError.McpError>): void => {
     const { request, sink } = entry.exchange
     running.delete(request.id)
+    if (stands(entry)) standing--
     if (entry.ended === "cancelled") sink.discard?.(request.id)
     else answer(sink, response(request.id, entry.ended?.reason, exit))
     startPending()
-    if (running.size === 0) for (const waiter of idleWaiters) Deferred.doneUnsafe(waiter, Exit.void)
+    if (busy() === 0) for (const waiter of idleWaiters) Deferred.doneUnsafe(waiter, Exit.void)
   }
 
   // A loop, not a recursion of handlers that complete at once.
@@ -132,7 +140,7 @@ export const make = Effect.fnUntraced(function* (
     if (starting) return
     starting = true
     for (const [id, next] of pending) {
-      if (running.size >= permits) break
+      if (busy() >= permits) break
       pending.delete(id)
       start(next)
     }
@@ -142,6 +150,7 @@ export const make = Effect.fnUntraced(function* (
   const start = (entry: Running): void => {
     // Registered before it runs: the handler starts inside this very call.
     running.set(entry.exchange.request.id, entry)
+    if (stands(entry)) standing++
     entry.fiber = runFork(Effect.suspend(() => handlers.request(entry.exchange)))
     if (entry.ended !== undefined) entry.fiber.interruptUnsafe()
     entry.fiber.addObserver((exit) => settle(entry, exit))
@@ -160,7 +169,7 @@ export const make = Effect.fnUntraced(function* (
     if (answer !== undefined) return sink.send(JsonRpc.success(request.id, answer), "control", request.id)
     const exchange: Exchange = { request, envelope, sink, peer }
     const entry: Running = { exchange, since: clock.currentTimeMillisUnsafe(), fiber: undefined, ended: undefined }
-    if (running.size < permits) return start(entry)
+    if (busy() < permits || stands(entry)) return start(entry)
     if (pending.size < maxPending) return void pending.set(request.id, entry)
     refuse(request, sink, McpError.limitExceeded(`More than ${permits + maxPending} requests are in flight`))
   }
@@ -187,8 +196,10 @@ export const make = Effect.fnUntraced(function* (
     if (notification.method === "notifications/cancelled") {
       const id = params?.requestId
       const entry = JsonRpc.isId(id) ? (running.get(id) ?? pending.get(id)) : undefined
+      // One of ours may be meant: the end of a subscription (2026-07-28).
+      if (entry === undefined) return outbound.has(id) ? handlers.notification(notification, envelope, peer) : undefined
       // Initialization cannot be cancelled.
-      if (entry !== undefined && entry.exchange.request.method !== "initialize") end(entry, "cancelled")
+      if (entry.exchange.request.method !== "initialize") end(entry, "cancelled")
       return
     }
     if (notification.method === "notifications/progress") return outbound.progress(params)
@@ -238,7 +249,7 @@ export const make = Effect.fnUntraced(function* (
     },
     abort: (error) => void Deferred.doneUnsafe(aborted, Effect.fail(error)),
     idle: Effect.suspend(() => {
-      if (running.size === 0 && pending.size === 0) return Effect.void
+      if (busy() === 0 && pending.size === 0) return Effect.void
       const waiter = Deferred.makeUnsafe<void>()
       idleWaiters.add(waiter)
       return Effect.ensuring(

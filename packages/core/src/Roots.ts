@@ -37,6 +37,9 @@ export class Roots extends Context.Service<
     })
 }
 
+/** The layers of the tag, for who imports the module as a namespace. */
+export const { layerRef, layerStatic } = Roots
+
 /** Asks the client for its roots. */
 export const list: Effect.Effect<ReadonlyArray<Root>, RootsError, Roots> = Effect.flatMap(Roots, (roots) => roots.list)
 

@@ -39,6 +39,9 @@ export class Sampling extends Context.Service<
     )
 }
 
+/** The layer of the tag, for who imports the module as a namespace. */
+export const { layer } = Sampling
+
 /** Asks the client's model for one message. `maxTokens` is in tokens of that model. */
 export const createMessage = (
   params: CreateMessageParams,

@@ -207,6 +207,7 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
       {
         ...options.limits,
         grace: connectOptions.grace,
+        standing: ({ method }) => method === "subscriptions/listen",
         unreadableId: () => (session?.negotiated?.revision ?? Revision.latestStateful).rules.unreadableId,
         batches: () => session?.negotiated?.revision.rules.batches === true
       }

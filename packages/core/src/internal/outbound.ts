@@ -32,6 +32,8 @@ export interface RequestOptions {
   readonly resetOnProgress?: boolean | undefined
   /** How long to wait at most, whatever the progress. Default: no cap. */
   readonly maxTotal?: Duration.Input | undefined
+  /** Told of the id that the request has on the wire, before it is sent. */
+  readonly onSend?: ((id: JsonRpc.Id) => void) | undefined
   /** `false` for `initialize`, which must not be cancelled. */
   readonly cancellable?: boolean | undefined
 }
@@ -54,6 +56,8 @@ export interface Outbound {
   ) => Effect.Effect<unknown, RequestError>
   /** `false` when nothing waits for that answer. */
   readonly answer: (response: JsonRpc.Response) => boolean
+  /** Whether a request of that id waits. */
+  readonly has: (id: unknown) => boolean
   readonly fail: (id: JsonRpc.Id, error: McpError) => boolean
   readonly progress: (params: JsonRpc.Params | undefined) => void
   readonly close: (cause: Option.Option<TransportError> | undefined) => void
@@ -87,6 +91,7 @@ export const make = (sink: Sink, clock: Clock.Clock): Outbound => {
       const withToken = onProgress === undefined ? params : { ...params, _meta: { ...meta(params), progressToken: id } }
       // Registered before it is sent: the answer may come within this very call.
       waiting.set(id, entry)
+      entry.options.onSend?.(id)
       try {
         sink.send(JsonRpc.request(id, entry.method, withToken), "data", relatedTo)
       } catch (notJson) {
@@ -138,6 +143,7 @@ export const make = (sink: Sink, clock: Clock.Clock): Outbound => {
         "error" in response ? Effect.fail(new McpError(response.error)) : Effect.succeed(response.result)
       )
     },
+    has: (id) => JsonRpc.isId(id) && waiting.has(id),
     fail: (id, error) => settle(id, Effect.fail(error)),
     progress: (params) => {
       const token = params?.progressToken
