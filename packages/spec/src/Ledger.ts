@@ -6,6 +6,7 @@
 import { authorizationClient } from "./ledger/authorization-client.ts"
 import { authorizationIssuer } from "./ledger/authorization-issuer.ts"
 import { authorizationServer } from "./ledger/authorization-server.ts"
+import { caching } from "./ledger/caching.ts"
 import { icons, jsonSchema, meta, security } from "./ledger/basic.ts"
 import { roots, sampling } from "./ledger/client-features.ts"
 import { elicitation } from "./ledger/elicitation.ts"
@@ -14,8 +15,10 @@ import { lifecycle } from "./ledger/lifecycle.ts"
 import { prompts } from "./ledger/prompts.ts"
 import { resources } from "./ledger/resources.ts"
 import { completion, logging, pagination } from "./ledger/server-utilities.ts"
+import { discover, mrtr, stateless, subscriptions, versioning } from "./ledger/stateless.ts"
 import { tasks } from "./ledger/tasks.ts"
 import { tools } from "./ledger/tools.ts"
+import { httpStateless } from "./ledger/transports-http-stateless.ts"
 import { http, sse } from "./ledger/transports-http.ts"
 import { stdio, transport } from "./ledger/transports-stdio.ts"
 import { cancellation, ping, progress } from "./ledger/utilities.ts"
@@ -28,19 +31,25 @@ export const areas = {
   "json-schema": jsonSchema,
   icons,
   lifecycle,
+  stateless,
+  versioning,
+  discover,
   transport,
   stdio,
-  http,
+  http: requirements(http, httpStateless),
   sse,
   cancellation,
   ping,
   progress,
+  mrtr,
+  subscriptions,
   tools,
   resources,
   prompts,
   completion,
   logging,
   pagination,
+  caching,
   roots,
   sampling,
   elicitation,

@@ -2,7 +2,7 @@
  * The pages of the specification: which exist in which revision, and how a section is linked.
  *
  * Owns the table of sections that moved between revisions. A section is written once, as the newest stateful revision
- * names it; here it is found again in the others.
+ * names it (or 2026-07-28, where that is the first to have it); here it is found again in the others.
  */
 import type { Requirement, Revision } from "./Requirement.ts"
 
@@ -69,6 +69,46 @@ const moved: { readonly [R in Revision]?: Readonly<Record<string, string>> } = {
   "2025-03-26": {
     "basic/authorization#authorization-code-protection": "basic/authorization#implementation-requirements",
     "basic/authorization#token-theft": "basic/authorization#implementation-requirements"
+  },
+  "2026-07-28": {
+    "basic/lifecycle#stdio": "basic/transports/stdio#shutdown",
+    "basic/lifecycle#timeouts": "basic/patterns/cancellation#timeouts",
+    "basic/transports#stdio": "basic/transports/stdio",
+    "basic/transports#security-warning": "basic/transports/streamable-http#security-endpoint",
+    "basic/transports#sending-messages-to-the-server": "basic/transports/streamable-http#sending-messages",
+    "basic/transports#protocol-version-header": "basic/transports/streamable-http#protocol-version-header",
+    "basic/transports#backwards-compatibility": "basic/transports/streamable-http#http-sse-transport-2024-11-05",
+    "basic/utilities/cancellation#behavior-requirements": "basic/patterns/cancellation#behavior-requirements",
+    "basic/utilities/cancellation#timing-considerations": "basic/patterns/cancellation#timing-considerations",
+    "basic/utilities/cancellation#implementation-notes": "basic/patterns/cancellation#implementation-notes",
+    "basic/utilities/cancellation#error-handling": "basic/patterns/cancellation#error-handling",
+    "basic/utilities/progress#progress-flow": "basic/patterns/progress#progress-flow",
+    "basic/utilities/progress#behavior-requirements": "basic/patterns/progress#behavior-requirements",
+    "basic/utilities/progress#implementation-notes": "basic/patterns/progress#implementation-notes",
+    "basic/authorization#protected-resource-metadata-discovery-requirements":
+      "basic/authorization/authorization-server-discovery#protected-resource-metadata-discovery-requirements",
+    "basic/authorization#authorization-server-metadata-discovery":
+      "basic/authorization/authorization-server-discovery#authorization-server-metadata-discovery",
+    "basic/authorization#authorization-server-location":
+      "basic/authorization/authorization-server-discovery#authorization-server-location",
+    "basic/authorization#client-registration-approaches": "basic/authorization/client-registration",
+    "basic/authorization#client-id-metadata-documents":
+      "basic/authorization/client-registration#client-id-metadata-documents",
+    "basic/authorization#implementation-requirements":
+      "basic/authorization/client-registration#implementation-requirements",
+    "basic/authorization#discovery": "basic/authorization/client-registration#advertising-cimd-support",
+    "basic/authorization#preregistration": "basic/authorization/client-registration#pre-registration",
+    "basic/authorization#communication-security": "basic/authorization/security-considerations#communication-security",
+    "basic/authorization#authorization-code-protection":
+      "basic/authorization/security-considerations#authorization-code-protection",
+    "basic/authorization#open-redirection": "basic/authorization/security-considerations#open-redirection",
+    "basic/authorization#token-theft": "basic/authorization/security-considerations#token-theft",
+    "basic/authorization#access-token-privilege-restriction":
+      "basic/authorization/security-considerations#access-token-privilege-restriction",
+    "basic/authorization#confused-deputy-problem":
+      "basic/authorization/security-considerations#confused-deputy-problem",
+    "basic/authorization#localhost-redirect-uri-risks":
+      "basic/authorization/security-considerations#localhost-redirect-uri-risks"
   }
 }
 

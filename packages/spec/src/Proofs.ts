@@ -7,8 +7,7 @@
  */
 import * as Rec from "effect/Record"
 import { type Area, areas, isRequirementId, ledger, type RequirementId } from "./Ledger.ts"
-import { pages } from "./Pages.ts"
-import { stateful } from "./Requirement.ts"
+import { every } from "./Requirement.ts"
 import type { Level, Requirement, Revision } from "./Requirement.ts"
 
 /** A test as the runner saw it; `title` includes the titles around it. */
@@ -76,13 +75,13 @@ export interface Standing {
 }
 
 const provesIn = (test: Test, revision: Revision): boolean => {
-  const named = Object.keys(pages).filter((known) => test.title.includes(known))
+  const named = every.filter((known) => test.title.includes(known))
   return named.length === 0 || named.includes(revision)
 }
 
-/** How every area stands in every stateful revision; areas that a revision lacks are left out. */
+/** How every area stands in every revision; areas that a revision lacks are left out. */
 export const standings = (proofs: Proofs): ReadonlyArray<Standing> =>
-  stateful.flatMap((revision) =>
+  every.flatMap((revision) =>
     Rec.keys(areas).flatMap((area) => {
       const entries = areas[area].entries.flatMap(([id]): ReadonlyArray<Entry> => {
         const requirement = ledger[id]

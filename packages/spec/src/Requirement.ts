@@ -54,22 +54,24 @@ export interface Remarks {
   readonly softer?: ReadonlyArray<Revision>
 }
 
-/** The stateful revisions, oldest first: those with an `initialize` handshake. */
-export const stateful = [
+/** All revisions, oldest first. */
+export const every = [
   "2024-11-05",
   "2025-03-26",
   "2025-06-18",
-  "2025-11-25"
+  "2025-11-25",
+  "2026-07-28"
 ] as const satisfies ReadonlyArray<Revision>
 
-/** The stateful revisions from `first` to `last`, both included; `last` defaults to the newest one. */
-export const since = (
-  first: (typeof stateful)[number],
-  last: (typeof stateful)[number] = "2025-11-25"
-): ReadonlyArray<Revision> => stateful.slice(stateful.indexOf(first), stateful.indexOf(last) + 1)
+/** The revisions from `first` to `last`, both included; `last` defaults to the newest one. */
+export const since = (first: Revision, last: Revision = "2026-07-28"): ReadonlyArray<Revision> =>
+  every.slice(every.indexOf(first), every.indexOf(last) + 1)
 
-/** The stateful revisions up to and including `last`. */
-export const until = (last: (typeof stateful)[number]): ReadonlyArray<Revision> => since("2024-11-05", last)
+/** The revisions up to and including `last`. */
+export const until = (last: Revision): ReadonlyArray<Revision> => since("2024-11-05", last)
+
+/** The stateful revisions: those with an `initialize` handshake. */
+export const stateful: ReadonlyArray<Revision> = until("2025-11-25")
 
 /** One revision alone. */
 export const only = (revision: Revision): ReadonlyArray<Revision> => [revision]

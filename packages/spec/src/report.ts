@@ -7,7 +7,7 @@ import * as Rec from "effect/Record"
 import { type Area, areas, ledger } from "./Ledger.ts"
 import { link } from "./Pages.ts"
 import { type Entry, type Proofs, type Standing, standings } from "./Proofs.ts"
-import { stateful } from "./Requirement.ts"
+import { every } from "./Requirement.ts"
 import { isFresh, read, root } from "./Results.ts"
 
 const args = process.argv.slice(2)
@@ -44,9 +44,9 @@ const row = (name: string, cells: ReadonlyArray<string>): void =>
   print(name.padEnd(16) + cells.map((text) => text.padStart(12)).join(""))
 
 const table = (all: ReadonlyArray<Standing>, names: ReadonlyArray<Area>): void => {
-  const columns = stateful.map((revision) => all.filter((standing) => standing.revision === revision))
+  const columns = every.map((revision) => all.filter((standing) => standing.revision === revision))
   const cells = (of: (column: ReadonlyArray<Standing>) => string) => columns.map(of)
-  row("proven of", stateful)
+  row("proven of", every)
   for (const area of names) {
     const ofArea = cells((column) => cell(column.filter((standing) => standing.area === area)))
     row(area, ofArea)
@@ -105,7 +105,7 @@ if (args.includes("--json")) {
   const links = Object.fromEntries(
     Object.entries(ledger).map(([id, entry]) => [
       id,
-      { ...entry, link: link(entry, entry.revisions.at(-1) ?? "2025-11-25") }
+      { ...entry, link: link(entry, entry.revisions.at(-1) ?? "2026-07-28") }
     ])
   )
   print(JSON.stringify({ standings: all, ledger: links }, null, 2))

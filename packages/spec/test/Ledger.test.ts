@@ -53,6 +53,8 @@ describe("Ledger", () => {
     const request = ledger["json-rpc.request.id-type"]
     assert.strictEqual(link(request, "2025-11-25"), `${site}/2025-11-25/basic#requests`)
     assert.strictEqual(link(request, "2024-11-05"), `${site}/2024-11-05/basic/messages#requests`)
+    const timeout = link(ledger["lifecycle.timeout.every-request"], "2026-07-28")
+    assert.strictEqual(timeout, `${site}/2026-07-28/basic/patterns/cancellation#timeouts`)
     assert.strictEqual(link(ledger["security.consent.tools"], "2025-06-18"), `${site}/2025-06-18#key-principles`)
   })
 })

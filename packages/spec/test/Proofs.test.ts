@@ -72,6 +72,8 @@ describe("Proofs", () => {
     assert.lengthOf(standing("2025-03-26", "json-rpc", tests)?.proven ?? [], 1)
     assert.isEmpty(standing("2025-06-18", "json-rpc", tests)?.proven ?? [undefined])
     assert.isUndefined(standing("2024-11-05", "tasks", []))
+    assert.isUndefined(standing("2026-07-28", "ping", []))
+    assert.isUndefined(standing("2025-11-25", "mrtr", []))
   })
 
   it("counts apart what only others can keep", () => {

@@ -68,7 +68,9 @@ export const authorizationClient = requirements(
     ),
     "authorization.client.scopes-authoritative": client.must(
       "A client takes the scopes of a challenge as authoritative."
-    ),
+    )
+  }),
+  at(`${page}#protected-resource-metadata-discovery-requirements`, only("2025-11-25"), {
     "authorization.client.scopes-fallback": client.should(
       "Without `scope` in a challenge, a client uses the fallback strategy."
     )
@@ -137,7 +139,7 @@ export const authorizationClient = requirements(
   at(`${page}#token-requirements`, since("2025-03-26"), {
     "authorization.token.oauth-section-5": both.must("Tokens are handled by OAuth 2.1 section 5."),
     "authorization.client.header": client.must("A client sends its token in the `Authorization` header."),
-    "authorization.client.every-request": client.must("Every HTTP request carries the token, also within one session."),
+    "authorization.client.every-request": client.must("Every HTTP request carries the token."),
     "authorization.client.not-in-query": client.mustNot("A token is never in the query of a URI.")
   }),
   at(`${page}#token-handling`, since("2025-06-18"), {
@@ -178,5 +180,62 @@ export const authorizationClient = requirements(
     "authorization.client.state": client.should(
       "A client sends `state` and discards answers without it or with another."
     )
+  }),
+  at(`${page}#authorization-server-discovery`, since("2026-07-28"), {
+    "authorization.discovery.conforms": both.must("Discovery follows the rules of its own page.")
+  }),
+  at(`${page}/authorization-server-discovery#authorization-server-location`, since("2026-07-28"), {
+    "authorization.client.state-per-issuer": client.must(
+      "A client keeps registrations and tokens of each authorization server apart."
+    ),
+    "authorization.client.credentials-not-assumed": client.mustNot(
+      "A client does not assume that credentials of one authorization server are good for another."
+    )
+  }),
+  at(`${page}/authorization-server-discovery#authorization-server-metadata-discovery`, since("2026-07-28"), {
+    "authorization.client.metadata-issuer": client.must(
+      "Metadata whose `issuer` is not identical to the issuer they were looked up for are refused."
+    )
+  }),
+  at(`${page}#client-registration`, since("2026-07-28"), {
+    "authorization.client.id-first": client.must("A client has a client id before it starts the flow.")
+  }),
+  at(`${page}/client-registration#application-type-and-redirect-uri-constraints`, since("2026-07-28"), {
+    "authorization.client.application-type": client.must("A dynamic registration has an `application_type`."),
+    "authorization.client.application-type-native": client.should("A native application registers as `native`."),
+    "authorization.client.application-type-web": client.should("A web application registers as `web`."),
+    "authorization.client.registration-refused": client.must("A client copes with a registration that is refused."),
+    "authorization.client.registration-reported": client.should("A refused registration is reported with its reason.")
+  }),
+  at(`${page}/client-registration#authorization-server-binding`, since("2026-07-28"), {
+    "authorization.client.credentials-bound": client.must("Stored client credentials are kept by their issuer."),
+    "authorization.client.credentials-not-reused": client.mustNot(
+      "Client credentials are never used at another authorization server than their own."
+    ),
+    "authorization.client.registers-again": client.must("A client registers anew with a new authorization server."),
+    "authorization.client.mismatch-reported": client.should(
+      "Pre-registered credentials that do not fit the authorization server are reported."
+    )
+  }),
+  at(`${page}#scope-selection-strategy`, since("2026-07-28"), {
+    "authorization.client.scopes-added": client.should("A client asks for challenged scopes beside those it has.")
+  }),
+  at(`${page}#authorization-response-validation`, since("2026-07-28"), {
+    "authorization.client.issuer-recorded": client.must(
+      "A client records the validated issuer with the PKCE verifier before it redirects."
+    ),
+    "authorization.client.iss-validated": client.must("A client validates `iss` before it sends the code anywhere."),
+    "authorization.client.iss-exact": client.mustNot("An `iss` is compared without any normalization."),
+    "authorization.client.iss-error-hidden": client.mustNot(
+      "After a mismatch of `iss` a client neither uses nor shows the error of the response."
+    )
+  }),
+  at(`${page}#refresh-tokens`, since("2026-07-28"), {
+    "authorization.client.refresh-confidential": client.must("Refresh tokens are kept confidential."),
+    "authorization.client.refresh-registered": client.should("A client that refreshes registers `refresh_token`."),
+    "authorization.client.refresh-not-assumed": client.mustNot("A client does not assume that it gets a refresh token.")
+  }),
+  at(`${page}#security-considerations`, since("2026-07-28"), {
+    "authorization.security.conforms": both.must("The requirements of the page on security are followed.")
   })
 )

@@ -96,5 +96,11 @@ export const authorizationIssuer = requirements(
   at(`${page}#localhost-redirect-uri-risks`, since("2025-11-25"), {
     "authorization.issuer.localhost-warned": authorizationServer.should("It warns of redirects to localhost only."),
     "authorization.issuer.redirect-host-shown": authorizationServer.must("It shows the host of the redirect URI.")
+  }),
+  at(`${page}#authorization-response-validation`, since("2026-07-28"), {
+    "authorization.issuer.iss-included": authorizationServer.should("Its responses include `iss`."),
+    "authorization.issuer.iss-advertised": authorizationServer.must(
+      "It advertises in its metadata that it sends `iss`."
+    )
   })
 )

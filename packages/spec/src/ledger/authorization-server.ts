@@ -82,5 +82,14 @@ export const authorizationServer = requirements(
     "authorization.server.grant-types": both.should("The grant types fit the intended audience.", {
       note: "The operator of the authorization server chooses them."
     })
+  }),
+  at(`${page}#refresh-tokens`, since("2026-07-28"), {
+    "authorization.server.no-offline-access": server.shouldNot("A server does not ask for `offline_access`.")
+  }),
+  at(`${page}#runtime-insufficient-scope-errors`, since("2026-07-28"), {
+    "authorization.server.challenge-at-once": server.should("One challenge names all scopes that the operation needs.")
+  }),
+  at(`${page}#step-up-authorization-flow`, since("2026-07-28"), {
+    "authorization.server.scope-hierarchy": server.must("A broader scope counts for the narrower ones that it implies.")
   })
 )

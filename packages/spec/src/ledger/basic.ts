@@ -1,5 +1,5 @@
 /** Requirements on `_meta`, icons, JSON Schema and on the security of the whole. */
-import { at, both, client, host, requirements, since, stateful } from "../Requirement.ts"
+import { at, both, client, every, host, requirements, server, since, stateful } from "../Requirement.ts"
 
 export const meta = requirements(
   at("basic#meta", since("2025-06-18"), {
@@ -14,6 +14,28 @@ export const meta = requirements(
   }),
   at("basic#meta", since("2025-11-25"), {
     "meta.prefix.reverse-dns": both.should("The prefix of a `_meta` key is in reverse DNS notation.")
+  }),
+  at("basic#meta", since("2026-07-28"), {
+    "meta.request.required": client.must(
+      "Every request declares its version and the client's capabilities in `_meta`."
+    ),
+    "meta.request.malformed": server.must("A request without a required field of `_meta` gets error -32602."),
+    "meta.request.client-info": client.should(
+      "Every request names the client in `_meta`, unless configured otherwise."
+    ),
+    "meta.capabilities.undeclared": server.mustNot(
+      "A server relies on no capability that the request does not declare."
+    ),
+    "meta.capabilities.missing": server.must(
+      "A request that needs a capability it does not declare gets error -32021 with `requiredCapabilities`."
+    ),
+    "meta.result.server-info": server.should("Every result names the server in `_meta`, unless configured otherwise."),
+    "meta.info.behaviour": both.shouldNot("The name of the other side does not change any behaviour."),
+    "meta.info.security": both.shouldNot("Nothing about security relies on the name of the other side."),
+    "meta.notification.subscription": server.must(
+      "Every notification of a subscription carries the id of its request in `_meta`."
+    ),
+    "meta.trace.format": both.must("Trace context in `_meta` has the formats of W3C Trace Context and W3C Baggage.")
   })
 )
 
@@ -33,6 +55,17 @@ export const jsonSchema = requirements(
   }),
   at("basic#schema-validation", since("2025-11-25"), {
     "json-schema.valid": both.must("A schema is valid by its own dialect.")
+  }),
+  at("basic#ref-resolution", since("2026-07-28"), {
+    "json-schema.ref.not-fetched": both.mustNot("A `$ref` to the network is never fetched by itself."),
+    "json-schema.ref.opt-in": both.must("A mode that fetches references is off by default."),
+    "json-schema.ref.guarded": both.should("A mode that fetches references limits hosts, time and size, and logs.", {
+      note: "The library has no such mode."
+    }),
+    "json-schema.ref.unresolved": both.should("A schema with a reference that was not resolved is refused.")
+  }),
+  at("basic#composition-keyword-resource-use", since("2026-07-28"), {
+    "json-schema.bounded": both.should("The validation of a schema is bounded in depth, size or time.")
   })
 )
 
@@ -50,16 +83,18 @@ export const icons = requirements(
 )
 
 export const security = requirements(
-  at("#key-principles", stateful, {
+  at("#key-principles", every, {
     "security.consent.access": host.must("The user consents to all access to data and all operations.", {
       plain: true
     }),
     "security.consent.exposure": host.must("The user consents before data is exposed to a server.", { plain: true }),
     "security.consent.transmission": host.mustNot("Resource data goes nowhere else without consent.", { plain: true }),
-    "security.consent.tools": host.must("The user consents before a tool is called.", { plain: true }),
+    "security.consent.tools": host.must("The user consents before a tool is called.", { plain: true })
+  }),
+  at("#key-principles", stateful, {
     "security.consent.sampling": host.must("The user approves every sampling request.", { plain: true })
   }),
-  at("#implementation-guidelines", stateful, {
+  at("#implementation-guidelines", every, {
     "security.guidelines.consent-flows": host.should("An application has robust consent and authorization flows."),
     "security.guidelines.documented": host.should("An application documents what its use means for security."),
     "security.guidelines.access-controls": host.should("An application controls access to data and protects it."),

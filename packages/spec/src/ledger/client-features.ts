@@ -1,8 +1,8 @@
 /** Requirements on roots and sampling. */
-import { at, both, client, host, requirements, server, since, stateful } from "../Requirement.ts"
+import { at, both, client, every, host, only, requirements, server, since, stateful } from "../Requirement.ts"
 
 export const roots = requirements(
-  at("client/roots#capabilities", stateful, {
+  at("client/roots#capabilities", every, {
     "roots.capability.declared": client.must("A client that has roots declares the `roots` capability.")
   }),
   at("client/roots#root-list-changes", stateful, {
@@ -13,14 +13,14 @@ export const roots = requirements(
       plain: true
     })
   }),
-  at("client/roots#root", stateful, {
+  at("client/roots#root", every, {
     "roots.uri.file": client.must("The URI of a root is a `file://` URI.")
   }),
   at("client/roots#error-handling", stateful, {
     "roots.error.not-supported": client.should("A client without roots answers error -32601."),
     "roots.error.internal": client.should("A failure inside the client is answered with error -32603.")
   }),
-  at("client/roots#security-considerations", stateful, {
+  at("client/roots#security-considerations", every, {
     "roots.client.permitted-only": client.must("A client exposes only roots that it has the permission to expose."),
     "roots.client.uri-validated": client.must("A client validates the URIs of roots against path traversal."),
     "roots.client.access-control": client.must("A client controls access to its roots."),
@@ -35,7 +35,7 @@ export const roots = requirements(
       note: "Concerns what handlers do in the file system."
     })
   }),
-  at("client/roots#implementation-guidelines", stateful, {
+  at("client/roots#implementation-guidelines", every, {
     "roots.consent": host.should("The user consents before roots are exposed."),
     "roots.ui": host.should("The user interface makes roots easy to manage."),
     "roots.client.accessibility-validated": client.should(
@@ -46,22 +46,27 @@ export const roots = requirements(
     ),
     "roots.client.changes-noticed": client.should("A client notices changes of its roots."),
     "roots.server.capability-checked": server.should("A server asks for roots only if the client declared them."),
-    "roots.server.changes-handled": server.should("A server handles changes of the roots."),
     "roots.server.cached": server.should("A server caches the roots where that helps.")
+  }),
+  at("client/roots#implementation-guidelines", stateful, {
+    "roots.server.changes-handled": server.should("A server handles changes of the roots.")
+  }),
+  at("client/roots#capabilities", since("2026-07-28"), {
+    "roots.capability.each-request": client.must("A client that has roots declares them in every request.")
   })
 )
 
 export const sampling = requirements(
-  at("client/sampling#user-interaction-model", stateful, {
+  at("client/sampling#user-interaction-model", every, {
     "sampling.consent.human-in-loop": host.should("A human can always deny a sampling request."),
     "sampling.ui.review": host.should("The user interface makes it easy to review a sampling request."),
     "sampling.ui.edit": host.should("The user can see and edit the prompt before it is sent."),
     "sampling.ui.response-review": host.should("The user can review the response before it is delivered.")
   }),
-  at("client/sampling#capabilities", stateful, {
+  at("client/sampling#capabilities", every, {
     "sampling.capability.declared": client.must("A client that samples declares the `sampling` capability.")
   }),
-  at("client/sampling#model-preferences", stateful, {
+  at("client/sampling#model-preferences", every, {
     "sampling.hints.in-order": client.must("Hints are evaluated in order and the first match is taken."),
     "sampling.hints.before-priorities": client.should("Hints go before the numeric priorities."),
     "sampling.hints.substring": client.should("A hint matches every model whose name contains it.")
@@ -70,7 +75,7 @@ export const sampling = requirements(
     "sampling.error.returned": client.should("A client answers a failed sampling request with an error."),
     "sampling.error.rejected": client.should("A request that the user rejected is answered with an error (code -1).")
   }),
-  at("client/sampling#security-considerations", stateful, {
+  at("client/sampling#security-considerations", every, {
     "sampling.security.approval": client.should("A client has controls through which its user approves requests."),
     "sampling.security.content-validated": both.should("Both sides validate the content of messages."),
     "sampling.security.hints-respected": client.should("A client respects the hints of the model preferences."),
@@ -109,7 +114,7 @@ export const sampling = requirements(
     "sampling.tool-choice.required": host.must("With mode `required` the model uses at least one tool."),
     "sampling.tool-choice.none": host.mustNot("With mode `none` the model uses no tools.")
   }),
-  at("client/sampling#error-handling", since("2025-11-25"), {
+  at("client/sampling#error-handling", only("2025-11-25"), {
     "sampling.error.missing-tool-result": client.should("A missing tool result is answered with error -32602."),
     "sampling.error.mixed-tool-results": client.should("Tool results mixed with other content get error -32602.")
   }),
@@ -119,5 +124,17 @@ export const sampling = requirements(
       "The structured content of a tool result conforms to the output schema of the tool."
     ),
     "sampling.tools.meta-preserved": both.should("The `_meta` of tool uses and tool results survives the next request.")
+  }),
+  at("client/sampling#capabilities", since("2026-07-28"), {
+    "sampling.capability.each-request": client.must("A client that samples declares it in every request.")
+  }),
+  at("client/sampling#messages", since("2026-07-28"), {
+    "sampling.message.role-and-content": server.must("A message has the role `user` or `assistant`, and content."),
+    "sampling.messages.not-retained": both.shouldNot("Messages of one sampling request are not kept for another.")
+  }),
+  at("client/sampling#sampling-parameters", since("2026-07-28"), {
+    "sampling.max-tokens": client.must("A client keeps to `maxTokens`.", {
+      note: "The application's model counts the tokens; the library hands it the limit."
+    })
   })
 )

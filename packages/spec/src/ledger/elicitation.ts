@@ -1,5 +1,5 @@
 /** Requirements on elicitation: forms, URL mode, the safety of both. */
-import { at, client, host, requirements, server, since } from "../Requirement.ts"
+import { at, client, host, only, requirements, server, since } from "../Requirement.ts"
 
 const author = { note: "Concerns what the author of the server asks for." }
 const webPart = {
@@ -44,12 +44,14 @@ export const elicitation = requirements(
     "elicitation.form.defaults": host.should("A form shows the default values of its schema.")
   }),
   at("client/elicitation#url-mode-elicitation-requests", since("2025-11-25"), {
+    "elicitation.url.valid": server.must("The `url` of a request is a valid URL.")
+  }),
+  at("client/elicitation#url-mode-elicitation-requests", only("2025-11-25"), {
     "elicitation.url.request": server.must("A URL request has mode `url`, a message, a `url` and an `elicitationId`."),
-    "elicitation.url.valid": server.must("The `url` of a request is a valid URL."),
     "elicitation.url.id-unique": server.must("An `elicitationId` is unique within its server.", { plain: true }),
     "elicitation.url.id-opaque": client.must("A client treats an `elicitationId` as an opaque value.")
   }),
-  at("client/elicitation#completion-notifications-for-url-mode-elicitation", since("2025-11-25"), {
+  at("client/elicitation#completion-notifications-for-url-mode-elicitation", only("2025-11-25"), {
     "elicitation.complete.initiator-only": server.must("Only the client that was asked is notified of the completion."),
     "elicitation.complete.id": server.must("The notification of completion has the `elicitationId` of the request."),
     "elicitation.complete.unknown-ignored": client.must(
@@ -59,7 +61,7 @@ export const elicitation = requirements(
       "The user can retry or cancel by hand when no notification of completion arrives."
     )
   }),
-  at("client/elicitation#url-elicitation-required-error", since("2025-11-25"), {
+  at("client/elicitation#url-elicitation-required-error", only("2025-11-25"), {
     "elicitation.required-error.only-if-required": server.mustNot(
       "Error -32042 is returned only where a URL elicitation is required."
     ),
@@ -70,11 +72,13 @@ export const elicitation = requirements(
   }),
   at("client/elicitation#statefulness", since("2025-11-25"), {
     "elicitation.state.bound-to-user": server.must("State of an elicitation is bound to an individual user."),
-    "elicitation.state.not-session-alone": server.mustNot("State is never bound to a session id alone."),
     "elicitation.state.protected": server.must("The storage of the state is protected against unauthorized access."),
     "elicitation.state.user-from-credentials": server.must(
       "A remote server identifies the user by the credentials of MCP authorization where possible."
     )
+  }),
+  at("client/elicitation#statefulness", only("2025-11-25"), {
+    "elicitation.state.not-session-alone": server.mustNot("State is never bound to a session id alone.")
   }),
   at("client/elicitation#url-mode-elicitation-for-oauth-flows", since("2025-11-25"), {
     "elicitation.url.not-own-authorization": server.mustNot(
@@ -98,7 +102,7 @@ export const elicitation = requirements(
       webPart
     )
   }),
-  at("client/elicitation#error-handling", since("2025-11-25"), {
+  at("client/elicitation#error-handling", only("2025-11-25"), {
     "elicitation.error.required": server.must(
       "A request that cannot go on before an elicitation completed is answered with error -32042."
     ),
@@ -107,10 +111,12 @@ export const elicitation = requirements(
   at("client/elicitation#security-considerations", since("2025-06-18"), {
     "elicitation.client.approval": client.should("A client has controls through which its user approves requests."),
     "elicitation.client.decline": client.should("A client can decline at any time."),
-    "elicitation.client.rate-limited": client.should("A client limits the rate of elicitation requests."),
     "elicitation.ui.clear": host.should("The user interface makes clear what is asked for and why."),
     "elicitation.form.client-validates": client.should("A client validates answers against the requested schema."),
     "elicitation.form.server-validates": server.should("A server validates answers against the schema it requested.")
+  }),
+  at("client/elicitation#security-considerations", since("2025-06-18", "2025-11-25"), {
+    "elicitation.client.rate-limited": client.should("A client limits the rate of elicitation requests.")
   }),
   at("client/elicitation#security-considerations", since("2025-11-25"), {
     "elicitation.request.bound": server.must("An elicitation is bound to the client and the user it was made for.")
@@ -156,5 +162,18 @@ export const elicitation = requirements(
       "The identity of the user is determined even if an attacker changes the URL.",
       webPart
     )
+  }),
+  at("client/elicitation#capabilities", since("2026-07-28"), {
+    "elicitation.capability.each-request": client.must("A client that elicits declares it in every request.")
+  }),
+  at("client/elicitation#url-mode-elicitation-requests", since("2026-07-28"), {
+    "elicitation.url.fields": server.must("A URL request has mode `url`, a message and a `url`.")
+  }),
+  at("client/elicitation#example-request-sensitive-data", since("2026-07-28"), {
+    "elicitation.url.manual-controls": host.should("The user can retry or cancel the request that asked.")
+  }),
+  at("client/elicitation#error-handling", since("2026-07-28"), {
+    "elicitation.error.not-assumed": server.shouldNot("A server does not assume that an elicitation succeeds."),
+    "elicitation.error.handled": server.must("A server handles users who decline or cancel, and clients that fail.")
   })
 )

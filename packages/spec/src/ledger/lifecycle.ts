@@ -1,5 +1,5 @@
 /** Requirements on initialization, version negotiation, operation, shutdown and timeouts. */
-import { at, both, client, only, requirements, server, since, stateful } from "../Requirement.ts"
+import { at, both, client, every, only, requirements, server, since, stateful } from "../Requirement.ts"
 
 export const lifecycle = requirements(
   at("basic", stateful, {
@@ -51,10 +51,12 @@ export const lifecycle = requirements(
       { softer: ["2024-11-05", "2025-03-26"] }
     )
   }),
-  at("basic/lifecycle#stdio", stateful, {
+  at("basic/lifecycle#stdio", every, {
     "lifecycle.shutdown.stdio-close-stdin": client.should(
       "A client shuts a stdio server down by closing its stdin first and then waits for it to exit."
-    ),
+    )
+  }),
+  at("basic/lifecycle#stdio", stateful, {
     "lifecycle.shutdown.stdio-sigterm": client.should(
       "A client sends SIGTERM to a stdio server that does not exit in reasonable time after its stdin closed."
     ),
@@ -62,7 +64,7 @@ export const lifecycle = requirements(
       "A client sends SIGKILL to a stdio server that does not exit in reasonable time after SIGTERM."
     )
   }),
-  at("basic/lifecycle#timeouts", stateful, {
+  at("basic/lifecycle#timeouts", every, {
     "lifecycle.timeout.every-request": both.should("Every sent request has a timeout.")
   }),
   at("basic/lifecycle#timeouts", since("2025-03-26"), {

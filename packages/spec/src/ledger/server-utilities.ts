@@ -1,11 +1,11 @@
 /** Requirements on completion, logging and pagination. */
-import { at, both, client, requirements, server, since, stateful } from "../Requirement.ts"
+import { at, both, client, every, requirements, server, since, stateful } from "../Requirement.ts"
 
 export const completion = requirements(
   at("server/utilities/completion#capabilities", since("2025-03-26"), {
     "completion.capability.declared": server.must("A server that completes arguments declares `completions`.")
   }),
-  at("server/utilities/completion#completion-results", stateful, {
+  at("server/utilities/completion#completion-results", every, {
     "completion.result.at-most-100": server.mustNot("A result never has more than 100 values.", { plain: true })
   }),
   at("server/utilities/completion#requesting-completions", since("2025-06-18"), {
@@ -20,7 +20,7 @@ export const completion = requirements(
     "completion.error.missing-argument": server.should("A missing required argument is answered with error -32602."),
     "completion.error.internal": server.should("A failure inside the server is answered with error -32603.")
   }),
-  at("server/utilities/completion#implementation-considerations", stateful, {
+  at("server/utilities/completion#implementation-considerations", every, {
     "completion.server.sorted": server.should("Values are sorted by relevance.", {
       note: "The author of the completion orders its values; the library keeps the order."
     }),
@@ -33,7 +33,7 @@ export const completion = requirements(
     "completion.client.cached": client.should("A client caches completion results where that helps."),
     "completion.client.partial-handled": client.should("A client copes with missing and partial results.")
   }),
-  at("server/utilities/completion#security", stateful, {
+  at("server/utilities/completion#security", every, {
     "completion.security.inputs-validated": both.must("All inputs of a completion request are validated."),
     "completion.security.rate-limited": both.must("The rate of completion requests is limited."),
     "completion.security.access-control": both.must("Access to sensitive suggestions is controlled.", {
@@ -46,7 +46,7 @@ export const completion = requirements(
 )
 
 export const logging = requirements(
-  at("server/utilities/logging#capabilities", stateful, {
+  at("server/utilities/logging#capabilities", every, {
     "logging.capability.declared": server.must("A server that sends log messages declares the `logging` capability.")
   }),
   at("server/utilities/logging#setting-log-level", stateful, {
@@ -54,17 +54,19 @@ export const logging = requirements(
       plain: true
     })
   }),
+  at("server/utilities/logging#error-handling", every, {
+    "logging.level.invalid": server.should("An invalid log level is answered with error -32602.")
+  }),
   at("server/utilities/logging#error-handling", stateful, {
-    "logging.level.invalid": server.should("An invalid log level is answered with error -32602."),
     "logging.error.configuration": server.should("A failure to set the level is answered with error -32603.")
   }),
-  at("server/utilities/logging#implementation-considerations", stateful, {
+  at("server/utilities/logging#implementation-considerations", every, {
     "logging.server.rate-limited": server.should("A server limits the rate of its log messages."),
     "logging.server.context": server.should("The data of a log message carries the relevant context."),
     "logging.server.logger-names": server.should("The names of loggers are used consistently."),
     "logging.server.sensitive-removed": server.should("Sensitive information is removed from log messages.")
   }),
-  at("server/utilities/logging#security", stateful, {
+  at("server/utilities/logging#security", every, {
     "logging.content.no-secrets": server.mustNot("A log message never contains credentials or secrets.", {
       note: "The library sends what a handler logs explicitly; it has a redaction hook but cannot know secrets."
     }),
@@ -80,14 +82,23 @@ export const logging = requirements(
     "logging.security.monitored": both.should("Logs are monitored for sensitive content.", {
       note: "Monitoring belongs to the operator."
     })
+  }),
+  at("server/utilities/logging#per-request-log-level", since("2026-07-28"), {
+    "logging.request.silent": server.mustNot("A request that sets no log level gets no log messages."),
+    "logging.request.threshold": server.should("A request that sets a log level gets messages at it and above only.", {
+      plain: true
+    }),
+    "logging.request.own-stream": server.mustNot(
+      "Log messages go nowhere but to the stream of the request that set the level."
+    )
   })
 )
 
 export const pagination = requirements(
-  at("server/utilities/pagination#pagination-model", stateful, {
+  at("server/utilities/pagination#pagination-model", every, {
     "pagination.client.no-fixed-size": client.mustNot("A client does not assume a fixed page size.")
   }),
-  at("server/utilities/pagination#request-format", stateful, {
+  at("server/utilities/pagination#request-format", every, {
     "pagination.cursor.continues": server.should(
       "A page that is asked for by cursor starts after the page before it.",
       {
@@ -95,16 +106,21 @@ export const pagination = requirements(
       }
     )
   }),
-  at("server/utilities/pagination#implementation-guidelines", stateful, {
+  at("server/utilities/pagination#implementation-guidelines", every, {
     "pagination.server.stable-cursors": server.should("A cursor stays usable while its client pages through the list."),
     "pagination.server.invalid-cursor-graceful": server.should("An invalid cursor is handled without any damage."),
     "pagination.client.end": client.should("A missing `nextCursor` is the end of the list."),
     "pagination.client.both-flows": client.should("A client handles lists with and without pages."),
     "pagination.client.opaque-format": client.must("A client assumes nothing about the format of a cursor."),
-    "pagination.client.opaque-unmodified": client.must("A client neither parses nor modifies a cursor."),
+    "pagination.client.opaque-unmodified": client.must("A client neither parses nor modifies a cursor.")
+  }),
+  at("server/utilities/pagination#implementation-guidelines", stateful, {
     "pagination.client.opaque-not-persisted": client.must("A client does not keep a cursor beyond its session.")
   }),
-  at("server/utilities/pagination#error-handling", stateful, {
+  at("server/utilities/pagination#error-handling", every, {
     "pagination.cursor.invalid": server.should("An invalid cursor is answered with error -32602.")
+  }),
+  at("server/utilities/pagination#implementation-guidelines", since("2026-07-28"), {
+    "pagination.cursor.empty": client.mustNot("An empty cursor is a cursor, not the end of the list.")
   })
 )

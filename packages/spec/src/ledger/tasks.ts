@@ -1,7 +1,7 @@
 /** Requirements on tasks of revision 2025-11-25 (`receiver` runs a task, `requestor` asked for it; both may be either side). */
-import { at, both, client, requirements, server, since } from "../Requirement.ts"
+import { at, both, client, only, requirements, server } from "../Requirement.ts"
 
-const revisions = since("2025-11-25")
+const revisions = only("2025-11-25")
 const page = "basic/utilities/tasks"
 
 export const tasks = requirements(

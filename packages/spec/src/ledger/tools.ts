@@ -1,17 +1,17 @@
 /** Requirements on tools: declaring, listing, calling, results, errors, trust. */
-import { at, client, host, requirements, server, since, stateful } from "../Requirement.ts"
+import { at, both, client, every, host, requirements, server, since } from "../Requirement.ts"
 
 export const tools = requirements(
-  at("server/tools#user-interaction-model", stateful, {
+  at("server/tools#user-interaction-model", every, {
     "tools.consent.human-in-loop": host.should("A human can always deny the invocation of a tool."),
     "tools.ui.shows-exposed": host.should("The user interface shows which tools are exposed to the model."),
     "tools.ui.shows-invocations": host.should("The user interface shows when a tool is invoked."),
     "tools.ui.confirms": host.should("The user interface asks for confirmation before an operation.")
   }),
-  at("server/tools#capabilities", stateful, {
+  at("server/tools#capabilities", every, {
     "tools.capability.declared": server.must("A server that has tools declares the `tools` capability.")
   }),
-  at("server/tools#list-changed-notification", stateful, {
+  at("server/tools#list-changed-notification", every, {
     "tools.list-changed.sent": server.should(
       "A server that declared `tools.listChanged` sends a notification when its list of tools changes."
     )
@@ -58,7 +58,7 @@ export const tools = requirements(
       "A client validates structured content against the output schema."
     )
   }),
-  at("server/tools#error-handling", stateful, {
+  at("server/tools#error-handling", every, {
     "tools.call.unknown-tool": server.should("A call of an unknown tool is answered with a JSON-RPC error.", {
       plain: true
     }),
@@ -75,7 +75,7 @@ export const tools = requirements(
       "Tool execution errors are given to the model, so that it can correct itself."
     )
   }),
-  at("server/tools#security-considerations", stateful, {
+  at("server/tools#security-considerations", every, {
     "tools.security.input-validated": server.must("A server validates the input of every tool call."),
     "tools.security.access-control": server.must("A server can control who may call which tool."),
     "tools.security.rate-limited": server.must("A server limits the rate of tool calls."),
@@ -89,5 +89,38 @@ export const tools = requirements(
     ),
     "tools.security.timeout": client.should("A client limits how long it waits for a tool."),
     "tools.security.audited": client.should("A client can log the use of tools for an audit.")
+  }),
+  at("server/tools#capabilities", since("2026-07-28"), {
+    "tools.list.answered": server.must(
+      "A server that declares `tools` answers `tools/list` with what the caller may see."
+    ),
+    "tools.list.not-per-connection": server.mustNot(
+      "The list of tools varies neither with the connection nor with other requests on it."
+    ),
+    "tools.list.order": server.should("Tools are listed in the same order as long as they stay the same.")
+  }),
+  at("server/tools#tool-names", since("2026-07-28"), {
+    "tools.name.disambiguated": both.should("Who joins the tools of several servers makes equal names distinct."),
+    "tools.name.not-by-server-name": both.shouldNot("Names are not made distinct by the server's own name.")
+  }),
+  at("server/tools#x-mcp-header", since("2026-07-28"), {
+    "tools.header.not-empty": server.mustNot("The name in an `x-mcp-header` annotation is not empty."),
+    "tools.header.token": server.must("The name in an `x-mcp-header` annotation is an HTTP token."),
+    "tools.header.no-control-characters": server.mustNot(
+      "The name in an `x-mcp-header` annotation has no line breaks."
+    ),
+    "tools.header.unique": server.must("No two arguments of a tool have the same header, whatever its case."),
+    "tools.header.primitive": server.must("Only strings, integers and booleans are annotated with `x-mcp-header`."),
+    "tools.header.safe-integer": server.must("An integer in a header is within the safe range of JavaScript."),
+    "tools.header.reachable": server.must("An annotated argument is reached from the root by `properties` alone."),
+    "tools.header.rejected": client.must("A client over HTTP rejects a tool with an invalid annotation."),
+    "tools.header.excluded": client.must("A rejected tool is missing from the list that a client gives."),
+    "tools.header.logged": client.should("A client logs which tool it rejected and why."),
+    "tools.header.nothing-sensitive": server.shouldNot("Sensitive arguments are not annotated with `x-mcp-header`.", {
+      note: "Only the author of the tool knows what is sensitive."
+    })
+  }),
+  at("server/tools#security-considerations", since("2026-07-28"), {
+    "tools.security.references": client.should("A client that validates by a tool's schemas fetches no references.")
   })
 )

@@ -1,11 +1,11 @@
 /** Requirements on Streamable HTTP and on its predecessor, HTTP with SSE (area `sse`). */
-import { at, both, client, only, requirements, server, since, stateful } from "../Requirement.ts"
+import { at, both, client, every, only, requirements, server, since } from "../Requirement.ts"
 
 export const http = requirements(
-  at("basic/transports#streamable-http", since("2025-03-26"), {
+  at("basic/transports#streamable-http", since("2025-03-26", "2025-11-25"), {
     "http.endpoint.single": server.must("A server has one endpoint path that supports both POST and GET.")
   }),
-  at("basic/transports#security-warning", stateful, {
+  at("basic/transports#security-warning", every, {
     "http.origin.validated": server.must("A server validates the `Origin` header of every incoming connection."),
     "http.security.localhost": server.should("A server that runs locally binds to the loopback interface only."),
     "http.security.authenticated": server.should("A server authenticates every connection.")
@@ -16,17 +16,20 @@ export const http = requirements(
   at("basic/transports#sending-messages-to-the-server", since("2025-03-26"), {
     "http.post.own-request": client.must("A client sends every message as a new POST to the endpoint."),
     "http.post.accept": client.must("A POST has an `Accept` header with `application/json` and `text/event-stream`."),
-    "http.post.accepted": server.must("Accepted notifications and responses are answered with status 202 and no body."),
-    "http.post.not-accepted": server.must(
-      "Notifications and responses that are not accepted get an HTTP error status."
+    "http.post.accepted": server.must(
+      "An accepted message that needs no response is answered with status 202 and no body."
     ),
+    "http.post.not-accepted": server.must("A message without response that is not accepted gets an HTTP error status."),
     "http.post.json-or-sse": server.must("A request is answered with `application/json` or with `text/event-stream`."),
     "http.post.client-supports-both": client.must("A client understands a JSON answer as well as a stream of events."),
-    "http.post-stream.ends-with-response": server.should("The stream of a POST eventually carries the response."),
-    "http.post-stream.related": server.should(
-      "What precedes the response on the stream of a POST relates to the request of that POST."
+    "http.post-stream.related": server.must(
+      "What precedes the response on the stream of a POST relates to the request of that POST.",
+      { softer: since("2025-03-26", "2025-11-25") }
     ),
-    "http.post-stream.closes-after-response": server.should("The stream of a POST ends once its responses are sent."),
+    "http.post-stream.closes-after-response": server.should("The stream of a POST ends once its responses are sent.")
+  }),
+  at("basic/transports#sending-messages-to-the-server", since("2025-03-26", "2025-11-25"), {
+    "http.post-stream.ends-with-response": server.should("The stream of a POST eventually carries the response."),
     "http.disconnect.not-cancel": server.shouldNot("A disconnect is not taken as a cancellation of the request."),
     "http.disconnect.explicit-cancel": client.should(
       "A client cancels with `notifications/cancelled`, not by disconnecting."
@@ -45,7 +48,7 @@ export const http = requirements(
       "The stream of a POST is not closed before its responses are sent unless the session expires."
     )
   }),
-  at("basic/transports#sending-messages-to-the-server", since("2025-11-25"), {
+  at("basic/transports#sending-messages-to-the-server", only("2025-11-25"), {
     "http.post-stream.priming-event": server.should(
       "The stream of a POST starts with an event that has an id and empty data, so that the client can resume."
     ),
@@ -57,7 +60,7 @@ export const http = requirements(
     ),
     "http.post-stream.retry-respected": client.must("A client waits as long as `retry` says before it reconnects.")
   }),
-  at("basic/transports#listening-for-messages-from-the-server", since("2025-03-26"), {
+  at("basic/transports#listening-for-messages-from-the-server", since("2025-03-26", "2025-11-25"), {
     "http.get.accept": client.must("A GET accepts `text/event-stream`."),
     "http.get.sse-or-405": server.must("A GET is answered with `text/event-stream` or with status 405."),
     "http.get.unrelated": server.should(
@@ -67,26 +70,26 @@ export const http = requirements(
       "The stream of a GET carries no response unless it resumes the stream of an earlier request."
     )
   }),
-  at("basic/transports#listening-for-messages-from-the-server", since("2025-11-25"), {
+  at("basic/transports#listening-for-messages-from-the-server", only("2025-11-25"), {
     "http.get.polling": server.should(
       "A server that closes the connection of a GET before its stream ended sends a `retry` field first."
     )
   }),
-  at("basic/transports#multiple-connections", since("2025-03-26"), {
+  at("basic/transports#multiple-connections", since("2025-03-26", "2025-11-25"), {
     "http.streams.one-per-message": server.must("Each message of a server goes out on exactly one stream."),
     "http.streams.no-broadcast": server.mustNot("A message is never broadcast over several streams.")
   }),
-  at("basic/transports#resumability-and-redelivery", since("2025-03-26"), {
+  at("basic/transports#resumability-and-redelivery", since("2025-03-26", "2025-11-25"), {
     "http.resume.event-id-unique": server.must(
       "An event id is unique over all streams of its session, or of its client where there are no sessions."
     ),
     "http.resume.last-event-id": client.should("A client resumes with a GET that carries `Last-Event-ID`."),
     "http.resume.own-stream-only": server.mustNot("A resumed stream never replays messages of another stream.")
   }),
-  at("basic/transports#resumability-and-redelivery", since("2025-11-25"), {
+  at("basic/transports#resumability-and-redelivery", only("2025-11-25"), {
     "http.resume.event-id-names-stream": server.should("An event id is enough to find the stream that it belongs to.")
   }),
-  at("basic/transports#session-management", since("2025-03-26"), {
+  at("basic/transports#session-management", since("2025-03-26", "2025-11-25"), {
     "http.session.id-secure": server.should("A session id is globally unique and cannot be guessed."),
     "http.session.id-ascii": server.must("A session id has visible ASCII characters only (0x21 to 0x7E)."),
     "http.session.id-sent": client.must("A client that was given a session id sends it with every later request."),
@@ -99,24 +102,28 @@ export const http = requirements(
     ),
     "http.session.delete": client.should("A client that needs its session no more sends DELETE with the session id.")
   }),
-  at("basic/transports#session-management", since("2025-11-25"), {
+  at("basic/transports#session-management", only("2025-11-25"), {
     "http.session.client-keeps-id-safe": client.must(
       "A client keeps the session id safe, out of logs and other origins."
     )
   }),
   at("basic/transports#protocol-version-header", since("2025-06-18"), {
+    "http.version.header-invalid": server.must("An invalid or unsupported version header is answered with 400.")
+  }),
+  at("basic/transports#protocol-version-header", since("2025-06-18", "2025-11-25"), {
     "http.version.header-sent": client.must("Every request after initialization carries `MCP-Protocol-Version`."),
     "http.version.header-negotiated": client.should("The version header carries the negotiated version."),
     "http.version.header-absent": server.should(
       "Where the version header is absent and nothing else tells the version, 2025-03-26 is assumed."
-    ),
-    "http.version.header-invalid": server.must("An invalid or unsupported version header is answered with 400.")
+    )
   }),
   at("basic/transports#backwards-compatibility", since("2025-03-26"), {
     "http.compatibility.server-hosts-both": server.should(
       "A server for older clients serves HTTP with SSE beside the new endpoint.",
       { plain: true }
-    ),
+    )
+  }),
+  at("basic/transports#backwards-compatibility", since("2025-03-26", "2025-11-25"), {
     "http.compatibility.client-falls-back": client.should(
       "A client for older servers whose POST of `initialize` fails with 400, 404 or 405 falls back to HTTP with SSE.",
       { plain: true }

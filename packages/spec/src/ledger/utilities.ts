@@ -1,15 +1,11 @@
 /** Requirements on cancellation, ping and progress. */
-import { at, both, client, host, requirements, since, stateful } from "../Requirement.ts"
+import { at, both, client, every, host, only, requirements, server, since, stateful } from "../Requirement.ts"
 
 export const cancellation = requirements(
-  at("basic/utilities/cancellation#behavior-requirements", stateful, {
-    "cancellation.sender.own-request": both.must(
-      "A cancellation names a request that its sender issued in the same direction."
-    ),
+  at("basic/utilities/cancellation#behavior-requirements", every, {
     "cancellation.sender.in-progress": both.must(
       "A cancellation names a request that its sender believes to be in progress."
     ),
-    "cancellation.initialize-not-cancelled": client.mustNot("A client never cancels its `initialize` request."),
     "cancellation.receiver.stops": both.should("The receiver of a cancellation stops processing the request."),
     "cancellation.receiver.frees-resources": both.should(
       "The receiver of a cancellation frees the resources of the request."
@@ -21,24 +17,45 @@ export const cancellation = requirements(
       "The sender of a cancellation ignores a response that arrives afterwards."
     )
   }),
-  at("basic/utilities/cancellation#cancellation-flow", since("2025-11-25"), {
+  at("basic/utilities/cancellation#behavior-requirements", stateful, {
+    "cancellation.sender.own-request": both.must(
+      "A cancellation names a request that its sender issued in the same direction."
+    ),
+    "cancellation.initialize-not-cancelled": client.mustNot("A client never cancels its `initialize` request.")
+  }),
+  at("basic/utilities/cancellation#cancellation-flow", only("2025-11-25"), {
     "cancellation.notification.request-id": both.must(
       "A cancellation of a request that is no task has its `requestId`."
     )
   }),
-  at("basic/utilities/cancellation#timing-considerations", stateful, {
+  at("basic/utilities/cancellation#timing-considerations", every, {
     "cancellation.race.graceful": both.must(
       "Both sides survive a cancellation that crosses the completion or the response of its request."
     )
   }),
-  at("basic/utilities/cancellation#implementation-notes", stateful, {
+  at("basic/utilities/cancellation#implementation-notes", every, {
     "cancellation.reason-logged": both.should("The reason of a cancellation is logged."),
     "cancellation.ui-indicates": host.should("The user interface shows that a cancellation was requested.")
   }),
-  at("basic/utilities/cancellation#error-handling", stateful, {
+  at("basic/utilities/cancellation#error-handling", every, {
     "cancellation.invalid.unknown-id-ignored": both.should("A cancellation that names an unknown request is ignored."),
     "cancellation.invalid.completed-ignored": both.should("A cancellation that names a completed request is ignored."),
     "cancellation.invalid.malformed-ignored": both.should("A malformed cancellation is ignored.")
+  }),
+  at("basic/patterns/cancellation", since("2026-07-28"), {
+    "cancellation.client.sent": client.should("A client cancels a request that it does not want any more."),
+    "cancellation.server.subscription": server.must(
+      "A server that ends a subscription sends a cancellation that names its request."
+    ),
+    "cancellation.server.nothing-else": server.mustNot("A server cancels nothing but subscriptions.")
+  }),
+  at("basic/patterns/cancellation#transport-specific-cancellation", since("2026-07-28"), {
+    "cancellation.stdio.notification": client.must(
+      "Over stdio a client cancels by a notification with the request's id."
+    )
+  }),
+  at("basic/patterns/cancellation#behavior-requirements", since("2026-07-28"), {
+    "cancellation.client.own-request": client.must("A client cancels only requests that it issued.")
   })
 )
 
@@ -59,7 +76,7 @@ export const ping = requirements(
 )
 
 export const progress = requirements(
-  at("basic/utilities/progress#progress-flow", stateful, {
+  at("basic/utilities/progress#progress-flow", every, {
     "progress.token.type": both.must("A progress token is a string or an integer."),
     "progress.token.unique": both.must("A progress token is unique among the active requests of its sender."),
     "progress.value.increases": both.must("Each progress notification reports a greater value than the one before.")
@@ -69,11 +86,11 @@ export const progress = requirements(
       note: "The message is written by the author of the handler."
     })
   }),
-  at("basic/utilities/progress#behavior-requirements", stateful, {
+  at("basic/utilities/progress#behavior-requirements", every, {
     "progress.token.from-active-request": both.must("Progress names only a token that an active request provided."),
     "progress.token.in-progress": both.must("Progress names only a token whose operation is still in progress.")
   }),
-  at("basic/utilities/progress#implementation-notes", stateful, {
+  at("basic/utilities/progress#implementation-notes", every, {
     "progress.token.tracked": both.should("Both sides keep track of the active progress tokens."),
     "progress.rate-limited": both.should("Progress notifications are rate limited so that they never flood the peer."),
     "progress.stops-after-completion": both.must("No progress is sent after the operation completed.")
