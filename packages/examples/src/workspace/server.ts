@@ -8,6 +8,7 @@ import * as NodeServices from "@effect/platform-node/NodeServices"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
 import { features } from "./features.ts"
 import { Watcher } from "./Watcher.ts"
 import { Workspace } from "./Workspace.ts"
@@ -22,4 +23,10 @@ const server = McpServer.layer({
   features
 }).pipe(Layer.provide([Workspace.layer(folder), Watcher.layer(folder)]))
 
-McpServer.serveStdio.pipe(Effect.provide(Layer.provideMerge(server, NodeServices.layer)), NodeRuntime.runMain)
+// A server that cannot even start must not say so on stdout, where its client expects MCP.
+McpServer.serveStdio.pipe(
+  Effect.provide(Layer.provideMerge(server, NodeServices.layer)),
+  Effect.tapCause((cause) => Effect.logError(`The workspace ${folder} cannot be served`, cause)),
+  Effect.provideService(Logger.LogToStderr, true),
+  NodeRuntime.runMain({ disableErrorReporting: true })
+)

@@ -1,0 +1,53 @@
+/** What the demonstration prints: titled lines, and a progress bar in place where the output is a terminal. */
+import * as Effect from "effect/Effect"
+
+const terminal = process.stdout.isTTY
+const styled = terminal && process.env["NO_COLOR"] === undefined
+
+const style = (code: number) => (text: string) => (styled ? `\u001b[${code}m${text}\u001b[0m` : text)
+export const bold = style(1)
+export const dim = style(2)
+const cyan = style(36)
+
+const write = (text: string): Effect.Effect<void> => Effect.sync(() => void process.stdout.write(text))
+
+const indent = " ".repeat(15)
+
+/** One line. What servers sent may contain anything: control characters are not printed. */
+export const line = (text: string, title = ""): Effect.Effect<void> =>
+  write(`  ${cyan(title.padEnd(indent.length - 2))}${printable(text)}\n`)
+
+/** A line below another one. */
+export const detail = (text: string): Effect.Effect<void> => write(`${indent}${dim(printable(text))}\n`)
+
+export const blank: Effect.Effect<void> = write("\n")
+
+// Everything but the styles of our own making.
+const printable = (text: string): string =>
+  // oxlint-disable-next-line no-control-regex
+  text.replace(/\u001b(?!\[\d+m)|[\u0000-\u0008\u000a-\u001a\u001c-\u001f\u007f-\u009f]/g, "�").replaceAll("\t", "  ")
+
+const width = 24
+
+/** A bar that is drawn over itself; where that is not possible, a line at every quarter. */
+export const bar = (): {
+  readonly show: (done: number, total: number) => Effect.Effect<void>
+  readonly clear: Effect.Effect<void>
+} => {
+  let quarters = 0
+  return {
+    show: (done, total) =>
+      Effect.suspend(() => {
+        const share = total === 0 ? 1 : Math.min(1, done / total)
+        if (terminal) {
+          const full = Math.round(share * width)
+          return write(`\r${indent}${cyan("█".repeat(full))}${dim("░".repeat(width - full))} ${done}/${total} files`)
+        }
+        const reached = Math.floor(share * 4)
+        if (reached <= quarters) return Effect.void
+        quarters = reached
+        return detail(`${reached * 25} %  ${done}/${total} files`)
+      }),
+    clear: Effect.suspend(() => (terminal ? write("\r\u001b[K") : Effect.void))
+  }
+}
