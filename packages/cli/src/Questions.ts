@@ -5,8 +5,9 @@
  * when all is declined. Shows who asks and the whole URL of a page, opens nothing, and takes Esc or Ctrl+C for dismissal. A call that
  * the user typed is consent in itself; roots and sampling are asked about before they leave, unless `--yes` or no terminal.
  */
-import type { Policy } from "@effect-mcp/client/Consent"
+import type { Action, Policy } from "@effect-mcp/client/Consent"
 import { Elicitation } from "@effect-mcp/core/Elicitation"
+import { isBlocks } from "@effect-mcp/protocol/model/Content"
 import type * as Model from "@effect-mcp/protocol/model/Elicitation"
 import * as Prompt from "effect/cli/Prompt"
 import * as Effect from "effect/Effect"
@@ -41,7 +42,7 @@ const dialogue = (
   output.exclusive((say) =>
     say(`${output.noteStyle.bold(`${safeLine(server)} asks:`)} ${safe(message)}`).pipe(
       Effect.andThen(ask(say)),
-      Effect.catchTag("QuitError", () => Effect.as(say("Dismissed."), dismissed)),
+      Effect.catchTag("QuitError", () => Effect.as(say("\nDismissed."), dismissed)),
       Effect.provideService(Prompt.Theme, Prompt.makeTheme({ colors: output.noteStyle.colours }))
     )
   )
@@ -149,8 +150,10 @@ const page =
       message,
       Effect.fnUntraced(function* (say) {
         const { bold, cyan } = options.output.noteStyle
-        yield* say(`It wants you to open this page, on ${bold(safeLine(new URL(url).host))}:`)
+        const { host } = new URL(url)
+        yield* say(`It wants you to open this page, on ${bold(safeLine(host))}:`)
         yield* say(`  ${cyan(safeLine(url))}`)
+        if (/(^|\.)xn--/.test(host)) yield* say("  Look closely: this name has letters that may only look familiar.")
         const decision = yield* decide("Will you open it?", [["accept", "Yes, I will open it myself"], ...refusals])
         return { action: decision === "change" ? "cancel" : decision }
       })
@@ -167,14 +170,25 @@ export const elicitation = (options: Options): Layer.Layer<Elicitation, never, P
   return settings.accept || settings.answers.length > 0 ? Elicitation.layer({ form: form(options) }) : undefined
 }
 
+/** What the server would get, and what it says it needs it for. */
+const wish = (action: Exclude<Action, { readonly _tag: "CallTool" }>): string => {
+  if (action._tag === "ListRoots") return "May it have your --root folders?"
+  const said = action.params.messages.map(({ content, role }) => {
+    const texts = (isBlocks(content) ? content : [content]).map((block) =>
+      block.type === "text" ? block.text : `(${block.type})`
+    )
+    return `  ${role}: ${texts.join(" ")}`
+  })
+  return ["May it have the --sample text as a model's answer to this?", ...said].join("\n")
+}
+
 /** What may leave without the user having typed it this very moment. */
 export const consent = (options: Options): Effect.Effect<Policy, never, Prompt.Environment> =>
   Effect.map(Effect.context<Prompt.Environment>(), (services) => ({
     ask: (action) => {
       const { output, settings } = options
       if (action._tag === "CallTool" || settings.yes || !output.canAsk) return Effect.succeed(true)
-      const what = action._tag === "ListRoots" ? "your --root folders" : "the --sample text, as if a model had said it"
-      return dialogue(options, `May it have ${what}?`, () =>
+      return dialogue(options, wish(action), () =>
         Effect.map(
           decide("Share this?", [
             ["accept", "Yes"],

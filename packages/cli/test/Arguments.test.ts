@@ -1,0 +1,116 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Result, Schema } from "effect"
+import { assemble, assembleText, coerce, parse, parseBase } from "../src/Arguments.ts"
+
+const ok = <A>(result: Result.Result<A, string>): A => Result.getOrThrowWith(result, (message) => new Error(message))
+const why = <A>(result: Result.Result<A, string>): string => (Result.isFailure(result) ? result.failure : "it succeeded")
+const object = (properties: object, more: object = {}) => ({ type: "object", properties, ...more })
+
+describe("Arguments", () => {
+  it("takes what follows the first = as text, and what follows := as JSON", () => {
+    assert.deepStrictEqual(ok(parse("a=b=c")), { _tag: "Text", key: "a", value: "b=c" })
+    assert.deepStrictEqual(ok(parse("a=")), { _tag: "Text", key: "a", value: "" })
+    assert.deepStrictEqual(ok(parse(`a:=[1,"x"]`)), { _tag: "Json", key: "a", value: [1, "x"] })
+    assert.deepStrictEqual(ok(parse("a=:=1")), { _tag: "Text", key: "a", value: ":=1" })
+  })
+
+  it("says what is wrong with a word that is no argument", () => {
+    assert.strictEqual(why(parse("plain")), `"plain" is no argument: write key=value, or key:=json`)
+    assert.strictEqual(why(parse("=x")), `"=x" has no name before the "="`)
+    assert.match(why(parse("a:={")), /^"a:=\{" has no JSON after ":=": /)
+  })
+
+  it.prop("sends any JSON value unchanged when written as key:=json", [Schema.Json], ([value]) => {
+    const words = [`k:=${JSON.stringify(value)}`]
+    // Through JSON: -0 has no text of its own.
+    const expected = JSON.parse(JSON.stringify({ k: value }))
+    assert.deepStrictEqual(ok(assemble(words, object({ k: { type: "boolean" } }))), expected)
+  })
+
+  it.prop("keeps any text where the schema wants text or says nothing", [Schema.String], ([text]) => {
+    assert.deepStrictEqual(ok(assemble([`k=${text}`], object({ k: { type: "string" } }))), { k: text })
+    assert.deepStrictEqual(ok(assemble([`k=${text}`], {})), { k: text })
+    assert.deepStrictEqual(ok(coerce(text, { type: ["integer", "string"] }, {})), text)
+  })
+
+  it.prop("makes every number that was printed that number again", [Schema.Finite], ([number]) => {
+    const expected = Object.is(number, -0) ? 0 : number
+    assert.strictEqual(ok(coerce(String(number), { type: "number" }, {})), expected)
+  })
+
+  it.prop("makes every safe integer an integer, and no fraction", [Schema.Int], ([number]) => {
+    assert.strictEqual(ok(coerce(String(number), { type: "integer" }, {})), number)
+    assert.strictEqual(why(coerce(`${number}.5`, { type: "integer" }, {})), `"${number}.5" is not an integer`)
+  })
+
+  it("refuses text that cannot be what the schema wants, and says how to send it anyway", () => {
+    const schema = object({ n: { type: "number" }, b: { type: "boolean" }, i: { type: "integer" }, o: { type: "object" } })
+    const say = "(write n:=... to send other JSON)"
+    assert.strictEqual(why(assemble(["n=ten"], schema)), `n: "ten" is not a number ${say}`)
+    assert.strictEqual(why(assemble(["n="], schema)), `n: "" is not a number ${say}`)
+    assert.strictEqual(why(assemble(["n=0x10"], schema)), `n: "0x10" is not a number ${say}`)
+    assert.strictEqual(why(assemble(["n=1e999"], schema)), `n: "1e999" is not a number ${say}`)
+    assert.match(why(assemble(["b=yes"], schema)), /"yes" is not true or false/)
+    assert.match(why(assemble(["i=9007199254740993"], schema)), /is not an integer/)
+    assert.match(why(assemble(["o=[]"], schema)), /"\[\]" is not a JSON object/)
+    assert.deepStrictEqual(ok(assemble([`n:="ten"`], schema)), { n: "ten" })
+  })
+
+  it("reads booleans, null and objects where only they are wanted", () => {
+    const schema = object({
+      b: { type: "boolean" },
+      n: { anyOf: [{ type: "number" }, { type: "null" }] },
+      o: { type: "object" }
+    })
+    assert.deepStrictEqual(ok(assemble(["b=true", "n=null", `o={"a":1}`], schema)), { b: true, n: null, o: { a: 1 } })
+    assert.deepStrictEqual(ok(assemble(["b=false", "n=2"], schema)), { b: false, n: 2 })
+  })
+
+  it("derives the type from an enum or a const", () => {
+    assert.strictEqual(ok(coerce("2", { enum: [1, 2, 3] }, {})), 2)
+    assert.strictEqual(ok(coerce("true", { const: true }, {})), true)
+    assert.strictEqual(ok(coerce("2", { enum: ["1", "2"] }, {})), "2")
+  })
+
+  it("follows references inside the schema, also circular ones", () => {
+    const root = {
+      $defs: { "a/b": { type: "integer" }, loop: { $ref: "#/$defs/loop" } },
+      ...object({ n: { $ref: "#/$defs/a~1b" }, l: { $ref: "#/$defs/loop" }, gone: { $ref: "#/$defs/gone" } })
+    }
+    assert.deepStrictEqual(ok(assemble(["n=3", "l=3", "gone=3"], root)), { n: 3, l: "3", gone: "3" })
+  })
+
+  it("collects a repeated key where the schema asks for a list, and refuses it elsewhere", () => {
+    const schema = object({ t: { type: "array", items: { type: "integer" } }, s: { type: "string" } })
+    assert.deepStrictEqual(ok(assemble(["t=1"], schema)), { t: [1] })
+    assert.deepStrictEqual(ok(assemble(["t=1", "t=2", "t:=[3,4]"], schema)), { t: [1, 2, 3, 4] })
+    assert.deepStrictEqual(ok(assemble(["t=[1,2]"], schema)), { t: [1, 2] })
+    assert.match(why(assemble(["t=x"], schema)), /"x" is not an array/)
+    assert.strictEqual(why(assemble(["s=1", "s=2"], schema)), "s is given twice, but it is not a list")
+  })
+
+  it("puts single arguments over those of --args", () => {
+    assert.deepStrictEqual(ok(assemble(["a=2"], {}, { a: "1", b: [1] })), { a: "2", b: [1] })
+    assert.match(why(parseBase("[1]")), /--args must be a JSON object/)
+    assert.match(why(parseBase("{")), /--args is not JSON/)
+  })
+
+  it("treats names that objects already have like any other", () => {
+    const made = ok(assemble(["__proto__=x", "constructor=y", "toString=1"], object({})))
+    assert.deepStrictEqual(Object.entries(made), [
+      ["__proto__", "x"],
+      ["constructor", "y"],
+      ["toString", "1"]
+    ])
+    assert.strictEqual(Object.getPrototypeOf(made), Object.prototype)
+  })
+
+  it("keeps prompt arguments as text and in order", () => {
+    assert.deepStrictEqual(ok(assembleText(["b=1", "a=true"])), [
+      ["b", "1"],
+      ["a", "true"]
+    ])
+    assert.match(why(assembleText(["a:=1"])), /only text/)
+    assert.match(why(assembleText(["a=1", "a=2"])), /given twice/)
+  })
+})

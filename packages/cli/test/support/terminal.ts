@@ -1,0 +1,39 @@
+/** A person at a terminal: what they type into each prompt, and a screen that is remembered. */
+import { NodeServices } from "@effect/platform-node"
+import { Effect, Layer, Option, Queue, Terminal } from "effect"
+import type { Cause } from "effect"
+import * as Output from "../../src/Output.ts"
+import { capture } from "./run.ts"
+
+/** `<enter>`, `<down>`, `<backspace>` and so on are keys; everything else is typed as it is. */
+const keysOf = (script: string): ReadonlyArray<Terminal.UserInput> =>
+  [...script.matchAll(/<(\w+)>|(.)/g)].map(([, name, character]) => ({
+    input: Option.fromNullishOr(character),
+    key: { name: name ?? character ?? "", ctrl: false, meta: false, shift: false }
+  }))
+
+/** One script per prompt; at its end they leave (as by Esc), if the prompt is still there. */
+export const person = (scripts: ReadonlyArray<string>) => {
+  const screen = capture(true, 200)
+  const left = [...scripts]
+  const terminal = Layer.succeed(
+    Terminal.Terminal,
+    Terminal.make({
+      columns: Effect.succeed(200),
+      rows: Effect.succeed(50),
+      size: Effect.die("not asked for"),
+      readLine: Effect.die("not asked for"),
+      display: (text) => Effect.sync(() => void screen.stream.write(text, () => {})),
+      readInput: Effect.gen(function* () {
+        const queue = yield* Queue.unbounded<Terminal.UserInput, Cause.Done>()
+        yield* Queue.offerAll(queue, keysOf(left.shift() ?? ""))
+        yield* Queue.end(queue)
+        return queue
+      })
+    })
+  )
+  const output = Effect.runSync(
+    Output.make({ env: { NO_COLOR: "1" }, stdin: { isTTY: true }, stdout: screen.stream, stderr: screen.stream })
+  )
+  return { screen: screen.text, layer: Layer.mergeAll(NodeServices.layer, terminal), output }
+}
