@@ -32,12 +32,13 @@ export class ClientRoots extends Context.Service<
   )
 }
 
-/** Fails like a path that is not there: a client is not told what lies outside of its roots. */
-export const check = (path: string) =>
+/** Fails like paths that are not there: a client is not told what lies outside of its roots. */
+export const check = (...paths: ReadonlyArray<string>) =>
   Effect.flatMap(ClientRoots, (roots) =>
-    Effect.flatMap(roots.allowed, (allowed) =>
-      allowed(path) ? Effect.void : Effect.fail(new WorkspaceError({ reason: "Missing", path }))
-    )
+    Effect.flatMap(roots.allowed, (allowed) => {
+      const path = paths.find((path) => !allowed(path))
+      return path === undefined ? Effect.void : Effect.fail(new WorkspaceError({ reason: "Missing", path }))
+    })
   )
 
 /** Asks before a list or a completion runs, as these cannot ask themselves. */

@@ -11,11 +11,10 @@ const fail = (message: string) => Effect.fail(new Tools.ToolFailure({ message })
 const rename = Effect.fnUntraced(
   function* ({ from, to }: { readonly from: string; readonly to: string }) {
     const workspace = yield* Workspace
-    const inside = Effect.all([ClientRoots.check(from), ClientRoots.check(to)])
-    yield* inside
+    yield* ClientRoots.check(from, to)
     yield* workspace.check(from)
     yield* Elicitation.confirm(`Rename ${from} to ${to}?`)
-    yield* inside
+    yield* ClientRoots.check(from, to)
     yield* workspace.rename(from, to)
     return { from, to }
   },

@@ -54,6 +54,16 @@ const Piece = Schema.Tuple([
 const hostile = Arbitrary.map(Arbitrary.array(Arbitrary.schema(Piece), { maxLength: 8 }), (pieces) =>
   pieces.map((piece) => piece.join("")).join("")
 )
+/** Paths of what is really there: most name something, and many of them something outside. */
+const near = Arbitrary.map(
+  Arbitrary.array(
+    Arbitrary.schema(Schema.Literals(["a.txt", "b", "c.txt", "link", "secret.txt", "up", "outside", "folder", ".."])),
+    {
+      maxLength: 4
+    }
+  ),
+  (names) => names.join("/")
+)
 
 describe("paths", () => {
   it.effect.prop(
@@ -89,16 +99,18 @@ layer(NodeServices.layer)("a workspace on disk", (it) => {
   it.effect("reads its files, whatever else is asked of it: arbitrary paths never reach outside", () =>
     Effect.gen(function* () {
       const { workspace } = yield* open
-      const checked = yield* Arbitrary.checkEffect(
-        hostile,
-        (path) =>
-          Effect.match(workspace.read(path), {
-            onFailure: (error) => error.message.endsWith(path) && !inside.has(path),
-            onSuccess: (bytes) => inside.get(path) === new TextDecoder().decode(bytes)
-          }),
-        { runs: 500 }
-      )
-      assert.isUndefined(Arbitrary.formatCheckFailure(checked))
+      for (const paths of [hostile, near]) {
+        const checked = yield* Arbitrary.checkEffect(
+          paths,
+          (path) =>
+            Effect.match(workspace.read(path), {
+              onFailure: (error) => error.message.endsWith(path) && !inside.has(path),
+              onSuccess: (bytes) => inside.get(path) === new TextDecoder().decode(bytes)
+            }),
+          { runs: 1500 }
+        )
+        assert.isUndefined(Arbitrary.formatCheckFailure(checked))
+      }
     })
   )
 
@@ -154,29 +166,32 @@ layer(NodeServices.layer)("a workspace on disk", (it) => {
     })
   )
 
-  it.effect("refuses a file whose folder became a link to elsewhere just before it was opened", () =>
-    Effect.gen(function* () {
-      const { fs, path, top, folder } = yield* disk
-      yield* fs.makeDirectory(path.join(folder, "swap"))
-      yield* fs.writeFileString(path.join(folder, "swap", "secret.txt"), "mine")
-      // The worst moment: after the path was looked at, before the file is opened.
-      const swap = Effect.orDie(
-        Effect.andThen(
-          fs.rename(path.join(folder, "swap"), path.join(folder, "gone")),
-          fs.symlink(path.join(top, "outside"), path.join(folder, "swap"))
+  it.effect.each([{ back: false }, { back: true }])(
+    "refuses a file whose folder was a link to elsewhere just when it was opened (and back again: $back)",
+    ({ back }) =>
+      Effect.gen(function* () {
+        const { fs, path, top, folder } = yield* disk
+        const swap = path.join(folder, "swap")
+        yield* fs.makeDirectory(swap)
+        yield* fs.writeFileString(path.join(swap, "secret.txt"), "mine")
+        // The worst moments: after the path was looked at and before the file is opened, and right after that.
+        const away = Effect.andThen(
+          fs.rename(swap, path.join(folder, "aside")),
+          fs.symlink(path.join(top, "outside"), swap)
         )
-      )
-      const hooked = FileSystem.make({
-        ...fs,
-        open: (file, options) => Effect.andThen(swap, fs.open(file, options))
+        const home = Effect.andThen(fs.remove(swap), fs.rename(path.join(folder, "aside"), swap))
+        const hooked = FileSystem.make({
+          ...fs,
+          open: (file, options) =>
+            Effect.andThen(away, fs.open(file, options)).pipe(Effect.tap(() => (back ? home : Effect.void)))
+        })
+        const workspace = yield* Workspace.pipe(
+          Effect.provide(Workspace.layer(folder)),
+          Effect.provideService(FileSystem.FileSystem, hooked)
+        )
+        const error = yield* Effect.flip(workspace.read("swap/secret.txt"))
+        assert.deepInclude(error, { reason: "Missing", path: "swap/secret.txt" })
       })
-      const workspace = yield* Workspace.pipe(
-        Effect.provide(Workspace.layer(folder)),
-        Effect.provideService(FileSystem.FileSystem, hooked)
-      )
-      const error = yield* Effect.flip(workspace.read("swap/secret.txt"))
-      assert.deepInclude(error, { reason: "Missing", path: "swap/secret.txt" })
-    })
   )
 
   it.effect("knows which part of it a root covers", () =>
