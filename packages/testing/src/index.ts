@@ -1,1 +1,8 @@
-export {}
+export * as Arbitraries from "./Arbitraries.ts"
+export * as ElicitationTest from "./ElicitationTest.ts"
+export * as Faulty from "./Faulty.ts"
+export * as Harness from "./Harness.ts"
+export * as McpTest from "./McpTest.ts"
+export * as SamplingTest from "./SamplingTest.ts"
+export * as Scripted from "./Scripted.ts"
+export * as ToolsTest from "./ToolsTest.ts"

@@ -1,0 +1,125 @@
+/** One feature layer, one test body: every revision over every wire. */
+import { Elicitation, Roots } from "@effect-mcp/core"
+import * as Revision from "@effect-mcp/protocol/Revision"
+import * as McpServer from "@effect-mcp/server/McpServer"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Exit, Fiber, Layer, Scope } from "effect"
+import * as McpClient from "@effect-mcp/client/McpClient"
+import * as Harness from "../src/Harness.ts"
+import * as McpTest from "../src/McpTest.ts"
+import { Bookings, BookTable, features, Folders, Greet, Wait } from "./features.ts"
+
+describe.each(Harness.cases(Revision.withElicitation))("book_table in $title", ({ open }) => {
+  it.effect("books nothing when the guest declines", () =>
+    Effect.gen(function* () {
+      const tables = yield* open(features)
+      const error = yield* Effect.flip(tables.call(BookTable, { restaurant: "Maaemo", guests: 2 }))
+      assert.strictEqual(error._tag, "ToolFailure")
+      assert.deepStrictEqual(yield* (yield* Bookings).made, [])
+    }).pipe(Effect.provide([Bookings.layerTest, Elicitation.layerDecline]))
+  )
+
+  it.effect("books when the guest accepts, and says how far it is", () =>
+    Effect.gen(function* () {
+      const tables = yield* open(features)
+      const steps: Array<number> = []
+      const { reference } = yield* tables.call(
+        BookTable,
+        { restaurant: "Maaemo", guests: 2 },
+        { onProgress: ({ progress }) => void steps.push(progress) }
+      )
+      assert.strictEqual(reference, "ref-1")
+      assert.deepStrictEqual(steps, [1])
+      assert.deepStrictEqual(yield* (yield* Bookings).made, ["Maaemo"])
+    }).pipe(Effect.provide([Bookings.layerTest, Elicitation.layerAccept()]))
+  )
+
+  it.effect("takes what the user filled in", () =>
+    Effect.gen(function* () {
+      const client = yield* open(features)
+      const { content } = yield* client.call(Greet, {})
+      assert.deepInclude(content[0], { text: "Hello Ada" })
+    }).pipe(Effect.provide([Bookings.layerTest, Elicitation.layerAccept({ name: "Ada" })]))
+  )
+
+  it.effect("is told apart when the user dismisses the question, and when there is nobody to ask", () =>
+    Effect.gen(function* () {
+      const tell = Effect.fnUntraced(function* (user: Layer.Layer<Elicitation.Elicitation>) {
+        const client = yield* Effect.provide(open(features), user)
+        return (yield* Effect.flip(client.call(Greet, {}))).message
+      })
+      const dismissed = yield* tell(Elicitation.layerCancel)
+      const declined = yield* tell(Elicitation.layerDecline)
+      const nobody = yield* tell(Elicitation.layer({}))
+      assert.strictEqual(new Set([dismissed, declined, nobody]).size, 3)
+    }).pipe(Effect.provide(Bookings.layerTest))
+  )
+})
+
+describe.each(Harness.cases(Revision.all))("a connection in $title", ({ open, revision }) => {
+  it.effect("speaks that revision and no other", () =>
+    Effect.gen(function* () {
+      const client = yield* open(features)
+      assert.strictEqual(client.revision.version, revision.version)
+    }).pipe(Effect.provide(Bookings.layerTest))
+  )
+
+  it.effect("shows tools, resources and prompts", () =>
+    Effect.gen(function* () {
+      const client = yield* open(features, { server: { name: "named" } })
+      assert.strictEqual(client.serverInfo.name, "named")
+      assert.strictEqual(yield* client.readText("menu://today"), "soup")
+      assert.strictEqual((yield* client.prompt("review", { file: "a.ts" })).messages.length, 1)
+      yield* client.ping
+    }).pipe(Effect.provide(Bookings.layerTest))
+  )
+
+  it.effect("lets the server ask what the test's context offers", () =>
+    Effect.gen(function* () {
+      const client = yield* open(features)
+      const { content } = yield* client.call(Folders, {})
+      assert.deepInclude(content[0], { text: "file:///a\nfile:///b" })
+    }).pipe(Effect.provide([Bookings.layerTest, Roots.layerStatic([{ uri: "file:///a" }, { uri: "file:///b" }])]))
+  )
+
+  it.effect("ends both sides with its scope", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const client = yield* Scope.provide(open(features), scope)
+      const call = yield* Effect.forkChild(Effect.exit(client.call(Wait, {})), { startImmediately: true })
+      yield* Effect.repeat(Effect.yieldNow, { times: 50 })
+      yield* Scope.close(scope, Exit.void)
+      const exit = yield* Fiber.join(call)
+      assert.isTrue(Exit.isFailure(exit))
+    }).pipe(Effect.provide(Bookings.layerTest))
+  )
+})
+
+describe("McpTest", () => {
+  it.effect("joins any number of clients to one server", () =>
+    Effect.gen(function* () {
+      const clients = yield* Effect.forEach(Revision.all, (revision) => McpTest.join(revision))
+      const server = yield* McpServer.McpServer
+      assert.strictEqual((yield* server.sessions).length, Revision.all.length)
+      for (const client of clients) assert.strictEqual(yield* client.readText("menu://today"), "soup")
+    }).pipe(
+      Effect.provide(
+        McpServer.layer({ name: "shared", version: "1", features }).pipe(Layer.provide(Bookings.layerTest))
+      )
+    )
+  )
+
+  it.effect("gives a layer for bodies that take their client from the context", () =>
+    Effect.gen(function* () {
+      const client = yield* McpClient.McpClient
+      assert.strictEqual(yield* client.readText("menu://today"), "soup")
+    }).pipe(Effect.provide(McpTest.layer(features).pipe(Layer.provide(Bookings.layerTest))))
+  )
+
+  it.effect("fails as its features fail to be built", () =>
+    Effect.gen(function* () {
+      const broken = Layer.merge(features, Layer.effectDiscard(Effect.fail("no database" as const)))
+      assert.strictEqual(yield* Effect.flip(McpTest.connect(broken, "2025-11-25")), "no database")
+    }).pipe(Effect.provide(Bookings.layerTest))
+  )
+})
