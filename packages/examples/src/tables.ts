@@ -45,8 +45,6 @@ const menu = Resources.layer(
   Stream.unwrap(Effect.map(Restaurant, (restaurant) => restaurant.newMenus))
 )
 
-export const server = McpServer.layer({
-  name: "tables",
-  version: "1.0.0",
-  features: Layer.mergeAll(bookTable, menu)
-})
+export const features = Layer.mergeAll(bookTable, menu)
+
+export const server = McpServer.layer({ name: "tables", version: "1.0.0", features })
