@@ -20,7 +20,7 @@ import { tools } from "./commands/Tools.ts"
 import * as Endings from "./Exit.ts"
 import { Output } from "./Output.ts"
 import { indent, table } from "./render/Text.ts"
-import { ServerWords, version } from "./Session.ts"
+import { Server, version } from "./Session.ts"
 import { root } from "./Settings.ts"
 import { safe } from "./Style.ts"
 import * as Target from "./Target.ts"
@@ -94,15 +94,19 @@ const report = Effect.fnUntraced(function* (
   return failure.code
 })
 
-/** Runs one command line (without the program's name) and says with which code to end. Only interruption ends it otherwise. */
+/**
+ * Runs one command line (without the program's name) and says with which code to end. Only interruption ends it otherwise. `targetOf`
+ * may lead the words after `--` elsewhere than to a process.
+ */
 export const run = Effect.fnUntraced(function* (
-  argv: ReadonlyArray<string>
+  argv: ReadonlyArray<string>,
+  targetOf: (words: Target.Words) => Target.Target | undefined = Target.parse
 ): Effect.fn.Return<Endings.Code, never, Environment> {
   const { own, server } = Target.split(argv)
   const output = yield* Output
   const ending = yield* Command.runWith(command, { version })(own).pipe(
     Effect.provide([
-      Layer.succeed(ServerWords, { words: server }),
+      Layer.succeed(Server, { target: targetOf(server) }),
       CliConfig.layer({ builtIns }),
       CliOutput.layerPresenter(presenter(output))
     ]),

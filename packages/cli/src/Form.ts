@@ -127,7 +127,7 @@ const own = ({ properties }: RequestedSchema, words: ReadonlyArray<string>): Rea
   })
 
 /** The form filled in from `--answer` words and its defaults, or what is wrong or missing. Words about other forms are ignored. */
-export const fill = (schema: RequestedSchema, words: ReadonlyArray<string>): Result.Result<Content, string> =>
+export const complete = (schema: RequestedSchema, words: ReadonlyArray<string>): Result.Result<Content, string> =>
   Result.flatMap(assemble(own(schema, words), schema, defaults(schema)), (content) => {
     const missing = (schema.required ?? []).filter((name) => !Object.hasOwn(content, name)).map(safeLine)
     if (missing.length > 0) return Result.fail(`no answer for ${missing.join(", ")}`)

@@ -61,6 +61,9 @@ export interface Streams {
   readonly stderr: Writable
 }
 
+/** Some terminals do not know their size, and say 0. */
+const columnsOf = ({ columns }: Writable): number => (columns === undefined || columns === 0 ? 80 : columns)
+
 const eraseLine = "\r\u001b[2K"
 
 /** Over any two streams. */
@@ -115,8 +118,8 @@ export const make = Effect.fnUntraced(function* ({
       ),
     style: Style.detect(env, outTerminal),
     noteStyle: Style.detect(env, stderr.isTTY === true),
-    noteWidth: stderr.columns ?? 80,
-    width: outTerminal ? Math.max(40, stdout.columns ?? 80) : undefined,
+    noteWidth: columnsOf(stderr),
+    width: outTerminal ? Math.max(40, columnsOf(stdout)) : undefined,
     isTerminal: outTerminal,
     canAsk: stdin.isTTY === true && errTerminal
   })

@@ -132,7 +132,7 @@ const form =
     const { output, server, settings } = options
     const { message, requestedSchema } = params
     const byFlags = settings.accept || Form.concerns(requestedSchema, settings.answers)
-    const filled = byFlags ? Form.fill(requestedSchema, settings.answers) : Result.fail("no --answer is about it")
+    const filled = byFlags ? Form.complete(requestedSchema, settings.answers) : Result.fail("no --answer is about it")
     if (Result.isSuccess(filled)) return Effect.succeed({ action: "accept", content: filled.success })
     if (output.canAsk) {
       return dialogue(options, message, (say) => fillForm(Form.prefilled(requestedSchema, settings.answers), say))

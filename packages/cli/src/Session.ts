@@ -22,11 +22,11 @@ import * as Questions from "./Questions.ts"
 import { type Settings, settings as readSettings } from "./Settings.ts"
 import type { Style } from "./Style.ts"
 import { safe, safeLine } from "./Style.ts"
-import * as Target from "./Target.ts"
+import type { Target } from "./Target.ts"
 
-/** The words after `--`, for the whole run. */
-export class ServerWords extends Context.Service<ServerWords, { readonly words: Target.Words }>()(
-  "@effect-mcp/cli/ServerWords"
+/** The server of this command line; none if it names none, which only matters to commands that need one. */
+export class Server extends Context.Service<Server, { readonly target: Target | undefined }>()(
+  "@effect-mcp/cli/Server"
 ) {}
 
 /** What a command works with. */
@@ -91,7 +91,7 @@ export const use = <A, E, R>(body: (session: Session) => Effect.Effect<A, E, R>)
     Effect.gen(function* () {
       const settings = yield* readSettings
       const output = yield* Output
-      const target = Target.parse((yield* ServerWords).words)
+      const { target } = yield* Server
       if (target === undefined) return yield* noServer
       const outer = yield* Effect.scope
       const listeners: Array<Fiber.Fiber<void>> = []

@@ -20,8 +20,8 @@ const terminal = Layer.effect(
   Effect.map(NodeTerminal.make(), (terminal) =>
     Terminal.make({
       ...terminal,
-      columns: Effect.sync(() => process.stderr.columns ?? 80),
-      rows: Effect.sync(() => process.stderr.rows ?? 24),
+      columns: Effect.sync(() => process.stderr.columns || 80),
+      rows: Effect.sync(() => process.stderr.rows || 24),
       display: (text) => Effect.sync(() => void process.stderr.write(text))
     })
   )

@@ -1,9 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
-import { assemble, assembleText, coerce, parse, parseBase } from "../src/Arguments.ts"
+import { assemble, assembleText, coerce, parse, parseBase } from "@effect-mcp/cli/Arguments"
 
 const ok = <A>(result: Result.Result<A, string>): A => Result.getOrThrowWith(result, (message) => new Error(message))
-const why = <A>(result: Result.Result<A, string>): string => (Result.isFailure(result) ? result.failure : "it succeeded")
+const why = <A>(result: Result.Result<A, string>): string =>
+  Result.isFailure(result) ? result.failure : "it succeeded"
 const object = (properties: object, more: object = {}) => ({ type: "object", properties, ...more })
 
 describe("Arguments", () => {
@@ -44,7 +45,12 @@ describe("Arguments", () => {
   })
 
   it("refuses text that cannot be what the schema wants, and says how to send it anyway", () => {
-    const schema = object({ n: { type: "number" }, b: { type: "boolean" }, i: { type: "integer" }, o: { type: "object" } })
+    const schema = object({
+      n: { type: "number" },
+      b: { type: "boolean" },
+      i: { type: "integer" },
+      o: { type: "object" }
+    })
     const say = "(write n:=... to send other JSON)"
     assert.strictEqual(why(assemble(["n=ten"], schema)), `n: "ten" is not a number ${say}`)
     assert.strictEqual(why(assemble(["n="], schema)), `n: "" is not a number ${say}`)

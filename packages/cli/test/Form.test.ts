@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import type { RequestedSchema } from "@effect-mcp/protocol/model/Elicitation"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { Result } from "effect"
-import * as Form from "../src/Form.ts"
+import * as Form from "@effect-mcp/cli/Form"
 
 const schema: RequestedSchema = {
   type: "object",
@@ -11,7 +11,13 @@ const schema: RequestedSchema = {
     mail: { type: "string", format: "email", description: "Where to write" },
     age: { type: "integer", minimum: 18, maximum: 99, default: 30 },
     news: { type: "boolean", default: true },
-    size: { type: "string", oneOf: [{ const: "s", title: "Small" }, { const: "l", title: "Large" }] },
+    size: {
+      type: "string",
+      oneOf: [
+        { const: "s", title: "Small" },
+        { const: "l", title: "Large" }
+      ]
+    },
     colour: { type: "string", enum: ["r", "g"], enumNames: ["Red", "Green"] },
     extras: { type: "array", items: { type: "string", enum: ["a", "b", "c"] }, minItems: 1, maxItems: 2 }
   },
@@ -80,21 +86,21 @@ describe("Form", () => {
 
   it("fills in a form from --answer words and defaults", () => {
     assert.deepStrictEqual(
-      Form.fill(schema, ["name=Ada", "size=l", "extras=a", "extras=b", "other=1"]),
+      Form.complete(schema, ["name=Ada", "size=l", "extras=a", "extras=b", "other=1"]),
       Result.succeed({ age: 30, news: true, name: "Ada", size: "l", extras: ["a", "b"] })
     )
     assert.deepStrictEqual(
-      Form.fill(schema, ["name=Ada", "size=l", "age=40", "news=false"]),
+      Form.complete(schema, ["name=Ada", "size=l", "age=40", "news=false"]),
       Result.succeed({ age: 40, news: false, name: "Ada", size: "l" })
     )
   })
 
   it("says what is missing or wrong in a form that cannot be filled in", () => {
-    assert.strictEqual(why(Form.fill(schema, ["size=l"])), "no answer for name")
-    assert.match(why(Form.fill(schema, ["name=Ada", "size=huge"])), /^size: /)
-    assert.match(why(Form.fill(schema, ["name=Ada", "size=l", "extras:=[]"])), /^extras: /)
-    assert.match(why(Form.fill(schema, ["name=Ada", "size=l", "age=x"])), /"x" is not an integer/)
-    assert.match(why(Form.fill(schema, ["name=Ada", "size=l", "age:={}"])), /^age: /)
+    assert.strictEqual(why(Form.complete(schema, ["size=l"])), "no answer for name")
+    assert.match(why(Form.complete(schema, ["name=Ada", "size=huge"])), /^size: /)
+    assert.match(why(Form.complete(schema, ["name=Ada", "size=l", "extras:=[]"])), /^extras: /)
+    assert.match(why(Form.complete(schema, ["name=Ada", "size=l", "age=x"])), /"x" is not an integer/)
+    assert.match(why(Form.complete(schema, ["name=Ada", "size=l", "age:={}"])), /^age: /)
   })
 
   it("knows whether any answer is about it", () => {

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
-import { OutputClosed } from "../src/Exit.ts"
-import * as Output from "../src/Output.ts"
+import { OutputClosed } from "@effect-mcp/cli/Exit"
+import * as Output from "@effect-mcp/cli/Output"
 import { capture } from "./support/run.ts"
 
 const terminal = () => {
@@ -21,10 +21,7 @@ describe("Output", () => {
       yield* output.live(undefined)
       yield* output.note("end")
       const erase = "\r\u001b[2K"
-      assert.strictEqual(
-        screen.text(),
-        `${erase}50%${erase}a log\n50%${erase}data\n50%${erase}end\n`
-      )
+      assert.strictEqual(screen.text(), `${erase}50%${erase}a log\n50%${erase}data\n50%${erase}end\n`)
     })
   )
 

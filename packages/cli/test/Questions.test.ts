@@ -3,12 +3,12 @@ import { Elicitation } from "@effect-mcp/core/Elicitation"
 import type { ElicitParams } from "@effect-mcp/protocol/model/Elicitation"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { Effect, Layer } from "effect"
-import * as Output from "../src/Output.ts"
-import * as Questions from "../src/Questions.ts"
+import * as Output from "@effect-mcp/cli/Output"
+import * as Questions from "@effect-mcp/cli/Questions"
 import { capture } from "./support/run.ts"
 import { person } from "./support/terminal.ts"
 
-const settings = { accept: false, answers: [], decline: false, yes: false }
+const settings: Questions.Options["settings"] = { accept: false, answers: [], decline: false, yes: false }
 const nobody = () => {
   const stderr = capture()
   const make = Output.make({ env: {}, stdin: {}, stdout: capture().stream, stderr: stderr.stream })
@@ -16,13 +16,13 @@ const nobody = () => {
 }
 
 /** What the person answers, and what they saw. */
-const ask = (params: ElicitParams, scripts: ReadonlyArray<string>, more: Partial<typeof settings & { answers: Array<string> }> = {}) =>
+const ask = (params: ElicitParams, scripts: ReadonlyArray<string>, more: Partial<typeof settings> = {}) =>
   Effect.gen(function* () {
     const { layer, output, screen } = person(scripts)
     const elicitation = Questions.elicitation({ server: "node tables.js", settings: { ...settings, ...more }, output })
     assert.isDefined(elicitation)
     const answer = yield* Effect.flatMap(Elicitation, (service) => service.elicit(params)).pipe(
-      Effect.provide(Layer.provide(elicitation!, layer), { local: true })
+      Effect.provide(Layer.provide(elicitation, layer), { local: true })
     )
     return { answer, screen: screen() }
   })
@@ -58,7 +58,10 @@ describe("Questions at a terminal", () => {
       Effect.gen(function* () {
         const typed = ["<enter>", "Ada<enter>", "<enter>", "<up><enter>", "<down><enter>", "<enter>", "<enter>"]
         const { answer, screen } = yield* ask(form, typed)
-        assert.deepStrictEqual(answer, { action: "accept", content: { name: "Ada", age: 30, news: false, size: "large" } })
+        assert.deepStrictEqual(answer, {
+          action: "accept",
+          content: { name: "Ada", age: 30, news: false, size: "large" }
+        })
         assert.include(screen, "node tables.js asks: Who are you?")
         assert.include(screen, `  name: "Ada"\n  age: 30\n  news: false\n  size: "large"\n`)
       })
@@ -145,7 +148,7 @@ describe("Questions at a terminal", () => {
 })
 
 describe("Questions without a terminal", () => {
-  const declared = (more: Partial<typeof settings & { answers: Array<string> }>) =>
+  const declared = (more: Partial<typeof settings>) =>
     Effect.gen(function* () {
       const { output, stderr } = nobody()
       const layer = Questions.elicitation({ server: "s", settings: { ...settings, ...more }, output })
@@ -204,23 +207,26 @@ describe("Consent", () => {
   } as const
   const call = { _tag: "CallTool", server, tool: "t", arguments: {}, annotations: { destructiveHint: true } } as const
 
-  it.effect(`is asked before roots and samples leave${verifies("roots.consent", "sampling.consent.human-in-loop")}`, () =>
-    Effect.gen(function* () {
-      const { layer, output, screen } = person(["<enter>", "<down><enter>"])
-      const policy = yield* Effect.provide(Questions.consent({ server: "s", settings, output }), layer, { local: true })
-      assert.isTrue(yield* policy.ask(roots))
-      assert.isFalse(yield* policy.ask(sampling))
-      assert.isFalse(yield* policy.ask(sampling))
-      assert.include(screen(), "user: Summarise this")
-    })
+  it.effect(
+    `is asked before roots and samples leave${verifies("roots.consent", "sampling.consent.human-in-loop")}`,
+    () =>
+      Effect.gen(function* () {
+        const { layer, output, screen } = person(["<enter>", "<down><enter>"])
+        const policy = yield* Effect.provide(Questions.consent({ server: "s", settings, output }), layer, {
+          local: true
+        })
+        assert.isTrue(yield* policy.ask(roots))
+        assert.isFalse(yield* policy.ask(sampling))
+        assert.isFalse(yield* policy.ask(sampling))
+        assert.include(screen(), "user: Summarise this")
+      })
   )
 
   it.effect("is not asked for a call that the user typed, nor with --yes, nor without a terminal", () =>
     Effect.gen(function* () {
       const { layer, output } = person([])
       const { output: none } = nobody()
-      const policy = (options: Questions.Options) =>
-        Effect.provide(Questions.consent(options), layer, { local: true })
+      const policy = (options: Questions.Options) => Effect.provide(Questions.consent(options), layer, { local: true })
       assert.isTrue(yield* (yield* policy({ server: "s", settings, output })).ask(call))
       assert.isTrue(yield* (yield* policy({ server: "s", settings: { ...settings, yes: true }, output })).ask(roots))
       assert.isTrue(yield* (yield* policy({ server: "s", settings, output: none })).ask(sampling))

@@ -1,11 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import type { Tool } from "@effect-mcp/protocol/model/Tool"
-import * as ProgressLine from "../src/ProgressLine.ts"
-import * as Content from "../src/render/Content.ts"
-import * as Listing from "../src/render/Listing.ts"
-import * as Text from "../src/render/Text.ts"
-import * as Style from "../src/Style.ts"
+import * as ProgressLine from "@effect-mcp/cli/ProgressLine"
+import * as Content from "@effect-mcp/cli/render/Content"
+import * as Listing from "@effect-mcp/cli/render/Listing"
+import * as Text from "@effect-mcp/cli/render/Text"
+import * as Style from "@effect-mcp/cli/Style"
 
 const { bare } = Text
 const terminal: Text.View = { isTerminal: true, style: Style.plain, width: 60 }
@@ -54,10 +54,15 @@ describe("Text", () => {
   })
 
   it("says sizes as people do", () => {
-    assert.deepStrictEqual(
-      [0, 1, 1023, 1024, 1536, 20 * 1024, 3 * 1024 ** 2].map(Text.size),
-      ["0 bytes", "1 byte", "1023 bytes", "1.0 KiB", "1.5 KiB", "20 KiB", "3.0 MiB"]
-    )
+    assert.deepStrictEqual([0, 1, 1023, 1024, 1536, 20 * 1024, 3 * 1024 ** 2].map(Text.size), [
+      "0 bytes",
+      "1 byte",
+      "1023 bytes",
+      "1.0 KiB",
+      "1.5 KiB",
+      "20 KiB",
+      "3.0 MiB"
+    ])
     assert.deepStrictEqual(["", "YQ==", "YWI=", "YWJj"].map(Text.base64Size), [0, 1, 2, 3])
   })
 })
@@ -116,7 +121,13 @@ describe("Listing", () => {
   })
 
   it("shows a prompt with its arguments", () => {
-    const prompt = { name: "review", arguments: [{ name: "file", required: true }, { name: "lang", description: "Of it" }] }
+    const prompt = {
+      name: "review",
+      arguments: [
+        { name: "file", required: true },
+        { name: "lang", description: "Of it" }
+      ]
+    }
     assert.strictEqual(
       Listing.prompt(bare, prompt),
       "review\n  Arguments\n    file  required\n    lang  optional  Of it"
@@ -163,7 +174,11 @@ Prompts (1)
   })
 
   it("cannot be made to move the cursor by a name or a description", () => {
-    const tool: Tool = { name: `x${evil}`, description: evil, inputSchema: { type: "object", properties: { [evil]: {} } } }
+    const tool: Tool = {
+      name: `x${evil}`,
+      description: evil,
+      inputSchema: { type: "object", properties: { [evil]: {} } }
+    }
     assert.notInclude(Listing.tool(bare, tool), "\u001b")
   })
 })
@@ -176,7 +191,14 @@ describe("Content", () => {
       { type: "text", text: "Hello" },
       png,
       { type: "audio", data: "AAAA", mimeType: "audio/wav" },
-      { type: "resource_link", uri: "file:///a", name: "a", title: "File a", mimeType: "text/plain", description: "One" },
+      {
+        type: "resource_link",
+        uri: "file:///a",
+        name: "a",
+        title: "File a",
+        mimeType: "text/plain",
+        description: "One"
+      },
       { type: "resource", resource: { uri: "file:///b", text: "B", mimeType: "text/plain" } },
       { type: "resource", resource: { uri: "file:///c", blob: "AAAA" } }
     ] as const

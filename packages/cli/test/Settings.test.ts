@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Duration } from "effect"
-import { parseDuration } from "../src/Settings.ts"
-import * as Target from "../src/Target.ts"
+import { parseDuration } from "@effect-mcp/cli/Settings"
+import * as Target from "@effect-mcp/cli/Target"
 
 describe("Settings", () => {
   it("reads durations as people type them, bare numbers as seconds", () => {
@@ -9,9 +9,10 @@ describe("Settings", () => {
       const duration = parseDuration(text)
       return duration === undefined ? undefined : Duration.toMillis(duration)
     }
-    assert.deepStrictEqual(["30", "30s", "1.5s", "500ms", "2m", "1h", " 3 s "].map(millis), [
-      30_000, 30_000, 1500, 500, 120_000, 3_600_000, 3000
-    ])
+    assert.deepStrictEqual(
+      ["30", "30s", "1.5s", "500ms", "2m", "1h", " 3 s "].map(millis),
+      [30_000, 30_000, 1500, 500, 120_000, 3_600_000, 3000]
+    )
     assert.deepStrictEqual(["", "0", "-1", "1d", "s", "1e3", "Infinity"].map(millis), Array(7).fill(undefined))
   })
 })

@@ -38,13 +38,15 @@ const call = (id: number | undefined, { _meta, name }: any): void => {
   if (name === "blob") {
     return result({ content: [{ type: "image", data: "not base64!", mimeType: "image/png" }] })
   }
-  if (name === "liar") return result({ content: [{ type: "text", text: "n is many" }], structuredContent: { n: "many" } })
+  if (name === "liar")
+    return result({ content: [{ type: "text", text: "n is many" }], structuredContent: { n: "many" } })
   return result({ content: [{ type: "text", text: `hi${evil}` }] })
 }
 
 const answer = ({ id, method, params }: Message): void => {
   switch (method) {
     case "initialize":
+      if (mode === "mute") return
       if (mode === "junk") process.stdout.write("Server listening on port 3000!\n")
       return send({
         id,
@@ -59,8 +61,7 @@ const answer = ({ id, method, params }: Message): void => {
     case "tools/call":
       return call(id, params)
     case "ping":
-      if (mode !== "mute") send({ id, result: {} })
-      return
+      return send({ id, result: {} })
     default:
   }
 }

@@ -1,10 +1,14 @@
 /** Runs the command: in this process with captured streams, or as a process of its own. */
 import { NodeServices } from "@effect/platform-node"
-import { Effect, Layer } from "effect"
+import { Memory } from "@effect-mcp/core"
+import { McpServer } from "@effect-mcp/server"
+import { Context, Effect, Layer } from "effect"
 import { spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
-import { run as runCli } from "../../src/Cli.ts"
-import * as Output from "../../src/Output.ts"
+import { layer } from "@effect-mcp/everything/everything"
+import { run as runCli } from "@effect-mcp/cli/Cli"
+import * as Output from "@effect-mcp/cli/Output"
+import { parse, type Target, type Words } from "@effect-mcp/cli/Target"
 
 const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url))
 
@@ -12,6 +16,9 @@ const path = (relative: string): string => fileURLToPath(new URL(relative, impor
 export const main = path("../../src/main.ts")
 export const everything = ["--", process.execPath, path("../../../everything/src/server.ts"), "--stdio"]
 export const raw = (...args: ReadonlyArray<string>) => ["--", process.execPath, path("raw.ts"), ...args]
+
+/** The reference server without a process. */
+export const here = ["--", "here"]
 
 export interface Ran {
   readonly code: number
@@ -35,7 +42,20 @@ export const capture = (isTTY = false, columns?: number) => {
   return { stream, text: () => Buffer.concat(chunks).toString() }
 }
 
-/** In this process: as fast as the server. */
+/** The reference server, inside this process. */
+const inProcess: Target = {
+  name: "everything",
+  connect: Effect.fnUntraced(function* () {
+    const [client, server] = yield* Memory.pair()
+    const { connect } = yield* Effect.map(Layer.build(layer()), Context.get(McpServer.McpServer))
+    yield* connect(server)
+    return client
+  })
+}
+
+const targetOf = (words: Words): Target | undefined => (words?.[0] === "here" ? inProcess : parse(words))
+
+/** In this process; `here` instead of a server's command is the reference server, also in this process. */
 export const run = (argv: ReadonlyArray<string>, terminal = false): Effect.Effect<Ran> =>
   Effect.gen(function* () {
     const stdout = capture(terminal, 80)
@@ -44,26 +64,44 @@ export const run = (argv: ReadonlyArray<string>, terminal = false): Effect.Effec
       Output.Output,
       Output.make({ env: { NO_COLOR: "1" }, stdin: {}, stdout: stdout.stream, stderr: stderr.stream })
     )
-    const code = yield* Effect.provide(runCli(argv), Layer.mergeAll(NodeServices.layer, output), { local: true })
+    const code = yield* Effect.provide(runCli(argv, targetOf), Layer.mergeAll(NodeServices.layer, output), {
+      local: true
+    })
     return { code, stdout: stdout.text(), stderr: stderr.text() }
   })
 
-/** A process of its own; interrupted when `until` is seen on stdout, by the given signals. */
+/** What to do once `until` is on stdout, after what the step before it waited for. */
+export interface Step {
+  readonly until: string
+  readonly type?: string
+  readonly signal?: NodeJS.Signals
+}
+
+/** A process of its own, and someone who reacts to what it prints. */
 export const spawned = (
-  argv: ReadonlyArray<string>,
-  interrupt?: { readonly until: string; readonly signal: NodeJS.Signals }
+  command: string,
+  args: ReadonlyArray<string>,
+  steps: ReadonlyArray<Step> = []
 ): Effect.Effect<Ran> =>
   Effect.callback<Ran>((resume) => {
-    const child = spawn(process.execPath, [main, ...argv], { env: { ...process.env, NO_COLOR: "1" } })
-    let stdout = ""
-    let stderr = ""
+    const child = spawn(command, args, { env: { ...process.env, NO_COLOR: "1", TERM: "xterm" } })
+    const left = [...steps]
+    let [stdout, stderr, seen] = ["", "", 0]
     child.stderr.on("data", (chunk) => (stderr += String(chunk)))
     child.stdout.on("data", (chunk) => {
-      const before = stdout
       stdout += String(chunk)
-      if (interrupt === undefined || before.includes(interrupt.until) || !stdout.includes(interrupt.until)) return
-      child.kill(interrupt.signal)
+      const [step] = left
+      const at = step === undefined ? -1 : stdout.indexOf(step.until, seen)
+      if (step === undefined || at === -1) return
+      seen = at + step.until.length
+      left.shift()
+      if (step.type !== undefined) child.stdin.write(step.type)
+      if (step.signal !== undefined) child.kill(step.signal)
     })
     child.on("close", (code) => resume(Effect.succeed({ code: code ?? -1, stdout, stderr })))
     return Effect.sync(() => child.kill("SIGKILL"))
   })
+
+/** The program itself. */
+export const program = (argv: ReadonlyArray<string>, steps?: ReadonlyArray<Step>): Effect.Effect<Ran> =>
+  spawned(process.execPath, [main, ...argv], steps)

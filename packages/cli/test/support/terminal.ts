@@ -2,7 +2,7 @@
 import { NodeServices } from "@effect/platform-node"
 import { Effect, Layer, Option, Queue, Terminal } from "effect"
 import type { Cause } from "effect"
-import * as Output from "../../src/Output.ts"
+import * as Output from "@effect-mcp/cli/Output"
 import { capture } from "./run.ts"
 
 /** `<enter>`, `<down>`, `<backspace>` and so on are keys; everything else is typed as it is. */

@@ -1,0 +1,351 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { here, raw, run } from "./support/run.ts"
+
+const folder = Effect.acquireRelease(
+  Effect.sync(() => mkdtempSync(join(tmpdir(), "effect-mcp-cli-"))),
+  (path) => Effect.sync(() => rmSync(path, { recursive: true }))
+)
+const json = (text: string): any => JSON.parse(text)
+
+describe("effect-mcp against the reference server", () => {
+  it.live("inspect shows everything, for people and for scripts", () =>
+    Effect.gen(function* () {
+      const shown = yield* run(["inspect", ...here])
+      assert.strictEqual(shown.code, 0)
+      assert.include(shown.stdout, "effect-mcp-everything 0.1.0  Everything\n")
+      assert.match(shown.stdout, /\nTools \(\d+\)\n {2}test_simple_text /)
+      assert.match(shown.stdout, /\nPrompts \(\d+\)\n/)
+      const { stdout } = yield* run(["inspect", "--json", "--revision", "2024-11-05", ...here])
+      const { capabilities, protocolVersion, resourceTemplates, serverInfo, tools } = json(stdout)
+      assert.strictEqual(protocolVersion, "2024-11-05")
+      assert.strictEqual(serverInfo.name, "effect-mcp-everything")
+      assert.isTrue(capabilities.resources.subscribe)
+      assert.strictEqual(resourceTemplates[0].uriTemplate, "test://template/{id}/data")
+      assert.isTrue(tools.some((tool: any) => tool.name === "add"))
+    })
+  )
+
+  it.live("tools lists the tools, one of them in full, and knows which there are not", () =>
+    Effect.gen(function* () {
+      const all = yield* run(["tools", ...here])
+      assert.include(
+        all.stdout,
+        "add\n  Adds two numbers.\n  Arguments\n    a  number  required\n    b  number  required\n"
+      )
+      const one = json((yield* run(["tools", "add", "--json", ...here])).stdout)
+      assert.deepStrictEqual([one.name, one.inputSchema.required], ["add", ["a", "b"]])
+      const none = yield* run(["tools", "nope", ...here])
+      assert.deepStrictEqual([none.code, none.stdout], [1, ""])
+      assert.strictEqual(none.stderr, "error: The server has no tool named nope\n")
+    })
+  )
+
+  it.live("call turns text into what the tool's schema asks for, and prints the result", () =>
+    Effect.gen(function* () {
+      const sum = yield* run(["call", "add", "a=1", "b:=2.5", "--json", ...here])
+      assert.deepStrictEqual([sum.code, json(sum.stdout).structuredContent], [0, { sum: 3.5 }])
+      const mixed = yield* run(["call", "test_multiple_content_types", ...here])
+      assert.strictEqual(
+        mixed.stdout,
+        `Multiple content types test:
+[image, image/png, 69 bytes]
+[resource test://mixed-content-resource, application/json]
+{"test":"data","value":123}
+`
+      )
+      const wrong = yield* run(["call", "add", "a=one", ...here])
+      assert.deepStrictEqual([wrong.code, wrong.stdout], [2, ""])
+      assert.include(wrong.stderr, `a: "one" is not a number`)
+    })
+  )
+
+  it.live("call tells a tool that failed from a server that refused, both with exit code 1", () =>
+    Effect.gen(function* () {
+      const tool = yield* run(["call", "fail", "as=tool", ...here])
+      assert.deepStrictEqual(tool, { code: 1, stdout: "The tool failed\n", stderr: "" })
+      const refused = yield* run(["call", "fail", "as=protocol", ...here])
+      assert.deepStrictEqual(refused, {
+        code: 1,
+        stdout: "",
+        stderr: "error: The server answered with an error: The request failed (-32602, invalid params)\n"
+      })
+    })
+  )
+
+  it.live("call prints progress and the result as one line of JSON each when asked to", () =>
+    Effect.gen(function* () {
+      const { stdout } = yield* run(["call", "test_tool_with_progress", "--json", "--progress", ...here])
+      const events = stdout.trim().split("\n").map(json)
+      assert.deepStrictEqual(
+        events.map(({ event, progress }) => [event, progress]),
+        [
+          ["progress", 0],
+          ["progress", 50],
+          ["progress", 100],
+          ["result", undefined]
+        ]
+      )
+    })
+  )
+
+  it.live("call writes what the server logs to stderr, all of it, before it ends", () =>
+    Effect.gen(function* () {
+      const { stderr, stdout } = yield* run(["call", "log", "message=hi", "--log-level", "notice", ...here])
+      assert.strictEqual(stdout, "Logged at eight levels.\n")
+      const levels = ["notice", "warning", "error", "critical", "alert", "emergency"]
+      assert.strictEqual(stderr, levels.map((level) => `[${level}] everything: hi\n`).join(""))
+    })
+  )
+
+  it.live("call answers the server's questions by flags", () =>
+    Effect.gen(function* () {
+      const form = ["call", "test_elicitation", "message=hi"]
+      const answers = ["--answer", "username=ada", "--answer", "email=a@b.c"]
+      const answered = yield* run([...form, ...answers, ...here])
+      assert.strictEqual(answered.stdout, `User response: action=accept, content={"username":"ada","email":"a@b.c"}\n`)
+      const declined = yield* run([...form, "--decline", ...here])
+      assert.strictEqual(declined.stdout, "User response: action=decline, content={}\n")
+      const silent = yield* run([...form, ...here])
+      assert.deepStrictEqual([silent.code, silent.stdout.includes("did not declare elicitation")], [1, true])
+      const sampled = yield* run(["call", "test_sampling", "prompt=x", "--sample", "42", ...here])
+      assert.strictEqual(sampled.stdout, "LLM response: 42\n")
+      const roots = yield* run(["call", "roots", "--root", "/a b", "--root", "file:///c", "--json", ...here])
+      assert.deepStrictEqual(json(roots.stdout).structuredContent.roots, [
+        { uri: "file:///a%20b", name: "a b" },
+        { uri: "file:///c" }
+      ])
+    })
+  )
+
+  it.live("read gives text exactly, and bytes only to a file or where they were asked for", () =>
+    Effect.gen(function* () {
+      const text = yield* run(["read", "test://static-text", ...here])
+      assert.strictEqual(text.stdout, "This is the content of the static text resource.")
+      const bytes = yield* run(["read", "test://static-binary", ...here])
+      assert.deepStrictEqual([bytes.code, bytes.stdout], [2, ""])
+      assert.include(bytes.stderr, "use --output FILE")
+      const shown = yield* run(["read", "test://static-binary", ...here], true)
+      assert.deepStrictEqual([shown.code, shown.stdout], [0, "[resource test://static-binary, image/png, 69 bytes]\n"])
+      const missing = yield* run(["read", "test://nothing", ...here])
+      assert.deepStrictEqual([missing.code, missing.stdout], [1, ""])
+      assert.include(missing.stderr, "Resource not found: test://nothing (-32002, resource not found)")
+    })
+  )
+
+  it.live("--output saves the bytes of a resource or a result, or its text if it has none", () =>
+    Effect.gen(function* () {
+      const dir = yield* folder
+      const save = (file: string, ...argv: ReadonlyArray<string>) =>
+        Effect.map(run([...argv, "--output", join(dir, file), ...here]), ({ code, stderr, stdout }) => {
+          assert.deepStrictEqual([code, stdout], [0, ""])
+          assert.match(stderr, /^Wrote \d+ bytes to /)
+          return readFileSync(join(dir, file))
+        })
+      const resource = yield* save("a.png", "read", "test://static-binary")
+      const image = yield* save("b.png", "call", "test_image_content")
+      assert.strictEqual(resource.subarray(1, 4).toString(), "PNG")
+      assert.isTrue(resource.equals(image))
+      assert.strictEqual((yield* save("c.txt", "call", "echo", "message=hi")).toString(), "hi")
+    })
+  )
+
+  it.live("resources, prompts and prompt show what can be read and said", () =>
+    Effect.gen(function* () {
+      const resources = yield* run(["resources", ...here])
+      assert.include(resources.stdout, "\n  test://static-text       Static text       text/plain ")
+      assert.include(resources.stdout, "\n\nResource templates (1)\n  test://template/{id}/data  Template  ")
+      const prompts = json((yield* run(["prompts", "--json", ...here])).stdout)
+      assert.isTrue(prompts.some(({ name }: any) => name === "test_prompt_with_arguments"))
+      const prompt = yield* run(["prompt", "test_prompt_with_arguments", "arg1=a", "arg2=b", ...here])
+      assert.include(prompt.stdout, "user:\n  Prompt with arguments: arg1='a', arg2='b'\n")
+    })
+  )
+
+  it.live("complete suggests for prompts and for templates, with what is settled", () =>
+    Effect.gen(function* () {
+      const prompt = "prompt:test_prompt_with_arguments"
+      const settled = yield* run(["complete", prompt, "arg2=x", "arg1=tt", ...here])
+      assert.strictEqual(settled.stdout, "x after tt\n")
+      const template = yield* run(["complete", "test://template/{id}/data", "id=12", "--json", ...here])
+      assert.deepStrictEqual(json(template.stdout).values, ["123", "124"])
+      const nothing = yield* run(["complete", prompt, "arg1=zzz", ...here])
+      assert.deepStrictEqual([nothing.code, nothing.stdout, nothing.stderr], [0, "", "No suggestions\n"])
+    })
+  )
+
+  it.live("ping says how long it took", () =>
+    Effect.gen(function* () {
+      assert.match((yield* run(["ping", ...here])).stdout, /^effect-mcp-everything answered in \d+\.\d ms\n$/)
+      assert.isAbove(json((yield* run(["ping", "--json", ...raw()])).stdout).milliseconds, 0)
+    })
+  )
+})
+
+describe("effect-mcp against servers that misbehave", () => {
+  const expectExit = (argv: ReadonlyArray<string>, code: number, stderr: string) =>
+    Effect.map(run(argv), (ran) => assert.deepStrictEqual(ran, { code, stdout: "", stderr }))
+
+  it.live("says that there is no such command, with exit code 3", () =>
+    expectExit(
+      ["tools", "--", "no-such-command-anywhere"],
+      3,
+      "error: The server could not be started: there is no such command (or no such --cwd)\n"
+    )
+  )
+
+  it.live("shows the last words of a server that crashes, with exit code 3", () =>
+    Effect.gen(function* () {
+      const { code, stderr } = yield* run(["call", "exit", ...raw()])
+      assert.strictEqual(code, 3)
+      assert.match(stderr, /^error: The connection to the server broke: .*exited with code 9\n/)
+      assert.include(
+        stderr,
+        "  Its last words on stderr:\n    raw server is up\n    about to fall\n    fatal: out of luck\n"
+      )
+      assert.notInclude(stderr, "    at ")
+    })
+  )
+
+  it.live("gives up after --timeout, with exit code 4", () =>
+    expectExit(
+      ["ping", "--timeout", "100ms", ...raw("mute")],
+      4,
+      "error: The server did not answer initialize in time\n"
+    )
+  )
+
+  it.live("does not speak with a server of another revision, with exit code 3", () =>
+    Effect.gen(function* () {
+      const { code, stderr } = yield* run(["ping", ...raw("future")])
+      assert.strictEqual(code, 3)
+      assert.include(stderr, "No common revision")
+    })
+  )
+
+  it.live("says what a server does not offer", () =>
+    expectExit(["prompts", ...raw("bare")], 1, "error: The server does not offer this (prompts)\n")
+  )
+
+  it.live("shows a result that breaks its own schema, and then says so with exit code 3", () =>
+    Effect.gen(function* () {
+      const { code, stderr, stdout } = yield* run(["call", "liar", ...raw()])
+      assert.strictEqual(code, 3)
+      assert.include(stdout, "n is many\n")
+      assert.match(stderr, /^error: The result breaks the tool's output schema: \/n /)
+    })
+  )
+
+  it.live("goes on after junk on the wire, and mentions it", () =>
+    Effect.gen(function* () {
+      const { code, stderr } = yield* run(["ping", ...raw("junk")])
+      assert.strictEqual(code, 0)
+      assert.match(stderr, /^\[ignored\] Not a message: .*Server listening on port 3000!/)
+    })
+  )
+
+  it.live("shows a server's stderr with --verbose", () =>
+    Effect.gen(function* () {
+      assert.include((yield* run(["ping", "--verbose", ...raw()])).stderr, "[server] raw server is up\n")
+      assert.strictEqual((yield* run(["ping", ...raw()])).stderr, "")
+    })
+  )
+
+  it.live("keeps a hostile server from writing on the terminal", () =>
+    Effect.gen(function* () {
+      const shown = [
+        yield* run(["inspect", ...raw("evil")], true),
+        yield* run(["tools", ...raw("evil")], true),
+        yield* run(["call", "evil", ...raw("evil")], true),
+        yield* run(["ping", ...raw("evil")], true)
+      ]
+      for (const { code, stderr, stdout } of shown) {
+        assert.strictEqual(code, 0)
+        assert.notInclude(stdout + stderr, "\u001b")
+        assert.include(stdout, "\\u001b]52;c;")
+      }
+      assert.include((yield* run(["call", "evil", ...raw("evil")])).stdout, "hi\u001b]52;c;")
+    })
+  )
+
+  it.live("says so when the bytes are no bytes", () =>
+    Effect.gen(function* () {
+      const dir = yield* folder
+      const file = join(dir, "x")
+      yield* expectExit(
+        ["call", "blob", "--output", file, ...raw()],
+        3,
+        "error: The server sent bytes that are not base64\n"
+      )
+    })
+  )
+})
+
+describe("The command line", () => {
+  const wrong = (argv: ReadonlyArray<string>, complaint: string) =>
+    Effect.map(run(argv), ({ code, stderr, stdout }) => {
+      assert.deepStrictEqual([code, stdout], [2, ""], argv.join(" "))
+      assert.include(stderr, complaint)
+      assert.notInclude(stderr, "    at ")
+    })
+
+  it.live("ends with exit code 2 and a word about it when it makes no sense", () =>
+    Effect.all(
+      [
+        wrong([], "USAGE"),
+        wrong(["tolls", ...raw()], "Unknown subcommand"),
+        wrong(["tools"], "No server: put its command after --"),
+        wrong(["tools", "--"], "No server"),
+        wrong(["tools", "--nope", ...raw()], "--nope"),
+        wrong(["call", ...raw()], "name"),
+        wrong(["ping", "--timeout", "soon", ...raw()], "--timeout soon is no duration"),
+        wrong(["ping", "--revision", "1.0", ...raw()], "revision"),
+        wrong(["ping", "--decline", "--accept", ...raw()], "--decline contradicts"),
+        wrong(["ping", "--answer", "x", ...raw()], `"x" is no argument`),
+        wrong(["ping", "--env", "x", ...raw()], `"x" is no argument`),
+        wrong(["call", "slow", "--args", "[]", ...raw()], "--args must be a JSON object"),
+        wrong(["call", "slow", "n=x", ...raw()], "is not an integer"),
+        wrong(["complete", "prompt:x", ...raw()], "which argument to complete")
+      ],
+      { discard: true }
+    )
+  )
+
+  it.live("explains itself with --help: usage, examples, exit codes", () =>
+    Effect.gen(function* () {
+      for (const name of [
+        "inspect",
+        "tools",
+        "call",
+        "resources",
+        "read",
+        "watch",
+        "prompts",
+        "prompt",
+        "complete",
+        "ping"
+      ]) {
+        const { code, stderr, stdout } = yield* run([name, "--help"])
+        assert.deepStrictEqual([code, stderr], [0, ""])
+        assert.match(stdout, new RegExp(`effect-mcp ${name} .*-- <server command...>`))
+        assert.match(stdout, new RegExp(`EXAMPLES\n[^]*effect-mcp ${name} [^]*-- node server.js`))
+        assert.include(stdout, "EXIT CODES\n  0    all went well\n")
+      }
+      assert.match((yield* run(["--version"])).stdout, /^effect-mcp \d+\.\d+\.\d+\n$/)
+    })
+  )
+
+  it.live("passes --env and --cwd on to the server, and no other variables of ours", () =>
+    Effect.gen(function* () {
+      const print = "process.stderr.write(JSON.stringify([process.env, process.cwd()])); process.exit(1)"
+      const { stderr } = yield* run(["ping", "--env", "A=1", "--cwd", "/", "--", process.execPath, "-e", print])
+      const line = stderr.split("\n").find((line) => line.includes(`"A":"1"`))
+      assert.isDefined(line)
+      const [env, cwd] = json(line)
+      assert.deepStrictEqual([env.A, cwd, env.VITEST], ["1", "/", undefined])
+    })
+  )
+})

@@ -1,0 +1,119 @@
+import { assert, describe, it } from "@effect/vitest"
+import { verifies } from "@effect-mcp/spec/verifies"
+import { Effect } from "effect"
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { everything, main, program, raw, spawned, type Step } from "./support/run.ts"
+
+const recording = Effect.map(
+  Effect.acquireRelease(
+    Effect.sync(() => mkdtempSync(join(tmpdir(), "effect-mcp-main-"))),
+    (path) => Effect.sync(() => rmSync(path, { recursive: true }))
+  ),
+  (dir) => ({
+    file: join(dir, "wire"),
+    messages: (): Array<any> =>
+      readFileSync(join(dir, "wire"), "utf8")
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line))
+  })
+)
+
+/** Milliseconds that a test may take: processes start slowly on a busy machine. */
+const patience = 30_000
+
+describe.concurrent("The program", () => {
+  it.live(
+    "prints data on stdout alone, and ends with the code of its run",
+    () =>
+      Effect.gen(function* () {
+        const sum = yield* program(["call", "add", "a=1", "b=2", ...everything])
+        assert.deepStrictEqual(sum, { code: 0, stdout: `{\n  "sum": 3\n}\n`, stderr: "" })
+        const failed = yield* program(["call", "fail", "as=tool", ...everything])
+        assert.deepStrictEqual(failed, { code: 1, stdout: "The tool failed\n", stderr: "" })
+        const wrong = yield* program(["tools"])
+        assert.deepStrictEqual([wrong.code, wrong.stdout], [2, ""])
+      }),
+    patience
+  )
+
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    it.live(
+      `tells the server that a call is cancelled on ${signal}, and ends with 130`,
+      () =>
+        Effect.gen(function* () {
+          const { file, messages } = yield* recording
+          const argv = ["call", "slow", "--json", "--progress", ...raw("plain", file)]
+          const { code, stderr, stdout } = yield* program(argv, [{ until: "half", signal }])
+          assert.deepStrictEqual([code, stderr], [130, ""])
+          assert.strictEqual(stdout, `{"event":"progress","progress":1,"total":2,"message":"half"}\n`)
+          const call = messages().find(({ method }) => method === "tools/call")
+          const last = messages().at(-1)
+          assert.deepStrictEqual([last.method, last.params.requestId], ["notifications/cancelled", call.id])
+        }),
+      patience
+    )
+  }
+
+  it.live(
+    "prints a watched resource until it is interrupted",
+    () =>
+      Effect.gen(function* () {
+        const argv = ["watch", "test://watched-resource", "--json", ...everything]
+        const { code, stdout } = yield* program(argv, [{ until: "}\n", signal: "SIGINT" }])
+        assert.strictEqual(code, 130)
+        const { contents, ...event } = JSON.parse(stdout)
+        assert.deepStrictEqual(event, { event: "watching", uri: "test://watched-resource" })
+        assert.strictEqual(contents[0].text, "Touched 0 times.")
+      }),
+    patience
+  )
+
+  it.live(
+    "ends without a word when nobody reads its output any more",
+    () =>
+      Effect.gen(function* () {
+        const command = [process.execPath, main, "call", "big", "bytes=1000000", ...everything].join(" ")
+        const { stderr, stdout } = yield* spawned("sh", ["-c", `${command} | head -c 5`])
+        assert.deepStrictEqual([stdout, stderr], ["xxxxx", ""])
+      }),
+    patience
+  )
+
+  /** util-linux's `script` gives a program a terminal. */
+  const hasScript = process.platform === "linux" && existsSync("/usr/bin/script")
+  const onTerminal = (argv: ReadonlyArray<string>, steps: ReadonlyArray<Step>) =>
+    spawned("/usr/bin/script", ["-qec", [process.execPath, main, ...argv].join(" "), "/dev/null"], steps)
+
+  it.live.skipIf(!hasScript)(
+    `asks its questions on a real terminal${verifies("elicitation.ui.shows-server")}`,
+    () =>
+      Effect.gen(function* () {
+        const argv = ["call", "test_elicitation_sep1034_defaults", ...everything]
+        const prompts = ["Your answer", "name:", "age:", "score:", "status:", "verified:", "Send this?"]
+        const steps = prompts.map((until) => ({ until, type: "\r" }))
+        const { code, stdout } = yield* onTerminal(argv, steps)
+        assert.strictEqual(code, 0, stdout)
+        assert.include(stdout, `${everything.slice(1).join(" ")} asks: Check these values.`)
+        assert.include(stdout, `Elicitation completed: action=accept, content={"name":"John Doe","age":30`)
+      }),
+    patience
+  )
+
+  it.live.skipIf(!hasScript)(
+    "shows progress on a terminal, and cancels the call on Ctrl+C",
+    () =>
+      Effect.gen(function* () {
+        const { file, messages } = yield* recording
+        const { code, stdout } = yield* onTerminal(
+          ["call", "slow", ...raw("plain", file)],
+          [{ until: "1/2  half", type: "\u0003" }]
+        )
+        assert.strictEqual(code, 130, stdout)
+        assert.strictEqual(messages().at(-1).method, "notifications/cancelled")
+      }),
+    patience
+  )
+})
