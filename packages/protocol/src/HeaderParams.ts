@@ -19,7 +19,7 @@ export interface HeaderParam {
  * A broken rule. `at` is the place of the annotated schema, as a path of keys.
  *
  * `name`: not an HTTP token. `type`: not a string, integer or boolean. `duplicate`: another argument has the name, in whatever case.
- * `unreachable`: not an argument by `properties` alone.
+ * `unreachable`: not an argument by `properties` alone, or nested deeper than 64 levels.
  */
 export interface Problem {
   readonly reason: "name" | "type" | "duplicate" | "unreachable"
@@ -33,6 +33,8 @@ export interface Parsed {
   readonly problems: ReadonlyArray<Problem>
 }
 
+// Paths cost what they are long; a schema this deep is read on without them.
+const maxDepth = 64
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 
 // Keywords by where they keep schemas; under any other keyword is data, in which the word means nothing.
@@ -51,18 +53,21 @@ interface Place {
   readonly path: ReadonlyArray<string> | undefined
 }
 
-const below = ({ schema, at, path }: Place): ReadonlyArray<Place> =>
-  Object.entries(schema).flatMap(([keyword, value]): ReadonlyArray<Place> => {
+const below = ({ schema, at, path }: Place): ReadonlyArray<Place> => {
+  const tooDeep = at.length >= 2 * maxDepth
+  const under = (...keys: ReadonlyArray<string>) => (tooDeep ? at : [...at, ...keys])
+  return Object.entries(schema).flatMap(([keyword, value]): ReadonlyArray<Place> => {
     if (isJsonObject(value)) {
-      if (single.has(keyword)) return [{ schema: value, at: [...at, keyword], path: undefined }]
+      if (single.has(keyword)) return [{ schema: value, at: under(keyword), path: undefined }]
       if (!named.has(keyword)) return []
     } else if (!Array.isArray(value) || !listed.has(keyword)) return []
-    return Object.entries(value).flatMap(([key, schema]: readonly [string, unknown]) =>
-      isJsonObject(schema)
-        ? [{ schema, at: [...at, keyword, key], path: keyword === "properties" && path ? [...path, key] : undefined }]
-        : []
-    )
+    return Object.entries(value).flatMap(([key, schema]: readonly [string, unknown]) => {
+      if (!isJsonObject(schema)) return []
+      const reached = keyword === "properties" && path !== undefined && !tooDeep
+      return [{ schema, at: under(keyword, key), path: reached ? [...path, key] : undefined }]
+    })
   })
+}
 
 const isType = (type: unknown): type is HeaderParam["type"] =>
   type === "string" || type === "integer" || type === "boolean"
@@ -74,13 +79,13 @@ export const parse = (inputSchema: JsonObject): Parsed => {
   // Foreign schemas are walked by a list of places, not by recursion, which they could exhaust.
   const places: Array<Place> = [{ schema: inputSchema, at: [], path: [] }]
   for (let place = places.pop(); place !== undefined; place = places.pop()) {
-    places.push(...below(place).toReversed())
+    for (const next of below(place).toReversed()) places.push(next)
     const { schema, at, path } = place
     if (!Object.hasOwn(schema, annotation)) continue
     const name = schema[annotation]
     const problem = (reason: Problem["reason"], why: string) =>
       void problems.push({ reason, at, message: `${annotation} ${JSON.stringify(name)} at /${at.join("/")} ${why}` })
-    if (path === undefined || path.length === 0) problem("unreachable", "is not on an argument")
+    if (path === undefined || path.length === 0) problem("unreachable", "is not on an argument that can be reached")
     else if (typeof name !== "string" || !token.test(name)) problem("name", "is not a header name")
     else if (!isType(schema["type"])) problem("type", "is not on a string, an integer or a boolean")
     else if (params.has(name.toLowerCase())) problem("duplicate", "is taken by another argument")

@@ -60,11 +60,24 @@ describe("the methods of a revision", () => {
     })
   }
 
+  it("2026-07-28 has the methods of its published schema, and no others", () => {
+    const july = Revision.get("2026-07-28")!
+    const gone = ["initialize", "logging/setLevel", "ping", "resources/subscribe", "resources/unsubscribe"]
+    const kept = clientRequests.filter((method) => !gone.includes(method))
+    assert.deepStrictEqual(names(july.requests), [...kept, "server/discover", "subscriptions/listen"].toSorted())
+    assert.deepStrictEqual(names(july.clientRequests), ["elicitation/create", "roots/list", "sampling/createMessage"])
+    assert.deepStrictEqual(names(july.clientNotifications), ["notifications/cancelled"])
+    const told = [...serverNotifications, "notifications/subscriptions/acknowledged"]
+    assert.deepStrictEqual(names(july.serverNotifications), told.toSorted())
+  })
+
   it("share a codec where revisions do not differ", () => {
     const [first, second, third, fourth] = Revision.stateful
     assert.strictEqual(first?.requests["tools/call"]?.params, fourth?.requests["tools/call"]?.params)
     assert.strictEqual(first?.requests["prompts/list"]?.result, second?.requests["prompts/list"]?.result)
     assert.notStrictEqual(second?.requests["prompts/list"]?.result, third?.requests["prompts/list"]?.result)
     assert.strictEqual(third?.clientRequests["roots/list"]?.result, fourth?.clientRequests["roots/list"]?.result)
+    const [newest] = Revision.stateless
+    assert.strictEqual(newest?.requests["prompts/list"]?.params, fourth?.requests["prompts/list"]?.params)
   })
 })

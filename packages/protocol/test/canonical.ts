@@ -1,8 +1,9 @@
-/** The canonical schema of every message, by the name that `Codec.test.ts` gives it. */
+/** The canonical schema of every message, and of what goes around messages, by the name that `Codec.test.ts` gives it. */
 import * as Schema from "effect/Schema"
 import * as Protocol from "@effect-mcp/protocol"
 
-const { Completion, Elicitation, Lifecycle, Logging, Meta, Progress, Prompt, Resource, Root, Sampling, Tool } = Protocol
+const { Completion, Declaration, Discover, Elicitation, Input, Lifecycle, Logging, Meta, Progress } = Protocol
+const { Prompt, Resource, Root, Sampling, Subscriptions, Tool } = Protocol
 
 type Model = Schema.Codec<unknown>
 const call = (name: string, params: Model, result: Model): ReadonlyArray<readonly [string, Model]> => [
@@ -14,6 +15,11 @@ const none = Schema.UndefinedOr(Meta.RequestParams)
 const bare = Schema.UndefinedOr(Meta.NotificationParams)
 
 export const canonical: ReadonlyMap<string, Model> = new Map([
+  ["declaration", Declaration.Declaration],
+  // With a state, since the generator is slow to find out that it needs one of the two.
+  ["inputRequired", Schema.Struct({ ...Input.InputRequiredResult.fields, requestState: Schema.String })],
+  ...call("requests server/discover", Meta.RequestParams, Discover.DiscoverResult),
+  ...call("requests subscriptions/listen", Subscriptions.ListenParams, Subscriptions.ListenResult),
   ...call("requests initialize", Lifecycle.InitializeParams, Lifecycle.InitializeResult),
   ...call("requests ping", none, Meta.EmptyResult),
   ...call("requests completion/complete", Completion.CompleteParams, Completion.CompleteResult),
@@ -42,5 +48,6 @@ export const canonical: ReadonlyMap<string, Model> = new Map([
   ["serverNotifications notifications/resources/list_changed", bare],
   ["serverNotifications notifications/tools/list_changed", bare],
   ["serverNotifications notifications/prompts/list_changed", bare],
-  ["serverNotifications notifications/elicitation/complete", Elicitation.ElicitationCompleteParams]
+  ["serverNotifications notifications/elicitation/complete", Elicitation.ElicitationCompleteParams],
+  ["serverNotifications notifications/subscriptions/acknowledged", Subscriptions.AcknowledgedParams]
 ])

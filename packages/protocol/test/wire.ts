@@ -1,5 +1,5 @@
 /**
- * The wire of each stateful revision, written down a second time and strictly, straight from its published schema.
+ * The wire of each revision, written down a second time and strictly, straight from its published schema.
  *
  * It shares nothing with the model: it is what the codecs are judged by, and what wire values are generated from.
  */
@@ -29,6 +29,8 @@ export interface WireTables {
   readonly clientRequests: { readonly [method: string]: Call }
   readonly clientNotifications: { readonly [method: string]: Wire }
   readonly serverNotifications: { readonly [method: string]: Wire }
+  /** What goes around messages since 2026-07-28. */
+  readonly around: { readonly declaration: Wire; readonly inputRequired: Wire }
 }
 
 export const wire = (version: Version): WireTables => {
@@ -42,11 +44,16 @@ export const wire = (version: Version): WireTables => {
   const audio = version >= "2025-03-26"
   const june = version >= "2025-06-18"
   const november = version >= "2025-11-25"
+  const july = version >= "2026-07-28"
+  /** What the newest revision no longer has. */
+  const before = <F extends Schema.Struct.Fields>(first: Version, fields: F): Partial<F> =>
+    version < first ? fields : {}
 
   const meta = { _meta: opt(obj) }
   const newMeta = since("2025-06-18", meta)
   const token = one([Str, Num])
-  const asks = { _meta: opt(Schema.StructWithRest(S({ progressToken: opt(token) }), [obj])) }
+  // Questions of 2026-07-28 have no `_meta` in the schema, which is open; a general field is not taken from them here.
+  const questions = { _meta: opt(Schema.StructWithRest(S({ progressToken: opt(token) }), [obj])) }
   const icons = since("2025-11-25", {
     icons: opt(
       list(S({ src: Str, mimeType: opt(Str), sizes: opt(list(Str)), theme: opt(one([lit("light"), lit("dark")])) }))
@@ -66,21 +73,50 @@ export const wire = (version: Version): WireTables => {
     { version: Str },
     since("2025-11-25", { description: opt(Str), websiteUrl: opt(Str) })
   )
+  const level = one(
+    ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"].map((name) => lit(name))
+  )
   const changes = { listChanged: opt(Bool) }
   // Of 2026-07-28, but capabilities are open: extensions are declared in every revision.
   const extensions = opt(record(obj))
   const clientCapabilities = fields(
-    { experimental: opt(record(obj)), extensions, roots: opt(S(changes)) },
+    { experimental: opt(record(obj)), extensions, roots: opt(july ? S({}) : S(changes)) },
     { sampling: opt(november ? S({ context: opt(obj), tools: opt(obj) }) : S({})) },
     since("2025-06-18", { elicitation: opt(november ? S({ form: opt(obj), url: opt(obj) }) : S({})) }),
-    since("2025-11-25", { tasks: opt(obj) })
+    november && !july ? { tasks: opt(obj) } : {}
   )
   const serverCapabilities = fields(
     { experimental: opt(record(obj)), extensions, logging: opt(obj), prompts: opt(S(changes)), tools: opt(S(changes)) },
     { resources: opt(S({ subscribe: opt(Bool), ...changes })) },
     since("2025-03-26", { completions: opt(obj) }),
-    since("2025-11-25", { tasks: opt(obj) })
+    november && !july ? { tasks: opt(obj) } : {}
   )
+
+  // A request of 2026-07-28 declares what a session used to know.
+  const declaration = Schema.StructWithRest(
+    S({
+      progressToken: opt(token),
+      "io.modelcontextprotocol/protocolVersion": Str,
+      "io.modelcontextprotocol/clientInfo": opt(implementation),
+      "io.modelcontextprotocol/clientCapabilities": clientCapabilities,
+      "io.modelcontextprotocol/logLevel": opt(level)
+    }),
+    [obj]
+  ) as unknown as Wire
+  const asks = july ? { _meta: declaration } : questions
+  const resultMeta = july
+    ? {
+        _meta: opt(
+          Schema.StructWithRest(S({ "io.modelcontextprotocol/serverInfo": opt(implementation) }), [
+            obj
+          ]) as unknown as Wire
+        )
+      }
+    : meta
+  const answers = [resultMeta, since("2026-07-28", { resultType: lit("complete") })]
+  const ttlMs = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
+  const cached = since("2026-07-28", { ttlMs, cacheScope: one([lit("public"), lit("private")]) })
+  const retry = since("2026-07-28", { inputResponses: opt(record(obj)), requestState: opt(Str) })
 
   const resourceFields = [...named, icons, { description: opt(Str), mimeType: opt(Str) }, annotations, newMeta]
   const resource = [{ uri: Str, size: opt(Num) }, ...resourceFields]
@@ -114,12 +150,12 @@ export const wire = (version: Version): WireTables => {
     icons,
     { description: opt(Str), inputSchema: objectSchema },
     since("2025-03-26", { annotations: opt(hints) }),
-    since("2025-06-18", { outputSchema: opt(objectSchema) }),
-    since("2025-11-25", { execution: opt(S({ taskSupport })) }),
+    since("2025-06-18", { outputSchema: opt(july ? obj : objectSchema) }),
+    november && !july ? { execution: opt(S({ taskSupport })) } : {},
     newMeta
   )
-  const structured = since("2025-06-18", { structuredContent: opt(obj) })
-  const called = fields(meta, { content: list(block), isError: opt(Bool) }, structured)
+  const structured = since("2025-06-18", { structuredContent: opt(july ? Json : obj) })
+  const called = fields(...answers, { content: list(block), isError: opt(Bool) }, structured)
 
   const prompt = fields(
     ...named,
@@ -147,7 +183,7 @@ export const wire = (version: Version): WireTables => {
     intelligencePriority: opt(Num)
   })
   const createMessage = fields(
-    asks,
+    questions,
     {
       messages: list(fields(...message, since("2025-11-25", meta))),
       modelPreferences: opt(preferences),
@@ -179,7 +215,11 @@ export const wire = (version: Version): WireTables => {
       fallback(Num)
     ),
     fields({ type: lit("boolean"), ...described, default: opt(Bool) }),
-    fields({ type: lit("string"), ...described, enum: list(Str), enumNames: opt(list(Str)) }, fallback(Str)),
+    fields(
+      { type: lit("string"), ...described, enum: list(Str) },
+      before("2026-07-28", { enumNames: opt(list(Str)) }),
+      fallback(Str)
+    ),
     november && fields({ type: lit("string"), ...described, oneOf: choices, default: opt(Str) }),
     november &&
       fields({
@@ -197,8 +237,9 @@ export const wire = (version: Version): WireTables => {
     since("2025-11-25", { $schema: opt(Str) })
   )
   const elicit = choose(
-    fields(asks, { message: Str, requestedSchema }, since("2025-11-25", { mode: opt(lit("form")) })),
-    november && fields(asks, { mode: lit("url"), message: Str, url: Str, elicitationId: Str })
+    fields(questions, { message: Str, requestedSchema }, since("2025-11-25", { mode: opt(lit("form")) })),
+    november &&
+      fields(questions, { mode: lit("url"), message: Str, url: Str }, before("2026-07-28", { elicitationId: Str }))
   )
   const value = choose(Str, Num, Bool, november && list(Str))
   const elicited = fields(meta, {
@@ -215,30 +256,63 @@ export const wire = (version: Version): WireTables => {
     { ref: reference, argument: S({ name: Str, value: Str }) },
     since("2025-06-18", { context: opt(S({ arguments: opt(record(Str)) })) })
   )
-  const completed = fields(meta, { completion: S({ values: list(Str), total: opt(Num), hasMore: opt(Bool) }) })
+  const completed = fields(...answers, { completion: S({ values: list(Str), total: opt(Num), hasMore: opt(Bool) }) })
 
   const optional = (params: Wire) => one([params, Schema.Undefined])
+  const sent = (params: Wire) => (july ? params : optional(params))
   const empty = fields(meta)
   const ping: Call = { params: optional(fields(asks)), result: empty }
   const paged = (name: string, items: Wire): Call => ({
-    params: optional(fields(asks, { cursor: opt(Str) })),
-    result: fields(meta, { nextCursor: opt(Str), [name]: list(items) })
+    params: sent(fields(asks, { cursor: opt(Str) })),
+    result: fields(...answers, cached, { nextCursor: opt(Str), [name]: list(items) })
   })
   const about = fields(asks, { uri: Str })
-  const level = one(
-    ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"].map((name) => lit(name))
-  )
   const bare = optional(fields(meta))
   const id = one([Str, Schema.Int])
-  const cancelled = fields(meta, { requestId: november ? opt(id) : id, reason: opt(Str) })
+  const cancelled = fields(meta, { requestId: november && !july ? opt(id) : id, reason: opt(Str) })
   const progress = fields(
     meta,
     { progressToken: token, progress: Num, total: opt(Num) },
     since("2025-03-26", { message: opt(Str) })
   )
 
+  const filter = S({
+    toolsListChanged: opt(Bool),
+    promptsListChanged: opt(Bool),
+    resourcesListChanged: opt(Bool),
+    resourceSubscriptions: opt(list(Str))
+  })
+  const inputRequest = choose(
+    S({ method: lit("elicitation/create"), params: elicit }),
+    S({ method: lit("sampling/createMessage"), params: createMessage }),
+    S({ method: lit("roots/list"), params: opt(fields(questions)) })
+  )
+  const asking = [resultMeta, { resultType: lit("input_required") }]
+
   return {
+    around: {
+      declaration,
+      inputRequired: choose(
+        fields(...asking, { inputRequests: record(inputRequest), requestState: opt(Str) }),
+        fields(...asking, { requestState: Str })
+      )
+    },
     requests: {
+      "server/discover": {
+        params: fields(asks),
+        result: fields(...answers, cached, {
+          supportedVersions: list(Str),
+          capabilities: serverCapabilities,
+          instructions: opt(Str)
+        })
+      },
+      "subscriptions/listen": {
+        params: fields(asks, { notifications: filter }),
+        result: S({
+          _meta: Schema.StructWithRest(S({ "io.modelcontextprotocol/subscriptionId": id }), [obj]),
+          resultType: lit("complete")
+        })
+      },
       initialize: {
         params: fields(asks, { protocolVersion: Str, capabilities: clientCapabilities, clientInfo: implementation }),
         result: fields(meta, {
@@ -252,22 +326,25 @@ export const wire = (version: Version): WireTables => {
       "completion/complete": { params: complete, result: completed },
       "logging/setLevel": { params: fields(asks, { level }), result: empty },
       "prompts/get": {
-        params: fields(asks, { name: Str, arguments: opt(record(Str)) }),
-        result: fields(meta, { description: opt(Str), messages: list(S({ role, content: block })) })
+        params: fields(asks, retry, { name: Str, arguments: opt(record(Str)) }),
+        result: fields(...answers, { description: opt(Str), messages: list(S({ role, content: block })) })
       },
       "prompts/list": paged("prompts", prompt),
       "resources/list": paged("resources", fields(...resource)),
       "resources/templates/list": paged("resourceTemplates", fields({ uriTemplate: Str }, ...resourceFields)),
-      "resources/read": { params: about, result: fields(meta, { contents: list(contents) }) },
+      "resources/read": {
+        params: fields(asks, retry, { uri: Str }),
+        result: fields(...answers, cached, { contents: list(contents) })
+      },
       "resources/subscribe": { params: about, result: empty },
       "resources/unsubscribe": { params: about, result: empty },
-      "tools/call": { params: fields(asks, { name: Str, arguments: opt(obj) }), result: called },
+      "tools/call": { params: fields(asks, retry, { name: Str, arguments: opt(obj) }), result: called },
       "tools/list": paged("tools", tool)
     },
     clientRequests: {
       ping,
       "roots/list": {
-        params: optional(fields(asks)),
+        params: optional(fields(questions)),
         result: fields(meta, { roots: list(fields({ uri: Str, name: opt(Str) }, newMeta)) })
       },
       "sampling/createMessage": {
@@ -290,6 +367,7 @@ export const wire = (version: Version): WireTables => {
       "notifications/resources/list_changed": bare,
       "notifications/tools/list_changed": bare,
       "notifications/prompts/list_changed": bare,
+      "notifications/subscriptions/acknowledged": fields(meta, { notifications: filter }),
       ...(november ? { "notifications/elicitation/complete": fields(meta, { elicitationId: Str }) } : {})
     }
   }
