@@ -48,7 +48,7 @@ export interface Options {
   readonly inFlight?: number | undefined
   /** Requests that stand open by design (subscriptions): they take no permit, and being idle does not wait for them. */
   readonly standing?: ((request: JsonRpc.Request) => boolean) | undefined
-  /** Requests that may wait for a permit; one more is refused with -31429. Default 1024. */
+  /** Requests that may wait for a permit, and as many that may stand open; one more is refused with -31429. Default 1024. */
   readonly pending?: number | undefined
   /** The revision's `id` for errors about unreadable messages: `null` before 2025-11-25, absent from then on. */
   readonly unreadableId?: (() => null | undefined) | undefined
@@ -95,6 +95,7 @@ export interface Peer {
 interface Running {
   readonly exchange: Exchange
   readonly since: number
+  readonly stands: boolean
   fiber: Fiber.Fiber<unknown, McpError.McpError> | undefined
   /** Why it was interrupted. `cancelled`: by its sender, who wants no answer. */
   ended: "cancelled" | { readonly reason: string } | undefined
@@ -119,7 +120,6 @@ export const make = Effect.fnUntraced(function* (
   const outbound = Outbound.make(transport.sink, clock)
   let closing = false
 
-  const stands = (entry: Running): boolean => options.standing?.(entry.exchange.request) === true
   let standing = 0
   /** Requests that hold a permit. */
   const busy = (): number => running.size - standing
@@ -127,7 +127,7 @@ export const make = Effect.fnUntraced(function* (
   const settle = (entry: Running, exit: Exit.Exit<unknown, McpError.McpError>): void => {
     const { request, sink } = entry.exchange
     running.delete(request.id)
-    if (stands(entry)) standing--
+    if (entry.stands) standing--
     if (entry.ended === "cancelled") sink.discard?.(request.id)
     else answer(sink, response(request.id, entry.ended?.reason, exit))
     startPending()
@@ -150,7 +150,7 @@ export const make = Effect.fnUntraced(function* (
   const start = (entry: Running): void => {
     // Registered before it runs: the handler starts inside this very call.
     running.set(entry.exchange.request.id, entry)
-    if (stands(entry)) standing++
+    if (entry.stands) standing++
     entry.fiber = runFork(Effect.suspend(() => handlers.request(entry.exchange)))
     if (entry.ended !== undefined) entry.fiber.interruptUnsafe()
     entry.fiber.addObserver((exit) => settle(entry, exit))
@@ -168,9 +168,11 @@ export const make = Effect.fnUntraced(function* (
     const answer = handlers.immediate?.(request)
     if (answer !== undefined) return sink.send(JsonRpc.success(request.id, answer), "control", request.id)
     const exchange: Exchange = { request, envelope, sink, peer }
-    const entry: Running = { exchange, since: clock.currentTimeMillisUnsafe(), fiber: undefined, ended: undefined }
-    if (busy() < permits || stands(entry)) return start(entry)
-    if (pending.size < maxPending) return void pending.set(request.id, entry)
+    const stands = options.standing?.(request) === true
+    const since = clock.currentTimeMillisUnsafe()
+    const entry: Running = { exchange, since, stands, fiber: undefined, ended: undefined }
+    if (stands ? standing < maxPending : busy() < permits) return start(entry)
+    if (!stands && pending.size < maxPending) return void pending.set(request.id, entry)
     refuse(request, sink, McpError.limitExceeded(`More than ${permits + maxPending} requests are in flight`))
   }
 

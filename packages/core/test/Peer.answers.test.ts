@@ -179,3 +179,64 @@ describe("limits", () => {
     })
   )
 })
+
+describe("requests that stand open", () => {
+  const options = {
+    inFlight: 1,
+    pending: 2,
+    standing: ({ method }: { readonly method: string }) => method === "listen"
+  }
+
+  it.effect("take no permit, and being idle does not wait for them", () =>
+    Effect.gen(function* () {
+      const { receive, messages, peer } = yield* serve(
+        ({ request: { method } }) => (method === "listen" ? Effect.never : Effect.succeed({})),
+        options
+      )
+      receive(request("l1", "listen"))
+      receive(request("l2", "listen"))
+      receive(request(1))
+      assert.deepStrictEqual(messages(), [success(1)])
+      yield* peer.idle
+      assert.strictEqual((yield* peer.inFlight).length, 2)
+    })
+  )
+
+  it.effect("start though every permit is taken, are bounded like what waits, and make room when they end", () =>
+    Effect.gen(function* () {
+      const { receive, messages, peer } = yield* serve(() => Effect.never, options)
+      receive(request(1))
+      for (const id of ["l1", "l2", "l3"]) receive(request(id, "listen"))
+      assert.deepStrictEqual(
+        messages().map(({ id, error }) => [id, error.code]),
+        [["l3", McpError.LimitExceeded]]
+      )
+      receive(cancel("l1"))
+      yield* settle
+      receive(request("l4", "listen"))
+      assert.sameMembers(
+        (yield* peer.inFlight).map(({ id }) => id),
+        [1, "l2", "l4"]
+      )
+    })
+  )
+
+  it.effect("do not let what waits for a permit start when they end", () =>
+    Effect.gen(function* () {
+      const started: Array<unknown> = []
+      const { receive } = yield* serve(
+        ({ request: { id } }) => Effect.suspend(() => (started.push(id), Effect.never)),
+        options
+      )
+      receive(request(1))
+      receive(request("l1", "listen"))
+      receive(request(2))
+      receive(cancel("l1"))
+      yield* settle
+      assert.deepStrictEqual(started, [1, "l1"])
+      receive(cancel(1))
+      yield* settle
+      assert.deepStrictEqual(started, [1, "l1", 2])
+    })
+  )
+})

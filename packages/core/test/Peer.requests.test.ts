@@ -1,7 +1,7 @@
 /** Rules 3, 4 and 6: register before running, cancel by signal, compare ids. */
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Latch } from "effect"
+import { Effect, Fiber, Latch } from "effect"
 import { cancel, request, serve, settle, success } from "./support/wire.ts"
 
 describe("a request is registered before it runs", () => {
@@ -257,6 +257,32 @@ describe("a cancel", () => {
       latch.openUnsafe()
       yield* settle
       assert.deepStrictEqual(messages(), [success(1)])
+    })
+  )
+
+  it.effect("of a request of ours is left to the role, and changes nothing by itself", () =>
+    Effect.gen(function* () {
+      const { peer, receive, notified } = yield* serve(() => Effect.never)
+      const asking = yield* Effect.forkChild(peer.request("ask"), { startImmediately: true })
+      receive(cancel(1))
+      receive(cancel(2))
+      receive(cancel("1"))
+      assert.deepStrictEqual(notified, ["notifications/cancelled"])
+      receive(success(1, "answer"))
+      assert.strictEqual(yield* Fiber.join(asking), "answer")
+    })
+  )
+
+  it.effect("that fits both a request of theirs and one of ours means theirs", () =>
+    Effect.gen(function* () {
+      const { peer, receive, notified } = yield* serve(() => Effect.never)
+      yield* Effect.forkChild(peer.request("ask"), { startImmediately: true })
+      receive(request(1))
+      receive(cancel(1))
+      yield* settle
+      assert.deepStrictEqual(notified, [])
+      assert.deepStrictEqual(yield* peer.inFlight, [])
+      assert.strictEqual(peer.outstanding(), 1)
     })
   )
 })

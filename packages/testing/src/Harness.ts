@@ -48,13 +48,12 @@ export const memory: Harness = overWire("memory", Memory.pair())
 
 const bytePair: Effect.Effect<readonly [client: Transport, server: Transport], never, Scope.Scope> = Effect.gen(
   function* () {
-    const encoder = new TextEncoder()
     const toServer = yield* Queue.bounded<Uint8Array, Cause.Done>(4)
     const toClient = yield* Queue.bounded<Uint8Array, Cause.Done>(4)
     const end = (input: typeof toServer, output: typeof toServer, seed: number) =>
       Duplex.make({
         incoming: Faulty.split({ seed })(Stream.fromQueue(input)),
-        write: Stream.runForEach((text) => Queue.offer(output, encoder.encode(text)))
+        write: (lines) => Stream.runForEach(Stream.encodeText(lines), (chunk) => Queue.offer(output, chunk))
       })
     const client = yield* end(toClient, toServer, 1)
     const server = yield* end(toServer, toClient, 2)

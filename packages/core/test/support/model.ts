@@ -47,7 +47,8 @@ export const commands: Arbitrary.Arbitrary<ReadonlyArray<Command>> = Arbitrary.a
 
 /** One request of the other side that was accepted. */
 interface Inbound {
-  readonly id: JsonRpc.Id
+  readonly id: typeof Id.Type
+  readonly does: string
   how: "succeed" | "fail" | "die"
   /** What lets its handler end, once it runs. */
   gate: Latch.Latch | undefined
@@ -129,6 +130,8 @@ export class Model {
     const { id } = command
     const living = this.alive().find((call) => call.id === id)
     if (command._tag === "Cancel") {
+      // One of ours may be meant instead: that is for the role to know.
+      if (living === undefined && this.asks.some((ask) => ask.id === id && ask.ended === undefined)) this.notified++
       if (living !== undefined) {
         living.cancelled = true
         if (living.gate === undefined) living.over = true
@@ -139,7 +142,7 @@ export class Model {
       const waiting = this.alive().filter((call) => call.gate === undefined).length
       const refused = this.alive().length - waiting >= permits && waiting >= maxPending
       const over = refused || command.does === "ping"
-      const call: Inbound = { id, how: "succeed", gate: undefined, over, cancelled: false }
+      const call: Inbound = { id, does: command.does, how: "succeed", gate: undefined, over, cancelled: false }
       this.calls.push(call)
       this.latest.set(id, call)
     }
@@ -241,10 +244,13 @@ export class Model {
     assert.isAtMost(this.running, permits)
   }
 
-  /** Lets every handler end: then everything that waited for a permit must have had its turn. */
+  /** Lets every handler end, or cancels it: then everything that waited for a permit must have had its turn. */
   readonly drain: Effect.Effect<void> = Effect.gen({ self: this }, function* () {
     for (let round = 0; round < permits + maxPending; round++) {
-      for (const call of this.calls) call.gate?.openUnsafe()
+      for (const call of this.alive().filter(({ gate }) => gate !== undefined)) {
+        call.gate?.openUnsafe()
+        if (call.does === "stuck") this.peer.receive(this.line({ _tag: "Cancel", id: call.id }))
+      }
       yield* settle
     }
     assert.deepStrictEqual(this.alive(), [])
