@@ -17,14 +17,14 @@ const here = (file: string) => fileURLToPath(new URL(file, import.meta.url))
 
 /** What the server may ask its client. A host would show a dialog and call a model; we answer in their place, visibly. */
 const host = Layer.mergeAll(
-  Elicitation.Elicitation.layer({
+  Elicitation.layer({
     form: ({ message }) =>
       Effect.as(Screen.detail(`the server asks the user: "${message}" … yes`), {
         action: "accept" as const,
         content: {}
       })
   }),
-  Sampling.Sampling.layer((params) =>
+  Sampling.layer((params) =>
     Effect.as(Screen.detail(`the server asks the model: "${params.systemPrompt?.slice(0, 60)}…"`), {
       role: "assistant" as const,
       model: "a parrot",

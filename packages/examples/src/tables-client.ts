@@ -14,7 +14,7 @@ const program = Effect.gen(function* () {
 })
 
 /** What the server may ask. This user agrees to everything, aloud. */
-const user = Elicitation.Elicitation.layer({
+const user = Elicitation.layer({
   form: ({ message }) => Effect.as(Console.log(`${message} Yes.`), { action: "accept" as const, content: {} })
 })
 

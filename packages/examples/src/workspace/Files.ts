@@ -85,25 +85,33 @@ const files = Layer.unwrap(
   )
 )
 
-/** Before a list or a subscription is answered the watcher runs, so that no change after the answer is missed. */
+/**
+ * Before a list or a subscription is answered the watcher runs, so that no change after the answer is missed. To subscribe to one
+ * file it must be there, and in the client's roots. `listen` (2026-07-28) names many at once, which may come and go.
+ */
 const watched = Layer.unwrap(
   Effect.map(Workspace, (workspace) => {
     const template = Result.getOrThrow(UriTemplate.parse(uriTemplate(workspace)))
-    return Middleware.layer((request, next) =>
-      Effect.gen(function* () {
-        if (request.method === "resources/list") yield* (yield* Watcher).start
-        if (request.method !== "resources/subscribe") return yield* next
-        const { uri } = request.params
-        const path = UriTemplate.match(template, uri)?.["path"]
-        if (path === undefined) return yield* next
-        yield* ClientRoots.check(String(path)).pipe(
-          Effect.andThen(workspace.check(String(path))),
-          Effect.catch(() => Resources.notFound(uri))
-        )
-        yield* (yield* Watcher).start
-        return yield* next
-      })
-    )
+    const check = Effect.fnUntraced(function* (uri: string, exists: boolean) {
+      const path = UriTemplate.match(template, uri)?.["path"]
+      if (path === undefined) return
+      yield* ClientRoots.check(String(path))
+      if (exists) yield* workspace.check(String(path))
+    })
+    return Middleware.layer((request, next) => {
+      const { method, params } = request
+      const uris =
+        method === "resources/subscribe"
+          ? [params.uri]
+          : method === "subscriptions/listen"
+            ? (params.notifications.resourceSubscriptions ?? [])
+            : []
+      if (method !== "resources/list" && method !== "resources/subscribe" && method !== "subscriptions/listen")
+        return next
+      return Effect.forEach(uris, (uri) =>
+        Effect.catch(check(uri, method === "resources/subscribe"), () => Resources.notFound(uri))
+      ).pipe(Effect.andThen(Effect.flatMap(Watcher, ({ start }) => start)), Effect.andThen(next))
+    })
   })
 )
 

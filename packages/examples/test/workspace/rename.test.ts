@@ -7,7 +7,7 @@ import { Workspace } from "@effect-mcp/examples/workspace/Workspace"
 import { connect, files } from "./support.ts"
 
 const answering = (action: "accept" | "decline" | "cancel", asked: Array<string> = []) =>
-  Elicitation.Elicitation.layer({
+  Elicitation.layer({
     form: ({ message }) => {
       asked.push(message)
       return Effect.succeed(action === "accept" ? { action, content: {} } : { action })
@@ -29,7 +29,7 @@ const renaming = Effect.fnUntraced(function* (input: typeof move) {
 
 const before = Object.keys(files).toSorted()
 
-describe.each([...Revision.withElicitation])("rename over $version", (revision) => {
+describe.each([...Revision.withElicitation, ...Revision.stateless])("rename over $version", (revision) => {
   it.effect("renames once the user has agreed to just that", () =>
     Effect.gen(function* () {
       const asked: Array<string> = []

@@ -1,17 +1,16 @@
-import { Elicitation, Memory, Roots, Tool, Tools } from "@effect-mcp/core"
-import { McpClient } from "@effect-mcp/client"
+import { Elicitation, Roots, Tool, Tools } from "@effect-mcp/core"
 import { McpError, Revision } from "@effect-mcp/protocol"
 import type { Root } from "@effect-mcp/protocol/model/Root"
 import { McpServer } from "@effect-mcp/server"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Deferred, Effect, Exit, Fiber, Layer, Queue, Scope, Stream, SubscriptionRef } from "effect"
 import { Rename, Search } from "@effect-mcp/examples/workspace/tools"
-import { connect } from "./support.ts"
+import { connect, connectTo } from "./support.ts"
 
 type Client = Effect.Success<ReturnType<typeof connect>>
 
 const folder = (path: string): Root => ({ uri: `file:///workspace${path}` })
-const rootsOf = (...roots: ReadonlyArray<Root>) => Roots.Roots.layerStatic(roots)
+const rootsOf = (...roots: ReadonlyArray<Root>) => Roots.layerStatic(roots)
 
 /** Roots that change. `set` returns once the client has said so: whatever it sends afterwards comes after that. */
 const changing = Effect.fnUntraced(function* (...first: ReadonlyArray<Root>) {
@@ -51,7 +50,7 @@ const all = ["README.md", "logo.png", "src/deep/a b#c.ts", "src/index.ts"]
 const texts = all.filter((path) => path !== "logo.png")
 const src = ["src/deep/a b#c.ts", "src/index.ts"]
 
-describe.each([...Revision.all])("a client's roots over $version", (revision) => {
+describe.each([...Revision.stateful])("a client's roots over $version", (revision) => {
   it.effect("are the end of what it sees: a root within the folder", () =>
     Effect.gen(function* () {
       const client = yield* Effect.provide(connect(revision), rootsOf(folder("/src")))
@@ -103,6 +102,21 @@ describe.each([...Revision.all])("a client's roots over $version", (revision) =>
   )
 })
 
+describe.each([...Revision.stateless])("a client's roots over $version", (revision) => {
+  it.effect("are asked for by what may ask; the lists, which may not, show nothing", () =>
+    Effect.gen(function* () {
+      const client = yield* Effect.provide(connect(revision), rootsOf(folder("/src")))
+      assert.deepStrictEqual(yield* visible(client), { listed: [], completed: [], found: src })
+      assert.include(yield* client.readText("file:///workspace/src/index.ts"), "needle")
+      assert.include((yield* Effect.flip(client.read("file:///workspace/README.md"))).message, "Resource not found")
+      assert.include(
+        (yield* Effect.flip(client.prompt("review", { path: "README.md" }))).message,
+        "Not in the workspace"
+      )
+    })
+  )
+})
+
 describe("a client's roots", () => {
   it.effect("that cannot be had leave nothing", () =>
     Effect.gen(function* () {
@@ -120,7 +134,7 @@ describe("a client's roots", () => {
       const { service, set } = yield* changing(folder(""))
       const asked = Deferred.makeUnsafe<void>()
       const answer = Deferred.makeUnsafe<void>()
-      const user = Elicitation.Elicitation.layer({
+      const user = Elicitation.layer({
         form: () =>
           Deferred.succeed(asked, undefined).pipe(
             Effect.andThen(Deferred.await(answer)),
@@ -159,11 +173,7 @@ describe("a client's roots", () => {
       )
       const ref = yield* SubscriptionRef.make<ReadonlyArray<Root>>([])
       const session = yield* Scope.make()
-      const client = yield* Effect.gen(function* () {
-        const [clientEnd, serverEnd] = yield* Memory.pair()
-        yield* server.connect(serverEnd)
-        return yield* McpClient.connect(clientEnd)
-      }).pipe(Effect.provide(Roots.Roots.layerRef(ref)), Scope.provide(session))
+      const client = yield* connectTo(server).pipe(Effect.provide(Roots.layerRef(ref)), Scope.provide(session))
 
       yield* client.callTool("listen")
       yield* SubscriptionRef.set(ref, [folder("")])

@@ -22,11 +22,11 @@ layer(NodeServices.layer, { excludeTestServices: true })("the workspace server a
         yield* fs.makeDirectory(place("notes"))
         yield* fs.writeFileString(place("notes/today.md"), "Buy a needle.\n")
 
-        const user = Elicitation.Elicitation.layer({
-          form: () => Effect.succeed({ action: "accept" as const, content: {} })
-        })
         const connection = McpClient.layerStdio({ command: process.execPath, args: [program, folder] })
-        const client = Context.get(yield* Layer.build(Layer.provide(connection, user)), McpClient.McpClient)
+        const client = Context.get(
+          yield* Layer.build(Layer.provide(connection, Elicitation.layerAccept())),
+          McpClient.McpClient
+        )
 
         assert.strictEqual(client.serverInfo.name, "workspace")
         const { matches } = yield* client.call(Search, { query: "needle" })

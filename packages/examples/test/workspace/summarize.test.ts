@@ -7,12 +7,12 @@ import { Summarize } from "@effect-mcp/examples/workspace/tools"
 import { connect } from "./support.ts"
 
 const model = (asked: Array<CreateMessageParams>) =>
-  Sampling.Sampling.layer((params) => {
+  Sampling.layer((params) => {
     asked.push(params)
     return Effect.succeed({ role: "assistant", model: "test", content: { type: "text", text: "It exports a number." } })
   })
 
-describe.each([...Revision.all])("summarize over $version", (revision) => {
+describe.each([...Revision.stateful, ...Revision.stateless])("summarize over $version", (revision) => {
   it.effect("gives the client's model the file, and answers what the model said", () =>
     Effect.gen(function* () {
       const asked: Array<CreateMessageParams> = []

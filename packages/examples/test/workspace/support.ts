@@ -1,8 +1,7 @@
 /** The workspace server and a client of it, over one in-memory wire, in one revision. */
-import { McpClient } from "@effect-mcp/client"
-import { Memory } from "@effect-mcp/core"
-import type { Revision } from "@effect-mcp/protocol"
+import { Revision } from "@effect-mcp/protocol"
 import { McpServer } from "@effect-mcp/server"
+import { McpTest } from "@effect-mcp/testing"
 import { Effect, Layer, PubSub } from "effect"
 import { features } from "@effect-mcp/examples/workspace/features"
 import { type Change, Watcher } from "@effect-mcp/examples/workspace/Watcher"
@@ -35,14 +34,8 @@ export const serve = (options: Options = {}) =>
   ).pipe(Effect.flatten)
 
 /** What the client offers the server is what is provided around this. */
-export const connectTo = Effect.fnUntraced(function* (
-  server: McpServer.McpServer["Service"],
-  revision?: Revision.Revision
-) {
-  const [clientEnd, serverEnd] = yield* Memory.pair()
-  yield* server.connect(serverEnd)
-  return yield* McpClient.connect(clientEnd, revision === undefined ? {} : { revisions: [revision.version] })
-})
+export const connectTo = (server: McpServer.McpServer["Service"], revision = Revision.latestStateful) =>
+  Effect.provideService(McpTest.join(revision), McpServer.McpServer, server)
 
 export const connect = (revision?: Revision.Revision, options?: Options) =>
   Effect.flatMap(serve(options), (server) => connectTo(server, revision))
