@@ -70,7 +70,10 @@ const codeNames: { readonly [code: number]: string } = {
   [McpError.ResourceNotFound]: "resource not found",
   [McpError.UrlElicitationRequired]: "URL elicitation required",
   [McpError.LimitExceeded]: "limit exceeded",
-  [McpError.UserRejected]: "rejected by the user"
+  [McpError.UserRejected]: "rejected by the user",
+  [McpError.HeaderMismatch]: "header mismatch",
+  [McpError.MissingClientCapability]: "missing client capability",
+  [McpError.UnsupportedProtocolVersion]: "unsupported protocol version"
 }
 
 const fromMcpError = ({ code: number, data, message }: McpError.McpError): Failure => {

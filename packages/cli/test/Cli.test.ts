@@ -11,7 +11,7 @@ const folder = Effect.acquireRelease(
 )
 const json = (text: string): any => JSON.parse(text)
 
-describe("effect-mcp against the reference server", () => {
+describe("effect-mcp against the reference server", { timeout: 30_000 }, () => {
   it.live("inspect shows everything, for people and for scripts", () =>
     Effect.gen(function* () {
       const shown = yield* run(["inspect", ...here])
@@ -109,7 +109,7 @@ describe("effect-mcp against the reference server", () => {
       assert.strictEqual(answered.stdout, `User response: action=accept, content={"username":"ada","email":"a@b.c"}\n`)
       const declined = yield* run([...form, "--decline", ...here])
       assert.strictEqual(declined.stdout, "User response: action=decline, content={}\n")
-      const silent = yield* run([...form, ...here])
+      const silent = yield* run([...form, "--revision", "2025-11-25", ...here])
       assert.deepStrictEqual([silent.code, silent.stdout.includes("did not declare elicitation")], [1, true])
       const sampled = yield* run(["call", "test_sampling", "prompt=x", "--sample", "42", ...here])
       assert.strictEqual(sampled.stdout, "LLM response: 42\n")
@@ -130,7 +130,7 @@ describe("effect-mcp against the reference server", () => {
       assert.include(bytes.stderr, "use --output FILE")
       const shown = yield* run(["read", "test://static-binary", ...here], true)
       assert.deepStrictEqual([shown.code, shown.stdout], [0, "[resource test://static-binary, image/png, 69 bytes]\n"])
-      const missing = yield* run(["read", "test://nothing", ...here])
+      const missing = yield* run(["read", "test://nothing", "--revision", "2025-11-25", ...here])
       assert.deepStrictEqual([missing.code, missing.stdout], [1, ""])
       assert.include(missing.stderr, "Resource not found: test://nothing (-32002, resource not found)")
     })
@@ -185,7 +185,7 @@ describe("effect-mcp against the reference server", () => {
   )
 })
 
-describe("effect-mcp against servers that misbehave", () => {
+describe("effect-mcp against servers that misbehave", { timeout: 30_000 }, () => {
   const expectExit = (argv: ReadonlyArray<string>, code: number, stderr: string) =>
     Effect.map(run(argv), (ran) => assert.deepStrictEqual(ran, { code, stdout: "", stderr }))
 
@@ -212,7 +212,7 @@ describe("effect-mcp against servers that misbehave", () => {
 
   it.live("gives up after --timeout, with exit code 4", () =>
     expectExit(
-      ["ping", "--timeout", "100ms", ...raw("mute")],
+      ["ping", "--timeout", "100ms", "--revision", "2025-11-25", ...raw("mute")],
       4,
       "error: The server did not answer initialize in time\n"
     )
@@ -223,6 +223,33 @@ describe("effect-mcp against servers that misbehave", () => {
       const { code, stderr } = yield* run(["ping", ...raw("future")])
       assert.strictEqual(code, 3)
       assert.include(stderr, "No common revision")
+    })
+  )
+
+  it.live("watch prints a resource again when it changes, and says when the server leaves", () =>
+    Effect.gen(function* () {
+      const watched = yield* run(["watch", "x://y", ...raw()])
+      assert.deepStrictEqual([watched.code, watched.stdout], [3, "version 1\nversion 2\n"])
+      assert.match(
+        watched.stderr,
+        /^\[watching\] x:\/\/y\n\[updated\] x:\/\/y\nerror: The connection to the server broke/
+      )
+      const events = (yield* run(["watch", "x://y", "--json", ...raw()])).stdout.trim().split("\n").map(json)
+      assert.deepStrictEqual(events, [
+        { event: "watching", uri: "x://y", contents: [{ uri: "x://y", text: "version 1" }] },
+        { event: "updated", uri: "x://y", contents: [{ uri: "x://y", text: "version 2" }] }
+      ])
+    })
+  )
+
+  it.live("shows what there is of a server that does not have all that it declared", () =>
+    Effect.gen(function* () {
+      const missing = "[ignored] The server cannot list its resource templates\n"
+      const inspected = yield* run(["inspect", ...raw()])
+      assert.deepStrictEqual([inspected.code, inspected.stderr], [0, missing])
+      assert.include(inspected.stdout, "Resources (1)\n  x://y  y")
+      const listed = yield* run(["resources", ...raw()])
+      assert.deepStrictEqual(listed, { code: 0, stdout: "Resources (1)\n  x://y  y\n", stderr: missing })
     })
   )
 
@@ -284,7 +311,7 @@ describe("effect-mcp against servers that misbehave", () => {
   )
 })
 
-describe("The command line", () => {
+describe("The command line", { timeout: 30_000 }, () => {
   const wrong = (argv: ReadonlyArray<string>, complaint: string) =>
     Effect.map(run(argv), ({ code, stderr, stdout }) => {
       assert.deepStrictEqual([code, stdout], [2, ""], argv.join(" "))

@@ -21,65 +21,50 @@ const recording = Effect.map(
   })
 )
 
-/** Milliseconds that a test may take: processes start slowly on a busy machine. */
-const patience = 30_000
-
-describe.concurrent("The program", () => {
-  it.live(
-    "prints data on stdout alone, and ends with the code of its run",
-    () =>
-      Effect.gen(function* () {
-        const sum = yield* program(["call", "add", "a=1", "b=2", ...everything])
-        assert.deepStrictEqual(sum, { code: 0, stdout: `{\n  "sum": 3\n}\n`, stderr: "" })
-        const failed = yield* program(["call", "fail", "as=tool", ...everything])
-        assert.deepStrictEqual(failed, { code: 1, stdout: "The tool failed\n", stderr: "" })
-        const wrong = yield* program(["tools"])
-        assert.deepStrictEqual([wrong.code, wrong.stdout], [2, ""])
-      }),
-    patience
+describe.concurrent("The program", { timeout: 30_000 }, () => {
+  it.live("prints data on stdout alone, and ends with the code of its run", () =>
+    Effect.gen(function* () {
+      const sum = yield* program(["call", "add", "a=1", "b=2", ...everything])
+      assert.deepStrictEqual(sum, { code: 0, stdout: `{\n  "sum": 3\n}\n`, stderr: "" })
+      const failed = yield* program(["call", "fail", "as=tool", ...everything])
+      assert.deepStrictEqual(failed, { code: 1, stdout: "The tool failed\n", stderr: "" })
+      const wrong = yield* program(["tools"])
+      assert.deepStrictEqual([wrong.code, wrong.stdout], [2, ""])
+    })
   )
 
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    it.live(
-      `tells the server that a call is cancelled on ${signal}, and ends with 130`,
-      () =>
-        Effect.gen(function* () {
-          const { file, messages } = yield* recording
-          const argv = ["call", "slow", "--json", "--progress", ...raw("plain", file)]
-          const { code, stderr, stdout } = yield* program(argv, [{ until: "half", signal }])
-          assert.deepStrictEqual([code, stderr], [130, ""])
-          assert.strictEqual(stdout, `{"event":"progress","progress":1,"total":2,"message":"half"}\n`)
-          const call = messages().find(({ method }) => method === "tools/call")
-          const last = messages().at(-1)
-          assert.deepStrictEqual([last.method, last.params.requestId], ["notifications/cancelled", call.id])
-        }),
-      patience
+    it.live(`tells the server that a call is cancelled on ${signal}, and ends with 130`, () =>
+      Effect.gen(function* () {
+        const { file, messages } = yield* recording
+        const argv = ["call", "slow", "--json", "--progress", ...raw("plain", file)]
+        const { code, stderr, stdout } = yield* program(argv, [{ until: "half", signal }])
+        assert.deepStrictEqual([code, stderr], [130, ""])
+        assert.strictEqual(stdout, `{"event":"progress","progress":1,"total":2,"message":"half"}\n`)
+        const call = messages().find(({ method }) => method === "tools/call")
+        const last = messages().at(-1)
+        assert.deepStrictEqual([last.method, last.params.requestId], ["notifications/cancelled", call.id])
+      })
     )
   }
 
-  it.live(
-    "prints a watched resource until it is interrupted",
-    () =>
-      Effect.gen(function* () {
-        const argv = ["watch", "test://watched-resource", "--json", ...everything]
-        const { code, stdout } = yield* program(argv, [{ until: "}\n", signal: "SIGINT" }])
-        assert.strictEqual(code, 130)
-        const { contents, ...event } = JSON.parse(stdout)
-        assert.deepStrictEqual(event, { event: "watching", uri: "test://watched-resource" })
-        assert.strictEqual(contents[0].text, "Touched 0 times.")
-      }),
-    patience
+  it.live("prints a watched resource until it is interrupted", () =>
+    Effect.gen(function* () {
+      const argv = ["watch", "test://watched-resource", "--json", ...everything]
+      const { code, stdout } = yield* program(argv, [{ until: "}\n", signal: "SIGINT" }])
+      assert.strictEqual(code, 130)
+      const { contents, ...event } = JSON.parse(stdout)
+      assert.deepStrictEqual(event, { event: "watching", uri: "test://watched-resource" })
+      assert.strictEqual(contents[0].text, "Touched 0 times.")
+    })
   )
 
-  it.live(
-    "ends without a word when nobody reads its output any more",
-    () =>
-      Effect.gen(function* () {
-        const command = [process.execPath, main, "call", "big", "bytes=1000000", ...everything].join(" ")
-        const { stderr, stdout } = yield* spawned("sh", ["-c", `${command} | head -c 5`])
-        assert.deepStrictEqual([stdout, stderr], ["xxxxx", ""])
-      }),
-    patience
+  it.live("ends without a word when nobody reads its output any more", () =>
+    Effect.gen(function* () {
+      const command = [process.execPath, main, "call", "big", "bytes=1000000", ...everything].join(" ")
+      const { stderr, stdout } = yield* spawned("sh", ["-c", `${command} | head -c 5`])
+      assert.deepStrictEqual([stdout, stderr], ["xxxxx", ""])
+    })
   )
 
   /** util-linux's `script` gives a program a terminal. */
@@ -87,33 +72,27 @@ describe.concurrent("The program", () => {
   const onTerminal = (argv: ReadonlyArray<string>, steps: ReadonlyArray<Step>) =>
     spawned("/usr/bin/script", ["-qec", [process.execPath, main, ...argv].join(" "), "/dev/null"], steps)
 
-  it.live.skipIf(!hasScript)(
-    `asks its questions on a real terminal${verifies("elicitation.ui.shows-server")}`,
-    () =>
-      Effect.gen(function* () {
-        const argv = ["call", "test_elicitation_sep1034_defaults", ...everything]
-        const prompts = ["Your answer", "name:", "age:", "score:", "status:", "verified:", "Send this?"]
-        const steps = prompts.map((until) => ({ until, type: "\r" }))
-        const { code, stdout } = yield* onTerminal(argv, steps)
-        assert.strictEqual(code, 0, stdout)
-        assert.include(stdout, `${everything.slice(1).join(" ")} asks: Check these values.`)
-        assert.include(stdout, `Elicitation completed: action=accept, content={"name":"John Doe","age":30`)
-      }),
-    patience
+  it.live.skipIf(!hasScript)(`asks its questions on a real terminal${verifies("elicitation.ui.shows-server")}`, () =>
+    Effect.gen(function* () {
+      const argv = ["call", "test_elicitation_sep1034_defaults", ...everything]
+      const prompts = ["Your answer", "name:", "age:", "score:", "status:", "verified:", "Send this?"]
+      const steps = prompts.map((until) => ({ until, type: "\r" }))
+      const { code, stdout } = yield* onTerminal(argv, steps)
+      assert.strictEqual(code, 0, stdout)
+      assert.include(stdout, `${everything.slice(1).join(" ")} asks: Check these values.`)
+      assert.include(stdout, `Elicitation completed: action=accept, content={"name":"John Doe","age":30`)
+    })
   )
 
-  it.live.skipIf(!hasScript)(
-    "shows progress on a terminal, and cancels the call on Ctrl+C",
-    () =>
-      Effect.gen(function* () {
-        const { file, messages } = yield* recording
-        const { code, stdout } = yield* onTerminal(
-          ["call", "slow", ...raw("plain", file)],
-          [{ until: "1/2  half", type: "\u0003" }]
-        )
-        assert.strictEqual(code, 130, stdout)
-        assert.strictEqual(messages().at(-1).method, "notifications/cancelled")
-      }),
-    patience
+  it.live.skipIf(!hasScript)("shows progress on a terminal, and cancels the call on Ctrl+C", () =>
+    Effect.gen(function* () {
+      const { file, messages } = yield* recording
+      const { code, stdout } = yield* onTerminal(
+        ["call", "slow", ...raw("plain", file)],
+        [{ until: "1/2  half", type: "\u0003" }]
+      )
+      assert.strictEqual(code, 130, stdout)
+      assert.strictEqual(messages().at(-1).method, "notifications/cancelled")
+    })
   )
 })

@@ -1,22 +1,26 @@
 /** `effect-mcp inspect`: everything a server says of itself, without calling anything. */
+import type { ClientError } from "@effect-mcp/client/ClientError"
 import * as Command from "effect/cli/Command"
 import * as Effect from "effect/Effect"
+import type * as Stream from "effect/Stream"
 import { type Inspection, inspection } from "../render/Listing.ts"
 import * as Session from "../Session.ts"
-import { all, print } from "./Shared.ts"
+import { all, ifThere, print } from "./Shared.ts"
 
-const collect = Effect.fnUntraced(function* ({ client }: Session.Session) {
+const collect = Effect.fnUntraced(function* (session: Session.Session) {
+  const { client } = session
   const { prompts, resources, tools } = client.serverCapabilities
-  const none = Effect.succeed([])
+  const listed = <A>(declared: object | undefined, what: string, stream: Stream.Stream<A, ClientError>) =>
+    declared === undefined ? Effect.succeed([]) : ifThere(session, what, all(stream))
   const found: Inspection = {
     serverInfo: client.serverInfo,
     protocolVersion: client.revision.version,
     capabilities: client.serverCapabilities,
     ...(client.instructions === undefined ? undefined : { instructions: client.instructions }),
-    tools: yield* tools === undefined ? none : all(client.tools),
-    resources: yield* resources === undefined ? none : all(client.resources),
-    resourceTemplates: yield* resources === undefined ? none : all(client.resourceTemplates),
-    prompts: yield* prompts === undefined ? none : all(client.prompts)
+    tools: yield* listed(tools, "tools", client.tools),
+    resources: yield* listed(resources, "resources", client.resources),
+    resourceTemplates: yield* listed(resources, "resource templates", client.resourceTemplates),
+    prompts: yield* listed(prompts, "prompts", client.prompts)
   }
   return found
 })

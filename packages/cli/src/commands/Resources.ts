@@ -11,13 +11,13 @@ import { exact, json, jsonLine } from "../render/Text.ts"
 import * as Save from "../Save.ts"
 import * as Session from "../Session.ts"
 import { safeLine } from "../Style.ts"
-import { all, outputFile, print, uri } from "./Shared.ts"
+import { all, ifThere, outputFile, print, uri } from "./Shared.ts"
 
 export const resources = Command.make("resources", {}, () =>
   Session.use(
     Effect.fnUntraced(function* (session) {
       const resources = yield* all(session.client.resources)
-      const resourceTemplates = yield* all(session.client.resourceTemplates)
+      const resourceTemplates = yield* ifThere(session, "resource templates", all(session.client.resourceTemplates))
       yield* print(session, { resources, resourceTemplates }, (view) =>
         Listing.resources(view, resources, resourceTemplates)
       )

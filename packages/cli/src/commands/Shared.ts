@@ -2,9 +2,10 @@
  * What the commands have in common: their arguments, and how lists are collected and printed.
  */
 import type { ClientError } from "@effect-mcp/client/ClientError"
+import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Argument from "effect/cli/Argument"
 import * as Flag from "effect/cli/Flag"
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { json, type View } from "../render/Text.ts"
 import type { Session } from "../Session.ts"
@@ -25,6 +26,18 @@ export const outputFile = Flag.String("output").pipe(
 /** All of a list, page after page. */
 export const all = <A>(stream: Stream.Stream<A, ClientError>): Effect.Effect<ReadonlyArray<A>, ClientError> =>
   Stream.runCollect(stream)
+
+/** A list that the server declared but does not have (templates, often) is empty, with a note about it. */
+export const ifThere = <A>(
+  { output }: Session,
+  what: string,
+  list: Effect.Effect<ReadonlyArray<A>, ClientError>
+): Effect.Effect<ReadonlyArray<A>, ClientError> =>
+  Effect.catch(list, (error) =>
+    error._tag === "McpError" && error.code === McpError.MethodNotFound
+      ? Effect.as(output.note(output.noteStyle.dim(`[ignored] The server cannot list its ${what}`)), [])
+      : Effect.fail(error)
+  )
 
 /** One document: as JSON for scripts, rendered for people. */
 export const print = ({ output, settings }: Session, value: unknown, render: (view: View) => string) =>

@@ -43,6 +43,16 @@ const call = (id: number | undefined, { _meta, name }: any): void => {
   return result({ content: [{ type: "text", text: `hi${evil}` }] })
 }
 
+let reads = 0
+
+/** Changes once it has been read, and is gone after the second time. */
+const read = (id: number | undefined, { uri }: any): void => {
+  reads++
+  send({ id, result: { contents: [{ uri, text: `version ${reads}` }] } })
+  if (reads === 1) send({ method: "notifications/resources/updated", params: { uri } })
+  else process.stdout.write("", () => process.exit(0))
+}
+
 const answer = ({ id, method, params }: Message): void => {
   switch (method) {
     case "initialize":
@@ -52,17 +62,24 @@ const answer = ({ id, method, params }: Message): void => {
         id,
         result: {
           protocolVersion: mode === "future" ? "2099-01-01" : "2025-11-25",
-          capabilities: mode === "bare" ? {} : { tools: {} },
+          capabilities: mode === "bare" ? {} : { tools: {}, resources: { subscribe: true } },
           serverInfo: { name: `raw${mode === "evil" ? evil : ""}`, version: "1" }
         }
       })
     case "tools/list":
       return send({ id, result: { tools } })
+    case "resources/list":
+      return send({ id, result: { resources: [{ uri: "x://y", name: "y" }] } })
+    case "resources/subscribe":
+      return send({ id, result: {} })
+    case "resources/read":
+      return read(id, params)
     case "tools/call":
       return call(id, params)
     case "ping":
       return send({ id, result: {} })
     default:
+      if (id !== undefined && mode !== "mute") send({ id, error: { code: -32601, message: `No ${method}` } })
   }
 }
 
