@@ -60,7 +60,7 @@ describe.each(versions)("a client of %s as a source", (version) => {
           assert.deepStrictEqual(yield* inRequest(prompts.get({ name: "p" })), { messages: [] })
           assert.deepStrictEqual(yield* resources.list, [{ uri: "a:", name: "r" }])
           assert.deepStrictEqual(yield* resources.templates, [])
-          assert.deepStrictEqual(yield* inRequest(resources.read({ uri: "a:" })), {
+          assert.deepStrictEqual(yield* inRequest(resources.read({ uri: "a:", _meta: { progressToken: 7 } })), {
             contents: [{ uri: "a:", text: "x" }]
           })
           const completed = yield* completions.complete({
@@ -75,6 +75,7 @@ describe.each(versions)("a client of %s as a source", (version) => {
       const { progressToken, ...meta } = (call?.params?._meta ?? {}) as Record<string, unknown>
       assert.deepStrictEqual(meta, { "example.com/a": 1 })
       assert.notStrictEqual(progressToken, 7)
+      assert.deepStrictEqual(server.requests("resources/read")[0]?.params?._meta, {})
     })
   )
 
@@ -146,8 +147,7 @@ describe.each(versions)("a client of %s as a source", (version) => {
       server.peer.notify("notifications/tools/list_changed")
       yield* Fiber.join(changes)
       server.peer.notify("notifications/resources/updated", { uri: "a:" })
-      yield* Queue.take(updates)
-      assert.strictEqual(yield* Queue.size(updates), 0)
+      assert.deepStrictEqual(yield* Queue.take(updates), { _tag: "Updated", uri: "a:" })
     })
   )
 })

@@ -171,7 +171,7 @@ describe("a server that dies", () => {
     withProcesses(
       Effect.gen(function* () {
         const { client } = yield* start({ ...server(), killTimeout: "100 millis" })
-        const error = yield* Effect.flip(client.callTool("leaveChild"))
+        const error = yield* Effect.timeout(Effect.flip(client.callTool("leaveChild")), "3 seconds")
         assert.strictEqual(error._tag === "Closed" ? error.cause?.exitCode : undefined, 9)
       })
     )
