@@ -15,7 +15,10 @@ import * as Stream from "effect/Stream"
 import { McpServer } from "../Server.ts"
 
 export interface Options extends Duplex.Options {
-  /** When the client hangs up its side: how long requests in flight may still run. Default not at all. */
+  /**
+   * When the client hangs up its side: how long requests in flight may still run. Default not at all. It needs a listener that keeps
+   * half-open connections (Node: `allowHalfOpen`).
+   */
   readonly grace?: Duration.Input | undefined
 }
 
@@ -23,11 +26,16 @@ export interface Options extends Duplex.Options {
 export const transport = Effect.fnUntraced(function* (
   socket: Socket.Socket,
   options: Duplex.Options = {}
-): Effect.fn.Return<Transport, never, Scope.Scope> {
+): Effect.fn.Return<Transport, TransportError, Scope.Scope> {
+  // Held by the connection and not by its reader: what is queued when the conversation closes is still written.
+  const pull = yield* Effect.mapError(
+    Socket.readerBytes(socket),
+    (cause) => new TransportError({ reason: "Open", message: cause.message, cause })
+  )
   const writer = yield* socket.writer
   return yield* Duplex.make(
     {
-      incoming: Stream.catch(Socket.toStream(socket), (error) =>
+      incoming: Stream.catch(Stream.fromPull(Effect.succeed(pull)), (error) =>
         error.reason._tag === "SocketCloseError"
           ? Stream.empty
           : Stream.fail(new TransportError({ reason: "Read", message: error.message, cause: error }))
@@ -54,8 +62,8 @@ export const serve = (
       Effect.scoped(
         Effect.gen(function* () {
           const session = yield* server.connect(yield* transport(socket, options), { grace: options.grace })
-          yield* Effect.ignore(session.peer.awaitClosed)
+          yield* session.peer.awaitClosed
         })
-      )
+      ).pipe(Effect.ignore)
     )
   })
