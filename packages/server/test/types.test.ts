@@ -1,0 +1,116 @@
+// @effect-diagnostics missingEffectError:off missingLayerContext:off globalErrorInEffectFailure:off -- the compiler says it first, as expected
+/** What must not compile: each expectation below is checked by the type checker, which reads this file with all others. */
+import { Elicitation } from "@effect-mcp/core/Elicitation"
+import { Log } from "@effect-mcp/core/Log"
+import { Principal } from "@effect-mcp/core/Principal"
+import { Progress } from "@effect-mcp/core/Progress"
+import * as Prompt from "@effect-mcp/core/Prompt"
+import * as Prompts from "@effect-mcp/core/Prompts"
+import { RequestContext } from "@effect-mcp/core/RequestContext"
+import * as Resources from "@effect-mcp/core/Resources"
+import { Roots } from "@effect-mcp/core/Roots"
+import { Sampling } from "@effect-mcp/core/Sampling"
+import * as Tool from "@effect-mcp/core/Tool"
+import * as Tools from "@effect-mcp/core/Tools"
+import * as McpServer from "@effect-mcp/server/McpServer"
+import * as Middleware from "@effect-mcp/server/Middleware"
+import { assert, it } from "@effect/vitest"
+import { Context, Effect, Layer, Schema, type Scope, Stream } from "effect"
+
+class Kitchen extends Context.Service<Kitchen, { readonly cook: Effect.Effect<string> }>()("Kitchen") {}
+const cook = Effect.flatMap(Kitchen, (kitchen) => kitchen.cook)
+const Cook = Tool.make("cook", { description: "", input: { dish: Schema.String } })
+const Menu = Prompt.make("menu", { arguments: { day: Schema.String } })
+
+type Closed<L> = L extends Layer.Layer<any, any, never> ? true : false
+type Services<L> = L extends Layer.Layer<any, any, infer R> ? R : never
+type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false
+const holds = <T extends true>(value: T): T => value
+
+const everyRequestService = Effect.gen(function* () {
+  yield* Effect.scope
+  yield* RequestContext
+  yield* Principal
+  yield* Progress
+  yield* Elicitation
+  yield* Sampling
+  yield* Roots
+  yield* Log
+  return ""
+})
+const serve = <E, R>(features: Layer.Layer<never, E, R>) => McpServer.layer({ name: "t", version: "0", features })
+
+it("a server requires what its features require of the user, and nothing of a request", () => {
+  holds<Closed<ReturnType<typeof serve<never, never>>>>(true)
+
+  const tool = serve(Tools.layer(Cook, () => cook))
+  holds<Same<Services<typeof tool>, Kitchen>>(true)
+  const prompt = serve(Prompts.layer(Menu, () => cook))
+  holds<Same<Services<typeof prompt>, Kitchen>>(true)
+  const completer = serve(
+    Prompts.layer(Menu, () => Effect.succeed(""), { complete: { day: () => Effect.map(cook, (dish) => [dish]) } })
+  )
+  holds<Same<Services<typeof completer>, Kitchen>>(true)
+  const resource = serve(Resources.layer({ uri: "x:", name: "x" }, cook))
+  holds<Same<Services<typeof resource>, Kitchen>>(true)
+  const watched = serve(Resources.layer({ uri: "x:", name: "x" }, Effect.succeed(""), Stream.fromEffect(cook)))
+  holds<Same<Services<typeof watched>, Kitchen>>(true)
+  const middleware = serve(Middleware.layer((_, next) => Effect.andThen(cook, next)))
+  holds<Same<Services<typeof middleware>, Kitchen>>(true)
+
+  const requests = serve(
+    Layer.mergeAll(
+      Tools.layer(Cook, () => everyRequestService),
+      Prompts.layer(Menu, () => everyRequestService),
+      Resources.layer({ uri: "x:", name: "x" }, everyRequestService),
+      Middleware.layer((_, next) => Effect.andThen(everyRequestService, next))
+    )
+  )
+  holds<Closed<typeof requests>>(true)
+
+  // @ts-expect-error a server whose Kitchen nobody provides is not complete
+  const incomplete: Layer.Layer<McpServer.McpServer> = tool
+  const complete: Layer.Layer<McpServer.McpServer> = Layer.provide(
+    tool,
+    Layer.succeed(Kitchen, { cook: Effect.succeed("") })
+  )
+  assert.isDefined(incomplete ?? complete)
+})
+
+it("handlers are held to their contract", () => {
+  class Full extends Schema.TaggedError<Full>()("Full", {}) {}
+  class Other extends Schema.TaggedError<Other>()("Other", {}) {}
+  const Sum = Tool.make("sum", {
+    description: "",
+    input: { a: Schema.Int },
+    output: { sum: Schema.Int },
+    failure: Full
+  })
+
+  Tools.layer(Sum, ({ a }) => (a > 1 ? Effect.succeed({ sum: a }) : Effect.fail(new Full())))
+  // @ts-expect-error a failure that nobody declared
+  Tools.layer(Sum, () => Effect.fail(new Other()))
+  // @ts-expect-error a failure of a tool that declares none
+  Tools.layer(Cook, () => Effect.fail(new Error("x")))
+  // @ts-expect-error an output that does not fit
+  Tools.layer(Sum, () => Effect.succeed({ sum: "1" }))
+  // @ts-expect-error an input that is not there
+  Tools.layer(Sum, ({ b }) => Effect.succeed({ sum: b }))
+  // @ts-expect-error neither text nor content
+  Tools.layer(Cook, () => Effect.succeed(42))
+  // @ts-expect-error a completer must not ask the user
+  const asks: Layer.Layer<never, never, McpServer.Registries> = Prompts.layer(Menu, () => Effect.succeed(""), {
+    complete: { day: () => Effect.map(Elicitation, () => []) }
+  })
+  // @ts-expect-error a prompt's argument travels as a string
+  Prompt.make("p", { arguments: { n: Schema.Finite } })
+  // @ts-expect-error a resource is text, bytes or contents
+  Resources.layer({ uri: "x:", name: "x" }, Effect.succeed(42))
+  assert.isDefined(asks)
+})
+
+it("connecting needs a scope, and nothing else", () => {
+  type Connect = ReturnType<McpServer.McpServer["Service"]["connect"]>
+  holds<Same<Effect.Services<Connect>, Scope.Scope>>(true)
+  holds<Same<Effect.Error<Connect>, never>>(true)
+})
