@@ -13,7 +13,7 @@ import { parse, type Target, type Words } from "@effect-mcp/cli/Target"
 const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url))
 
 /** The program, and servers to talk to: their command lines after `--`. */
-export const main = path("../../src/main.ts")
+const main = path("../../src/main.ts")
 export const everything = ["--", process.execPath, path("../../../everything/src/server.ts"), "--stdio"]
 export const raw = (...args: ReadonlyArray<string>) => ["--", process.execPath, path("raw.ts"), ...args]
 
@@ -102,6 +102,17 @@ export const spawned = (
     return Effect.sync(() => child.kill("SIGKILL"))
   })
 
+/** The program's command line. One revision is named, since finding out which one to speak depends on how fast the server starts. */
+export const commandLine = (argv: ReadonlyArray<string>): readonly [string, ...Array<string>] => [
+  process.execPath,
+  main,
+  "--revision",
+  "2025-11-25",
+  ...argv
+]
+
 /** The program itself. */
-export const program = (argv: ReadonlyArray<string>, steps?: ReadonlyArray<Step>): Effect.Effect<Ran> =>
-  spawned(process.execPath, [main, ...argv], steps)
+export const program = (argv: ReadonlyArray<string>, steps?: ReadonlyArray<Step>): Effect.Effect<Ran> => {
+  const [command, ...args] = commandLine(argv)
+  return spawned(command, args, steps)
+}
