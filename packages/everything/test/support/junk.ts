@@ -114,7 +114,7 @@ const textOf = (line: Exclude<Line, { readonly _tag: "Bytes" }>): string => {
       return JSON.stringify(line.messages)
     case "Cut":
       return JSON.stringify(JsonRpc.request("cut", "tools/call", { name: "echo" })).slice(0, line.at)
-    case "Edge":
+    default:
       return edges[line.index] ?? ""
   }
 }
