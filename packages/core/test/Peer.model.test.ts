@@ -25,7 +25,7 @@ describe("a random conversation", () => {
         if (drain) yield* model.drain
         yield* model.finish(scope)
       }),
-    { timeout: 20_000, arbitrary: { runs: 1500, size: 40 } }
+    { timeout: 20_000, arbitrary: { runs: 800, size: 40 } }
   )
 })
 
@@ -160,6 +160,6 @@ describe("two peers in a random conversation", () => {
       highWater: Schema.Literals([1, 200, 100_000])
     },
     ({ highWater, script }) => converse(script, highWater),
-    { timeout: 20_000, arbitrary: { runs: 400, size: 30 } }
+    { timeout: 20_000, arbitrary: { runs: 250, size: 30 } }
   )
 })

@@ -14,8 +14,12 @@ import type * as Peer from "../../src/Peer.ts"
 import type { Single } from "../../src/Transport.ts"
 import { cancel, notification, request, type Served, serve, settle, success } from "./wire.ts"
 
-const Id = Schema.Literals([0, "", 1, "1", 2])
-const Behaviour = Schema.Literals(["now", "park", "park", "fail", "die", "throw", "stuck", "self", "bigint", "ping"])
+const Id = Schema.Literals([0, "", 1, "1", 2, 3, "x"])
+// Half of them stay, so that permits and places in the queue run out.
+const Behaviour = Schema.Union([
+  Schema.Literals(["park", "stuck"]),
+  Schema.Literals(["now", "fail", "die", "throw", "self", "bigint", "ping"])
+])
 const Index = Schema.Literals([0, 1, 2])
 const Ask = Schema.TaggedStruct("Request", { id: Id, does: Behaviour })
 const Cancel = Schema.TaggedStruct("Cancel", { id: Id })
