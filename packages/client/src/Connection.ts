@@ -12,19 +12,20 @@ import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Method from "@effect-mcp/protocol/Method"
 import type { ProgressParams } from "@effect-mcp/protocol/model/Progress"
-import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as Deferred from "effect/Deferred"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Queue from "effect/Queue"
-import type * as Scope from "effect/Scope"
+import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { CapabilityMissing, type ClientError, InvalidResult } from "./ClientError.ts"
+import * as Discovery from "./Discovery.ts"
+import type { Era } from "./era/Era.ts"
+import * as Stateful from "./era/Stateful.ts"
+import * as Stateless from "./era/Stateless.ts"
 import * as Handlers from "./Handlers.ts"
 import * as Negotiation from "./Negotiation.ts"
-import { missingFor } from "./internal/Needs.ts"
 
 export type Requests = Method.ClientRequests
 
@@ -50,12 +51,7 @@ export interface Defaults {
   readonly maxTotal: Duration.Input
 }
 
-export interface Connection extends Negotiation.Negotiated {
-  readonly request: <M extends keyof Requests>(
-    method: M,
-    params: Requests[M]["params"],
-    options?: CallOptions
-  ) => Effect.Effect<Requests[M]["result"], ClientError>
+export interface Connection extends Negotiation.Negotiated, Era {
   readonly notify: (method: keyof Method.ClientNotifications, params?: JsonRpc.Params) => Effect.Effect<void>
   readonly peer: Peer
   /** Completes once the conversation is over, however it ended. */
@@ -68,12 +64,19 @@ export interface Options extends Omit<Negotiation.Options, "capabilities" | "tim
   readonly services: Handlers.Services
   readonly experimental: Negotiation.Options["capabilities"]["experimental"]
   readonly extensions: Negotiation.Options["capabilities"]["extensions"]
+  /** How long a server may stay silent before the older handshake is tried, too. */
+  readonly probeTimeout: Duration.Input
+  /** Rounds of questions that one request may take, where the server asks in rounds. */
+  readonly maxRounds: number
+  /** Answers kept at most, where the server allows it. */
+  readonly cacheSize: number
   /** What the server says without being asked, decoded. Called in the reader: must not block. */
   readonly announced: <M extends keyof Method.ServerNotifications>(
     method: M,
     params: Method.ServerNotifications[M]
   ) => void
-  readonly dropped: (reason: string) => void
+  /** Told of what is dropped by rule. `Debug`: what must be expected, such as an answer that comes after its cancellation. */
+  readonly dropped: (reason: string, level: "Warn" | "Debug") => void
 }
 
 const noop = (): void => {}
@@ -88,46 +91,13 @@ const onProgress = (method: string, options: CallOptions): RequestOptions["onPro
   }
 }
 
-/** The coders of a method of this revision. */
-const codersOf = <M extends keyof Requests>(
-  revision: Revision.Revision,
-  method: M
-): Codecs.Coders<Requests[M]["params"], Requests[M]["result"]> | undefined => {
-  const codec = revision.requests[method]
-  return codec === undefined ? undefined : Codecs.coders(codec)
-}
-
-const requester =
-  (peer: Peer, negotiated: Negotiation.Negotiated, defaults: Defaults): Connection["request"] =>
-  <M extends keyof Requests>(method: M, params: Requests[M]["params"], options: CallOptions = {}) =>
-    Effect.suspend((): Effect.Effect<Requests[M]["result"], ClientError> => {
-      const { revision, serverCapabilities } = negotiated
-      const missing = missingFor(method, serverCapabilities, revision)
-      const coders = codersOf(revision, method)
-      if (missing !== undefined || coders === undefined) {
-        const capability = missing ?? method
-        return Effect.fail(new CapabilityMissing({ capability, message: `The server did not declare ${capability}` }))
-      }
-      const { meta } = options
-      const withMeta = meta === undefined ? params : { ...params, _meta: { ...params?._meta, ...meta } }
-      return coders.params.encode(withMeta).pipe(
-        Effect.mapError((message) => McpError.invalidParams(`Cannot be said to this server: ${message}`)),
-        Effect.flatMap((wire) =>
-          peer.request(method, isJsonObject(wire) ? wire : undefined, {
-            timeout: options.timeout ?? defaults.timeout,
-            resetOnProgress: options.resetOnProgress ?? defaults.resetOnProgress,
-            maxTotal: options.maxTotal ?? defaults.maxTotal,
-            onProgress: onProgress(method, options)
-          })
-        ),
-        Effect.flatMap((answer) =>
-          Effect.mapError(
-            coders.result.decode(answer),
-            (message) => new InvalidResult({ method, message: `The answer to ${method} is malformed: ${message}` })
-          )
-        )
-      )
-    })
+/** How a request waits: the client's defaults, as one call changes them. */
+export const requestOptions = (method: string, options: CallOptions, defaults: Defaults): RequestOptions => ({
+  timeout: options.timeout ?? defaults.timeout,
+  resetOnProgress: options.resetOnProgress ?? defaults.resetOnProgress,
+  maxTotal: options.maxTotal ?? defaults.maxTotal,
+  onProgress: onProgress(method, options)
+})
 
 /** Decodes what the server announces; what does not decode is dropped. */
 const announcer = (options: Options) => {
@@ -136,15 +106,16 @@ const announcer = (options: Options) => {
     params: unknown,
     codec: Revision.NotificationTable<Method.ServerNotifications>[M]
   ): void => {
-    if (codec === undefined) return options.dropped(`An unknown notification: ${method}`)
+    if (codec === undefined) return options.dropped(`An unknown notification: ${method}`, "Warn")
     const exit = Effect.runSyncExit(Codecs.coder<Method.ServerNotifications[M]>(codec).decode(params))
     if (Exit.isSuccess(exit)) options.announced(method, exit.value)
-    else options.dropped(`A malformed notification: ${method}`)
+    else options.dropped(`A malformed notification: ${method}`, "Warn")
   }
   return ({ method, params }: JsonRpc.Notification, { serverNotifications }: Revision.Revision): void =>
     isIn(serverNotifications, method)
       ? decode(method, params, serverNotifications[method])
-      : options.dropped(`An unknown notification: ${method}`)
+      : // A session's server has no say in our requests.
+        options.dropped(`An unknown notification: ${method}`, method === "notifications/cancelled" ? "Debug" : "Warn")
 }
 
 /** What cannot be tied to any request would only confuse the server if it were answered: it is reported instead. */
@@ -152,7 +123,7 @@ const withoutNoise = ({ incoming, ...rest }: Transport, dropped: Options["droppe
   ...rest,
   incoming: Stream.filter(incoming, (inbound) => {
     if (inbound._tag !== "Unreadable" || inbound.id !== undefined) return true
-    dropped(`Not a message: ${inbound.text ?? inbound.error.message}`)
+    dropped(`Not a message: ${inbound.text ?? inbound.error.message}`, "Warn")
     return false
   })
 })
@@ -174,6 +145,7 @@ export const make = Effect.fnUntraced(function* (
   const announce = announcer(options)
   const agreed = Deferred.makeUnsafe<Negotiation.Negotiated>()
   let negotiated: Negotiation.Negotiated | undefined
+  let stateless: Stateless.Stateless | undefined
   const revision = () => negotiated?.revision ?? Revision.latestStateful
 
   const peer = yield* PeerModule.make(
@@ -182,22 +154,46 @@ export const make = Effect.fnUntraced(function* (
       // A question may overtake the end of the handshake: it waits for it.
       request: ({ request }) =>
         Effect.flatMap(Deferred.await(agreed), ({ revision, serverInfo: server }) =>
-          answer(request, { revision, capabilities, server })
+          // A stateless server asks in its results, and nowhere else.
+          revision.era === "stateless"
+            ? Effect.fail(McpError.methodNotFound(request.method))
+            : answer(request, { revision, capabilities, server })
         ),
       immediate: ({ method }) => (method === "ping" ? {} : undefined),
-      notification: (notification) => announce(notification, revision()),
-      dropped: options.dropped
+      notification: (notification) => {
+        if (stateless?.received(notification) !== true) announce(notification, revision())
+      },
+      dropped: (reason) => options.dropped(reason, "Debug")
     },
     {
       unreadableId: () => revision().rules.unreadableId,
       batches: () => revision().rules.batches
     }
   )
-  negotiated = yield* Negotiation.initialize(peer, { ...options, capabilities, timeout: options.defaults.timeout })
-  Deferred.doneUnsafe(agreed, Effect.succeed(negotiated))
+  const { clientInfo, defaults, probeTimeout, revisions } = options
+  const handshake = Negotiation.initialize(peer, { ...options, capabilities, timeout: defaults.timeout })
+  negotiated = yield* Discovery.probe(peer, { clientInfo, capabilities, revisions, timeout: defaults.timeout }).pipe(
+    Discovery.orElse(handshake, probeTimeout)
+  )
+  const agreement = negotiated
+  const scope = yield* Scope.Scope
+  const conversation = { revision: agreement.revision, capabilities, server: agreement.serverInfo }
+  const era =
+    agreement.revision.era === "stateful"
+      ? Stateful.make(peer, agreement, defaults, scope)
+      : (stateless = yield* Stateless.make({
+          peer,
+          negotiated: agreement,
+          defaults,
+          declared: { clientInfo, capabilities },
+          answer: (question) => answer(question, conversation),
+          maxRounds: options.maxRounds,
+          cacheSize: options.cacheSize
+        }))
+  Deferred.doneUnsafe(agreed, Effect.succeed(agreement))
 
   const { changes } = services.roots ?? {}
-  if (changes !== undefined) {
+  if (changes !== undefined && agreement.revision.era === "stateful") {
     yield* Effect.forkScoped(
       Stream.runForEach(changes, () =>
         Effect.andThen(
@@ -210,9 +206,9 @@ export const make = Effect.fnUntraced(function* (
   }
 
   return {
-    ...negotiated,
+    ...agreement,
+    ...era,
     peer,
-    request: requester(peer, negotiated, options.defaults),
     notify: (method, params) =>
       Effect.andThen(
         peer.sink.ready,

@@ -60,6 +60,12 @@ export interface Options {
   readonly maxTotal?: Duration.Input | undefined
   /** How long a request that needs pages visited first (-32042) waits for them. Default 10 minutes. */
   readonly urlTimeout?: Duration.Input | undefined
+  /** How long a server may take to show that it is of the stateless era, before the older handshake is tried, too. Default 3 seconds. */
+  readonly probeTimeout?: Duration.Input | undefined
+  /** Rounds of questions that one request may take (2026-07-28). Default 10. */
+  readonly maxRounds?: number | undefined
+  /** Answers kept at most, where the server allows keeping them (2026-07-28). Default 256; 0 keeps none. */
+  readonly cacheSize?: number | undefined
   /** Pages that a listing reads at most. Default 1000. */
   readonly maxPages?: number | undefined
   /** Checks results of `callTool` against the output schemas that were listed. Default true. */
@@ -71,7 +77,7 @@ export interface Options {
   readonly experimental?: Connection.Options["experimental"]
   /** By prefixed id. */
   readonly extensions?: Connection.Options["extensions"]
-  /** Told of what is dropped by rule: junk on the wire, answers to nothing, unknown notifications. Default: a warning is logged. */
+  /** Told of what is dropped by rule: junk on the wire, answers to nothing, unknown notifications. Default: it is logged. */
   readonly dropped?: ((reason: string) => void) | undefined
 }
 
@@ -136,7 +142,7 @@ export class McpClient extends Context.Service<
     readonly unsubscribe: (uri: string) => Effect.Effect<void, ClientError>
     /** The URIs of all updates, whoever subscribed. */
     readonly resourceUpdates: Stream.Stream<string>
-    /** Asks the server for log messages of at least this level. */
+    /** Asks the server for log messages of at least this level; where there is no session, with every request from now on. */
     readonly setLogLevel: (level: LoggingLevel) => Effect.Effect<void, ClientError>
     readonly logs: Stream.Stream<LogMessageParams>
     /** One event when the list may have changed; bursts become one. */

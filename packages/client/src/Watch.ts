@@ -8,7 +8,7 @@
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as RcMap from "effect/RcMap"
-import * as Scope from "effect/Scope"
+import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { ClientError, Closed } from "./ClientError.ts"
 import type { Connection } from "./Connection.ts"
@@ -27,8 +27,6 @@ export interface Watch {
   readonly watch: (uri: string) => Stream.Stream<WatchEvent, ClientError>
   /** What the server says, in the reader. */
   readonly updated: (uri: string) => void
-  /** Subscribes anew to all that is watched, on a connection that forgot; every watcher is told to read again. */
-  readonly resubscribe: Effect.Effect<void, ClientError>
   readonly close: (closed: Closed) => void
 }
 
@@ -37,11 +35,9 @@ const isPart = (watched: string, uri: string): boolean =>
   uri === watched || (uri.startsWith(watched) && (/[/#?]$/.test(watched) || /^[/#?]/.test(uri.slice(watched.length))))
 
 export const make = Effect.fnUntraced(function* (
-  connection: () => Pick<Connection, "request">
+  connection: () => Pick<Connection, "watching">
 ): Effect.fn.Return<Watch, never, Scope.Scope> {
-  const scope = yield* Scope.Scope
   const hubs = new Map<string, Hub<WatchEvent, ClientError>>()
-  const subscribe = (uri: string) => connection().request("resources/subscribe", { uri })
 
   const subscriptions = yield* RcMap.make({
     lookup: (uri: string) =>
@@ -56,15 +52,13 @@ export const make = Effect.fnUntraced(function* (
             if (hubs.get(uri) === hub) hubs.delete(uri)
           })
       ).pipe(
-        Effect.tap(() =>
-          Effect.acquireRelease(
-            subscribe(uri),
-            () =>
-              // Nobody waits for the answer, so that leaving is immediate; the request itself is sent in order.
-              Effect.forkIn(Effect.ignore(connection().request("resources/unsubscribe", { uri })), scope, {
-                startImmediately: true
-              }),
-            { interruptible: true }
+        Effect.tap((hub) =>
+          Effect.flatMap(connection().watching(uri), (ended) =>
+            // What the server ends by itself ends for every watcher.
+            Effect.forkScoped(
+              Effect.map(ended, (closed) => hub.close(Exit.fail(closed))),
+              { startImmediately: true }
+            )
           )
         )
       )
@@ -80,17 +74,6 @@ export const make = Effect.fnUntraced(function* (
       // The specification does not say how the URI of a part looks. Better to read once too often than to miss an update.
       for (const [, hub] of watchers.length > 0 ? watchers : hubs) hub.publish({ _tag: "Updated", uri })
     },
-    resubscribe: Effect.suspend(() =>
-      Effect.forEach(
-        [...hubs],
-        ([uri, hub]) =>
-          Effect.andThen(
-            subscribe(uri),
-            Effect.sync(() => hub.publish({ _tag: "Updated", uri }))
-          ),
-        { concurrency: "unbounded", discard: true }
-      )
-    ),
     close: (closed) => {
       for (const hub of hubs.values()) hub.close(Exit.fail(closed))
     }

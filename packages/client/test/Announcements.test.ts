@@ -105,7 +105,7 @@ describe("the end", () => {
         answers: { "tools/call": () => Effect.never, "resources/subscribe": () => ({}) }
       })
       const scope = yield* Scope.make()
-      const client = yield* McpClient.connect(server.transport).pipe(Scope.provide(scope))
+      const client = yield* McpClient.connect(server.transport, { revisions: versions }).pipe(Scope.provide(scope))
       const fork = <A, E>(effect: Effect.Effect<A, E>) =>
         Effect.forkChild(Effect.exit(effect), { startImmediately: true })
       const call = yield* fork(client.callTool("x"))

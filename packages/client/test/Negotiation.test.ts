@@ -94,7 +94,7 @@ describe("a handshake that fails", () => {
         const connector = Effect.acquireRelease(Effect.succeed(server.transport), () =>
           Effect.sync(() => (closed = true))
         )
-        const error = yield* Effect.flip(McpClient.open(connector).pipe(Scope.provide(scope)))
+        const error = yield* Effect.flip(McpClient.open(connector, { revisions: versions }).pipe(Scope.provide(scope)))
         assert.strictEqual(error._tag, "UnsupportedRevision")
         if (error._tag === "UnsupportedRevision") assert.deepStrictEqual(error.server, ["1999-01-01"])
         assert.isTrue(closed)
@@ -139,7 +139,9 @@ describe("a handshake that fails", () => {
     () =>
       Effect.gen(function* () {
         const server = yield* Scripted.make({ answers: { initialize: () => Effect.never } })
-        const fiber = yield* Effect.forkChild(Effect.flip(Effect.scoped(McpClient.connect(server.transport))))
+        const fiber = yield* Effect.forkChild(
+          Effect.flip(Effect.scoped(McpClient.connect(server.transport, { revisions: versions })))
+        )
         yield* TestClock.adjust("60 seconds")
         assert.strictEqual((yield* Fiber.join(fiber))._tag, "Timeout")
         yield* settle

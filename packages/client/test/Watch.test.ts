@@ -1,9 +1,8 @@
-import * as Watch from "@effect-mcp/client/Watch"
 import type { ClientError, WatchEvent } from "@effect-mcp/client/McpClient"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Exit, Fiber, Queue, Scope, Stream } from "effect"
-import { connected, settle, versions } from "./support/connected.ts"
+import { Deferred, Effect, Exit, Fiber, Queue, Stream } from "effect"
+import { connected, versions } from "./support/connected.ts"
 import type { Scripted } from "./support/scripted.ts"
 
 const answers = { "resources/subscribe": () => ({}), "resources/unsubscribe": () => ({}) }
@@ -132,36 +131,6 @@ describe.each(versions)("watching a resource over %s", (version) => {
     })
   )
 })
-
-it.effect("a connection that forgot is subscribed to anew, and every watcher is told to read again", () =>
-  Effect.gen(function* () {
-    const subscribed: Array<string> = []
-    const scope = yield* Scope.make()
-    const watches = yield* Watch.make(() => ({
-      request: ((method: string, { uri }: { uri: string }) =>
-        Effect.sync(() => void subscribed.push(`${method} ${uri}`))) as never
-    })).pipe(Scope.provide(scope))
-    const [a, b] = [yield* watching(watches.watch("a:")), yield* watching(watches.watch("b:"))]
-    yield* a.next
-    yield* b.next
-    yield* watches.resubscribe
-    assert.deepStrictEqual(
-      [yield* a.next, yield* b.next],
-      [
-        { _tag: "Updated", uri: "a:" },
-        { _tag: "Updated", uri: "b:" }
-      ]
-    )
-    assert.deepStrictEqual(subscribed, [
-      "resources/subscribe a:",
-      "resources/subscribe b:",
-      "resources/subscribe a:",
-      "resources/subscribe b:"
-    ])
-    yield* Scope.close(scope, Exit.void)
-    yield* settle
-  })
-)
 
 it.effect("a watcher that leaves while it still subscribes leaves nothing behind", () =>
   Effect.gen(function* () {

@@ -13,8 +13,10 @@ import { type ClientError, Closed } from "../ClientError.ts"
 import * as Calls from "../Calls.ts"
 import * as Connection from "../Connection.ts"
 import * as Handlers from "../Handlers.ts"
+import * as InputRounds from "../InputRounds.ts"
 import * as Lists from "../Lists.ts"
 import type { ConnectError, McpClient, Options } from "../McpClient.ts"
+import * as ResponseCache from "../ResponseCache.ts"
 import { ToolCatalog } from "../ToolCatalog.ts"
 import { UrlElicitations } from "../UrlElicitations.ts"
 import * as Watch from "../Watch.ts"
@@ -66,8 +68,11 @@ export const make = Effect.fnUntraced(function* (
     services: { ...services, elicitation: services.elicitation && urls.remembering(services.elicitation) },
     experimental: options.experimental,
     extensions: options.extensions,
+    probeTimeout: options.probeTimeout ?? "3 seconds",
+    maxRounds: options.maxRounds ?? InputRounds.defaultMaxRounds,
+    cacheSize: options.cacheSize ?? ResponseCache.defaultCapacity,
     announced: (method, params) => announced[method]?.(params),
-    dropped: options.dropped ?? ((reason) => void runFork(Effect.logWarning(`MCP client: ${reason}`)))
+    dropped: options.dropped ?? ((reason, level) => void runFork(Effect.logWithLevel(level)(`MCP client: ${reason}`)))
   })
   const { peer, request, revision } = connection
   const tools = (catalog = new ToolCatalog(revision))
@@ -131,13 +136,13 @@ export const make = Effect.fnUntraced(function* (
     subscribe: (uri) => Effect.asVoid(request("resources/subscribe", { uri })),
     unsubscribe: (uri) => Effect.asVoid(request("resources/unsubscribe", { uri })),
     resourceUpdates: updates.stream(256),
-    setLogLevel: (level) => Effect.asVoid(request("logging/setLevel", { level })),
+    setLogLevel: connection.setLogLevel,
     logs: logs.stream(options.logBuffer ?? 256),
-    toolChanges: changes.tools.stream(1),
-    resourceChanges: changes.resources.stream(1),
-    promptChanges: changes.prompts.stream(1),
+    toolChanges: announcedBy(connection, changes.tools),
+    resourceChanges: announcedBy(connection, changes.resources),
+    promptChanges: announcedBy(connection, changes.prompts),
     elicitationsCompleted: urls.completions,
-    ping: Effect.map(Effect.timed(request("ping", undefined)), ([duration]) => duration),
+    ping: Effect.map(Effect.timed(connection.ping), ([duration]) => duration),
     request,
     awaitClosed: connection.awaitClosed
   }
@@ -147,3 +152,11 @@ export const make = Effect.fnUntraced(function* (
 type Announcements = {
   readonly [M in keyof Method.ServerNotifications]?: (params: Method.ServerNotifications[M]) => void
 }
+
+/** Changes of a list, with the server made to tell of them for as long as someone listens. */
+const announcedBy = ({ announcing }: Connection.Connection, hub: Hub<void>): Stream.Stream<void> =>
+  Stream.merge(
+    hub.stream(1),
+    Stream.drain(Stream.fromEffect(Effect.scoped(Effect.andThen(Effect.ignore(announcing), Effect.never)))),
+    { haltStrategy: "left" }
+  )

@@ -8,9 +8,10 @@ export const versions = Revision.stateful.map((revision) => revision.version)
 export const since = (first: Revision.Version) => versions.filter((version) => version >= first)
 export const until = (last: Revision.Version) => versions.filter((version) => version <= last)
 
+/** Speaks the stateful revisions only, unless told otherwise: nothing is sent before `initialize`. */
 export const connected = Effect.fnUntraced(function* (script: Scripted.Script, options?: McpClient.Options) {
   const server = yield* Scripted.make(script)
-  const client = yield* McpClient.connect(server.transport, options)
+  const client = yield* McpClient.connect(server.transport, { revisions: versions, ...options })
   return { server, client }
 })
 

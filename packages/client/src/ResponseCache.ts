@@ -1,0 +1,63 @@
+/**
+ * What a server allowed to keep for a while (spec 2026-07-28: server/utilities/caching).
+ *
+ * One per connection, so nothing is shared between principals; bounded, the least recently stored go first. What a notification calls
+ * stale is forgotten at once.
+ */
+import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
+
+/** Answers kept at most. */
+export const defaultCapacity = 256
+
+interface Kept {
+  readonly result: unknown
+  readonly freshUntil: number
+}
+
+/** Everything of the params that the answer depends on. */
+const keyOf = (method: string, params: unknown): string => {
+  const { _meta, ...rest } = isJsonObject(params) ? params : { _meta: undefined }
+  const sorted = Object.entries<unknown>(rest).toSorted(([a], [b]) => (a < b ? -1 : 1))
+  return `${method} ${JSON.stringify(sorted)}`
+}
+
+export class ResponseCache {
+  private readonly kept = new Map<string, Kept>()
+  private readonly capacity: number
+
+  constructor(capacity: number = defaultCapacity) {
+    this.capacity = capacity
+  }
+
+  get size(): number {
+    return this.kept.size
+  }
+
+  /** The answer, as long as it is fresh at `now` (milliseconds since the epoch). */
+  get(method: string, params: unknown, now: number): unknown {
+    const key = keyOf(method, params)
+    const entry = this.kept.get(key)
+    if (entry === undefined) return undefined
+    if (now < entry.freshUntil) return entry.result
+    this.kept.delete(key)
+    return undefined
+  }
+
+  /** Keeps an answer for as long as its own `ttlMs` allows, from `now` on. */
+  put(method: string, params: unknown, result: JsonObject, now: number): void {
+    const { ttlMs } = result
+    if (this.capacity <= 0 || typeof ttlMs !== "number" || !(ttlMs > 0)) return
+    const key = keyOf(method, params)
+    this.kept.delete(key)
+    const [oldest] = this.kept.keys()
+    if (oldest !== undefined && this.kept.size >= this.capacity) this.kept.delete(oldest)
+    this.kept.set(key, { result, freshUntil: now + ttlMs })
+  }
+
+  /** Forgets the answers of these methods. */
+  forget(...methods: ReadonlyArray<string>): void {
+    for (const key of this.kept.keys()) {
+      if (methods.some((method) => key.startsWith(`${method} `))) this.kept.delete(key)
+    }
+  }
+}

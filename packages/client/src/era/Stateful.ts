@@ -1,0 +1,42 @@
+/** Requests of a session (2024-11-05 to 2025-11-25): the revision was agreed on, and the server remembers what it was asked for. */
+import type { Peer } from "@effect-mcp/core/Peer"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import { type CallOptions, type Defaults, type Requests, requestOptions } from "../Connection.ts"
+import type { Negotiated } from "../Negotiation.ts"
+import type { Era } from "./Era.ts"
+import { prepare } from "./prepare.ts"
+
+export const make = (peer: Peer, negotiated: Negotiated, defaults: Defaults, scope: Scope.Scope): Era => {
+  const request = <M extends keyof Requests>(method: M, params: Requests[M]["params"], options: CallOptions = {}) =>
+    Effect.flatMap(prepare(negotiated, method), ({ coders, malformed }) => {
+      const { meta } = options
+      const withMeta = meta === undefined ? params : { ...params, _meta: { ...params?._meta, ...meta } }
+      return coders.params.encode(withMeta).pipe(
+        Effect.mapError((message) => McpError.invalidParams(`Cannot be said to this server: ${message}`)),
+        Effect.flatMap((wire) =>
+          peer.request(method, isJsonObject(wire) ? wire : undefined, requestOptions(method, options, defaults))
+        ),
+        Effect.flatMap((answer) => Effect.mapError(coders.result.decode(answer), malformed))
+      )
+    })
+  return {
+    request,
+    watching: (uri) =>
+      Effect.as(
+        Effect.acquireRelease(
+          request("resources/subscribe", { uri }),
+          () =>
+            // Nobody waits for the answer, so that leaving is immediate; the request itself is sent in order.
+            Effect.forkIn(Effect.ignore(request("resources/unsubscribe", { uri })), scope, { startImmediately: true }),
+          { interruptible: true }
+        ),
+        Effect.never
+      ),
+    announcing: Effect.void,
+    setLogLevel: (level) => Effect.asVoid(request("logging/setLevel", { level })),
+    ping: Effect.asVoid(request("ping", undefined))
+  }
+}

@@ -1,0 +1,41 @@
+/** What every request needs before it is sent, in either era: the declaration of the server's, and the coders of the method. */
+import * as Codecs from "@effect-mcp/protocol/Codecs"
+import type { Revision } from "@effect-mcp/protocol/Revision"
+import * as Effect from "effect/Effect"
+import { CapabilityMissing, InvalidResult } from "../ClientError.ts"
+import type { Requests } from "../Connection.ts"
+import { missingFor } from "../internal/Needs.ts"
+import type { Negotiated } from "../Negotiation.ts"
+
+export interface Prepared<P, R> {
+  readonly coders: Codecs.Coders<P, R>
+  /** The error for an answer that does not decode. */
+  readonly malformed: (message: string) => InvalidResult
+}
+
+const codersOf = <M extends keyof Requests>(
+  revision: Revision,
+  method: M
+): Codecs.Coders<Requests[M]["params"], Requests[M]["result"]> | undefined => {
+  const codec = revision.requests[method]
+  return codec === undefined ? undefined : Codecs.coders(codec)
+}
+
+/** Refuses what the server did not declare, or its revision does not have: nothing is sent then. */
+export const prepare = <M extends keyof Requests>(
+  { revision, serverCapabilities }: Negotiated,
+  method: M
+): Effect.Effect<Prepared<Requests[M]["params"], Requests[M]["result"]>, CapabilityMissing> =>
+  Effect.suspend(() => {
+    const missing = missingFor(method, serverCapabilities, revision)
+    const coders = codersOf(revision, method)
+    if (missing !== undefined || coders === undefined) {
+      const capability = missing ?? method
+      return Effect.fail(new CapabilityMissing({ capability, message: `The server did not declare ${capability}` }))
+    }
+    return Effect.succeed({
+      coders,
+      malformed: (message: string) =>
+        new InvalidResult({ method, message: `The answer to ${method} is malformed: ${message}` })
+    })
+  })
