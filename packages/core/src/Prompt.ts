@@ -3,6 +3,7 @@
  *
  * Arguments travel as strings, so each field's schema must encode to a string (`Schema.FiniteFromString` for a number).
  */
+import { issue } from "@effect-mcp/protocol/Codecs"
 import type { Icon } from "@effect-mcp/protocol/model/Icon"
 import type * as Model from "@effect-mcp/protocol/model/Prompt"
 import * as Effect from "effect/Effect"
@@ -37,7 +38,7 @@ export const make = <const A extends Schema.Struct.Fields & Arguments = {}>(
   const schema: Schema.Codec<any, any> = Schema.Struct(fields)
   const decode = Schema.decodeUnknownEffect(schema, { errors: "all" })
   const encode = Schema.encodeEffect(schema)
-  const invalid = (issue: { readonly message: string }) => new InvalidValue({ message: issue.message })
+  const invalid = (error: { readonly message: string }) => new InvalidValue({ message: issue(error) })
   const { description, title, icons, meta } = options
   return {
     name,

@@ -3,6 +3,7 @@
  *
  * The same value types the server's handler and the client's call. Refuses names outside the specification's alphabet.
  */
+import { issue } from "@effect-mcp/protocol/Codecs"
 import * as JsonSchema from "@effect-mcp/protocol/JsonSchema"
 import * as JsonSchemaValidator from "@effect-mcp/protocol/JsonSchemaValidator"
 import type { ContentBlock } from "@effect-mcp/protocol/model/Content"
@@ -59,7 +60,7 @@ const valueCodec = <A>(schema: Schema.Codec<A, any>, jsonSchema: JsonSchema.Json
   const codec = JsonSchema.codec(schema)
   const decode = Schema.decodeUnknownEffect(codec, { errors: "all" })
   const encode = Schema.encodeEffect(codec)
-  const invalid = (issue: { readonly message: string }) => new InvalidValue({ message: issue.message })
+  const invalid = (error: { readonly message: string }) => new InvalidValue({ message: issue(error) })
   return {
     jsonSchema,
     decode: (wire) => Effect.mapError(decode(wire), invalid),

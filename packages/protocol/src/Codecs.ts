@@ -18,7 +18,9 @@ export interface Coders<P, R> {
   readonly result: Coder<R>
 }
 
-const issue = (error: { readonly message: string }): string => error.message
+/** What a Schema has to say, on one line: where after what, one after the other. */
+export const issue = (error: { readonly message: string }): string =>
+  error.message.replaceAll("\n  at ", " at ").replaceAll("\n", "; ")
 
 const make = <A>(schema: Schema.Codec<A, unknown>): Coder<A> => {
   const decode = Schema.decodeUnknownEffect(schema)

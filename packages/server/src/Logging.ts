@@ -10,6 +10,7 @@ import { isAtLeast, type LoggingLevel } from "@effect-mcp/protocol/model/Logging
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import { TokenBucket } from "./internal/TokenBucket.ts"
 import type { Session } from "./Session.ts"
 
 export interface Options {
@@ -50,8 +51,7 @@ const jsonOf = (data: unknown): unknown => {
 }
 
 interface Budget {
-  tokens: number
-  at: number
+  readonly bucket: TokenBucket
   dropped: number
 }
 
@@ -61,16 +61,11 @@ export const make = (options: Options, clock: Clock.Clock): Logging => {
 
   const spend = (session: Session): Budget | undefined => {
     const now = clock.currentTimeMillisUnsafe()
-    const budget = budgets.get(session) ?? { tokens: 2 * perSecond, at: now, dropped: 0 }
+    const budget = budgets.get(session) ?? { bucket: new TokenBucket(perSecond, now), dropped: 0 }
     budgets.set(session, budget)
-    budget.tokens = Math.min(2 * perSecond, budget.tokens + ((now - budget.at) / 1000) * perSecond)
-    budget.at = now
-    if (budget.tokens < 1 || !session.peer.sink.writable()) {
-      budget.dropped++
-      return undefined
-    }
-    budget.tokens--
-    return budget
+    if (session.peer.sink.writable() && budget.bucket.take(now)) return budget
+    budget.dropped++
+    return undefined
   }
 
   return {

@@ -1,2 +1,3 @@
 export * as McpServer from "./McpServer.ts"
 export * as Middleware from "./Middleware.ts"
+export * as RateLimit from "./RateLimit.ts"

@@ -26,7 +26,7 @@ const asking = <A, E extends ClientInput.AskError | McpError.McpError>(question:
     Tools.layer(Tool.make("ask", { description: "" }), () =>
       Effect.map(
         Effect.match(question, {
-          onFailure: (error) => ({ ...error, _tag: error._tag, message: error.message }),
+          onFailure: (error) => Object.assign({}, error, { _tag: error._tag, message: error.message }),
           onSuccess: (value) => value as unknown
         }),
         (value) => JSON.stringify(value ?? null)

@@ -17,7 +17,7 @@ const doing = <R>(effect: Effect.Effect<unknown, never, R>) =>
     Tools.layer(Tool.make("do", { description: "" }), () => Effect.as(effect, "")),
     Logger.layer([])
   )
-const everyLevel = Effect.forEach(levels, (level) => Log[level](level, "test"))
+const everyLevel = Effect.forEach(levels, (level) => Effect.flatMap(Log.Log, (log) => log.log(level, level, "test")))
 const datas = (client: { notes: (method: string) => ReadonlyArray<any> }) =>
   client.notes("notifications/message").map((note) => note.params.data)
 
@@ -114,7 +114,7 @@ describe("rate", () => {
         yield* TestClock.adjust("1 second")
         yield* client.call("do")
         const found = client.notes("notifications/message").map((note) => note.params.level)
-        assert.deepStrictEqual([...new Set(found)].toSorted(), ["alert", "critical"])
+        assert.deepStrictEqual(Array.from(new Set<string>(found)).toSorted(), ["alert", "critical"])
       })
   )
 })
@@ -222,7 +222,7 @@ describe("what leaves", () => {
   it.effect("still goes where the server logs, causes and all", () =>
     Effect.gen(function* () {
       const local: Array<string> = []
-      const logger = Logger.make(({ cause, message }) => void local.push(`${message} ${Cause.pretty(cause)}`))
+      const logger = Logger.make(({ cause, message }) => void local.push(`${String(message)} ${Cause.pretty(cause)}`))
       const client = yield* session(
         Layer.provide(
           Tools.layer(Tool.make("do", { description: "" }), () =>

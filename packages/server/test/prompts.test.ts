@@ -278,8 +278,10 @@ describe("completion/complete", () => {
     Effect.gen(function* () {
       const stray = Prompts.layer(Prompt.make("q", { arguments: { a: Schema.String } }), () => Effect.succeed(""), {
         complete: { b: () => Effect.succeed([]) }
-      } as object)
-      assert.isTrue(Exit.hasDies(yield* Effect.exit(session(stray))))
+      })
+      assert.isTrue(
+        Exit.hasDies(yield* Effect.exit(session(stray as Layer.Layer<never, never, Prompts.PromptRegistry>)))
+      )
     })
   )
 

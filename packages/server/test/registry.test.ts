@@ -214,25 +214,33 @@ describe("what a handler can see", () => {
     })
   )
 
-  it.effect("includes who asks, how, and with what _meta", () =>
-    Effect.gen(function* () {
-      let seen: RequestContext["Service"] | undefined
-      const client = yield* session(
-        Tools.layer(Tool.make("look", { description: "" }), () =>
-          Effect.map(RequestContext, (context) => {
-            seen = context
-            return ""
-          })
-        ),
-        { capabilities: { roots: { listChanged: true }, "x-unknown": 1 }, version: "2025-06-18" }
-      )
-      yield* client.call("look", {}, { "example.com/trace": "t" })
-      assert.strictEqual(seen?.revision.version, "2025-06-18")
-      assert.strictEqual(seen?.sessionId, client.session.id)
-      assert.deepStrictEqual(seen?.clientInfo, { name: "raw", version: "0" })
-      assert.deepStrictEqual(seen?.clientCapabilities as object, { roots: { listChanged: true }, "x-unknown": 1 })
-      assert.deepStrictEqual(seen?.meta, { "example.com/trace": "t" })
-    })
+  it.effect(
+    `includes who asks, how, and with what _meta, whatever it holds${verifies("meta.reserved.no-assumptions")}`,
+    () =>
+      Effect.gen(function* () {
+        let seen: RequestContext["Service"] | undefined
+        const client = yield* session(
+          Tools.layer(Tool.make("look", { description: "" }), () =>
+            Effect.map(RequestContext, (context) => {
+              seen = context
+              return ""
+            })
+          ),
+          { capabilities: { roots: { listChanged: true }, "x-unknown": 1 }, version: "2025-06-18" }
+        )
+        const meta = {
+          "example.com/trace": "t",
+          "io.modelcontextprotocol/x": [1],
+          "modelcontextprotocol.io/": null,
+          "mcp.dev/y": {}
+        }
+        yield* client.call("look", {}, meta)
+        assert.strictEqual(seen?.revision.version, "2025-06-18")
+        assert.strictEqual(seen?.sessionId, client.session.id)
+        assert.deepStrictEqual(seen?.clientInfo, { name: "raw", version: "0" })
+        assert.deepStrictEqual(seen?.clientCapabilities as object, { roots: { listChanged: true }, "x-unknown": 1 })
+        assert.deepStrictEqual(seen?.meta, meta)
+      })
   )
 
   it.effect("ends with the request: each one has a Scope of its own, closed before the answer", () =>
@@ -412,10 +420,10 @@ describe("middleware", () => {
       )
       const probe = say(
         "probe",
-        Effect.map(Effect.context<never>(), (context) => `${Context.getOrUndefined(context, Audit)}`)
+        Effect.map(Effect.context<never>(), (context) => String(Context.getOrUndefined(context, Audit) === undefined))
       )
       const client = yield* session(Layer.merge(probe, Layer.provide(audit, Layer.succeed(Audit, { lines }))))
-      assert.strictEqual((yield* client.call("probe")).content[0].text, "undefined")
+      assert.strictEqual((yield* client.call("probe")).content[0].text, "true")
       assert.deepStrictEqual(lines, ["tools/call"])
     })
   )

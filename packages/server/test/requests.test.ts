@@ -205,7 +205,7 @@ describe("progress", () => {
 describe("envelopes", () => {
   for (const version of versions()) {
     it.effect(
-      `are answered with the id they came with, value and type, in ${version}${verifies("json-rpc.response.same-id", "json-rpc.response.result-or-error", "json-rpc.error.code-integer", "json-rpc.message.conformant")}`,
+      `are answered with the id they came with, value and type, in ${version}${verifies("json-rpc.response.same-id", "json-rpc.response.result-or-error", "json-rpc.error.code-integer", "json-rpc.error.message-short", "json-rpc.notification.no-id", "json-rpc.message.conformant")}`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(tool("a", Effect.succeed("")), { version })

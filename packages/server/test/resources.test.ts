@@ -1,5 +1,5 @@
 /** Resources and templates: what is listed, what a read gives, what is not there; and subscriptions to them. */
-import { Principal } from "@effect-mcp/core/Principal"
+import type { Principal } from "@effect-mcp/core/Principal"
 import * as Resources from "@effect-mcp/core/Resources"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { verifies } from "@effect-mcp/spec/verifies"
@@ -27,8 +27,8 @@ const dish = Resources.layerTemplate(
   { uriTemplate: "dish://{course}/{name}", name: "dish", title: "Dish", mimeType: "text/plain", meta: { b: 2 } },
   ({ course, name }) =>
     name === "nothing"
-      ? Effect.fail(new Resources.ResourceNotFound({ uri: `dish://${course}/nothing` }))
-      : Effect.succeed(`${course}: ${name}`)
+      ? Effect.fail(new Resources.ResourceNotFound({ uri: `dish://${String(course)}/nothing` }))
+      : Effect.succeed(`${String(course)}: ${String(name)}`)
 )
 const all = Layer.mergeAll(menu, photo, dish)
 

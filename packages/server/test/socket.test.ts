@@ -86,7 +86,7 @@ for (const [name, where] of endpoints) {
     return { server: Context.get(context, McpServer.McpServer), serving, target }
   })
 
-  describe(name, () => {
+  describe(`over ${name}`, () => {
     it.live(`serves several clients, each its own session${verifies("transport.custom.preserves-protocol")}`, () =>
       Effect.gen(function* () {
         const { server, target } = yield* listening
@@ -143,7 +143,7 @@ for (const [name, where] of endpoints) {
     it.live("a client that only hangs up its own side still gets its answers", () =>
       Effect.gen(function* () {
         const { target } = yield* listening
-        const one = yield* dial({ ...target, allowHalfOpen: true } as net.NetConnectOpts)
+        const one = yield* dial({ ...target, allowHalfOpen: true })
         yield* one.send({ jsonrpc: "2.0", id: 1, method: "tools/call", params: call("soon", {}) })
         one.socket.end()
         assert.strictEqual((yield* Queue.take(one.messages)).result.content[0].text, "soon")

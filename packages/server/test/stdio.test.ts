@@ -1,3 +1,4 @@
+/* oxlint-disable typescript/unbound-method -- the streams of the process are patched on purpose */
 /** Stdio: framing, what reaches stdout and what does not, and how it ends. */
 import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
@@ -5,21 +6,8 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
-import {
-  Cause,
-  Deferred,
-  Effect,
-  Exit,
-  Fiber,
-  Latch,
-  Layer,
-  PlatformError,
-  Queue,
-  Schema,
-  Sink,
-  Stdio,
-  Stream
-} from "effect"
+import type { Layer } from "effect"
+import { Cause, Deferred, Effect, Exit, Fiber, Latch, PlatformError, Queue, Schema, Sink, Stdio, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { spawn } from "node:child_process"
 import { once } from "node:events"

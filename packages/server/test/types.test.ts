@@ -111,6 +111,6 @@ it("handlers are held to their contract", () => {
 
 it("connecting needs a scope, and nothing else", () => {
   type Connect = ReturnType<McpServer.McpServer["Service"]["connect"]>
-  holds<Same<Effect.Services<Connect>, Scope.Scope>>(true)
-  holds<Same<Effect.Error<Connect>, never>>(true)
+  assert.isTrue(holds<Same<Effect.Services<Connect>, Scope.Scope>>(true))
+  assert.isTrue(holds<Same<Effect.Error<Connect>, never>>(true))
 })

@@ -1,0 +1,35 @@
+/** A budget per second with room for a burst of two seconds' worth. Times are milliseconds. */
+export class TokenBucket {
+  private tokens: number
+  private at: number
+  private readonly perSecond: number
+
+  constructor(perSecond: number, now: number) {
+    this.perSecond = perSecond
+    this.tokens = 2 * perSecond
+    this.at = now
+  }
+
+  /** How many are there now. */
+  level(now: number): number {
+    this.tokens = Math.min(2 * this.perSecond, this.tokens + ((now - this.at) / 1000) * this.perSecond)
+    this.at = now
+    return this.tokens
+  }
+
+  /** Takes one, if there is one. */
+  take(now: number): boolean {
+    if (this.level(now) < 1) return false
+    this.tokens--
+    return true
+  }
+
+  /** How long until there is one again. */
+  wait(now: number): number {
+    return Math.max(0, Math.ceil(((1 - this.level(now)) / this.perSecond) * 1000))
+  }
+
+  isFull(now: number): boolean {
+    return this.level(now) === 2 * this.perSecond
+  }
+}
