@@ -29,7 +29,8 @@ describe.each(Harness.cases(Revision.withElicitation))("book_table in $title", (
         { onProgress: ({ progress }) => void steps.push(progress) }
       )
       assert.strictEqual(reference, "ref-1")
-      assert.deepStrictEqual(steps, [1])
+      // Where questions are replayed, what stands before one is run, and reported, once per round.
+      assert.deepStrictEqual([...new Set(steps)], [1])
       assert.deepStrictEqual(yield* (yield* Bookings).made, ["Maaemo"])
     }).pipe(Effect.provide([Bookings.layerTest, Elicitation.layerAccept()]))
   )
