@@ -20,7 +20,7 @@ const restaurant = Effect.gen(function* () {
   return { booked, layer, serve }
 })
 
-describe.each([...Revision.withElicitation, ...Revision.stateless])("book_table over $version", (revision) => {
+describe.each(Revision.withElicitation)("book_table over $version", (revision) => {
   it.effect("books a table when the guest confirms", () =>
     Effect.gen(function* () {
       const { booked, layer } = yield* restaurant
@@ -41,7 +41,7 @@ describe.each([...Revision.withElicitation, ...Revision.stateless])("book_table 
   )
 })
 
-describe.each([...Revision.stateful, ...Revision.stateless])("the menu over $version", (revision) => {
+describe.each(Revision.all)("the menu over $version", (revision) => {
   it.effect("is read, and watched", () =>
     Effect.gen(function* () {
       const { layer, serve } = yield* restaurant

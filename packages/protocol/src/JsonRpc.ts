@@ -107,10 +107,16 @@ export const isInvalid = (m: Message | Invalid): m is Invalid => m instanceof In
 
 /** One line of JSON, without the newline. Throws on what JSON has no words for. */
 export const encode = (message: Message): string => {
-  if (!("result" in message)) return JSON.stringify(message)
+  if (!("result" in message)) return oneLine(JSON.stringify(message))
   // The types of JSON.stringify leave out that it gives nothing for undefined and functions.
   const result: string | undefined =
     message.result instanceof RawResult ? message.result.json : JSON.stringify(message.result)
   if (result === undefined) throw new TypeError("A result must be a JSON value")
-  return `{"jsonrpc":"2.0","id":${JSON.stringify(message.id)},"result":${result}}`
+  return oneLine(`{"jsonrpc":"2.0","id":${JSON.stringify(message.id)},"result":${result}}`)
 }
+
+/** Some peers read lines as Unicode has them (Node's readline does): its other two line ends are escaped, which JSON allows. */
+const oneLine = (json: string): string =>
+  json.includes("\u2028") || json.includes("\u2029")
+    ? json.replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029")
+    : json

@@ -81,11 +81,12 @@ export const stateful: ReadonlyArray<Revision> = [
 /** The revisions whose requests stand alone, oldest first. */
 export const stateless: ReadonlyArray<Revision> = [v2026_07_28.revision]
 /** Every revision this library speaks, oldest first. */
-export const all: ReadonlyArray<Revision> = stateful
+export const all: ReadonlyArray<Revision> = [...stateful, ...stateless]
+/** The revisions in which a server may ask its user, oldest first. */
 export const withElicitation: ReadonlyArray<Revision> = all.filter((revision) => revision.rules.elicitation.form)
 /** The newest revision that `initialize` negotiates. */
 export const latestStateful: Revision = v2025_11_25.revision
 
-const byVersion = new Map<string, Revision>([...stateful, ...stateless].map((revision) => [revision.version, revision]))
+const byVersion = new Map<string, Revision>(all.map((revision) => [revision.version, revision]))
 /** The revision of that name, of either era. */
 export const get = (version: string): Revision | undefined => byVersion.get(version)

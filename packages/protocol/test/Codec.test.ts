@@ -63,7 +63,7 @@ const withUnknown = (value: unknown, key: string, closed = false): unknown => {
 
 const notWritable = /^MCP [0-9-]+ cannot say /
 
-for (const revision of [...Revision.stateful, ...Revision.stateless]) {
+for (const revision of Revision.all) {
   describe(`the codecs of ${revision.version}`, () => {
     for (const { name, codec, strict, declare } of codecs(revision)) {
       const read = Schema.decodeUnknownSync(codec)

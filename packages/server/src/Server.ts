@@ -104,7 +104,7 @@ export const layer = <E, R>(
 
 const identityOf = <E, R>(options: Options<E, R>, features: Features.Features): Lifecycle.Identity => {
   const { name, version, title, description, websiteUrl, icons, instructions, experimental, extensions } = options
-  const revisions = [...Revision.stateful, ...Revision.stateless].filter(
+  const revisions = Revision.all.filter(
     (revision) => options.revisions === undefined || options.revisions.includes(revision.version)
   )
   let latched: ServerCapabilities | undefined

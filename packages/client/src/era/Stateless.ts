@@ -4,7 +4,7 @@
  * Questions of the server come as results and are answered here; its news comes on `subscriptions/listen`; what it allows to be kept
  * is kept.
  */
-import type { Peer } from "@effect-mcp/core/Peer"
+import type { Peer, RequestOptions } from "@effect-mcp/core/Peer"
 import * as Codecs from "@effect-mcp/protocol/Codecs"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -76,10 +76,11 @@ export const make = Effect.fnUntraced(function* (
         Effect.mapError((message) => McpError.invalidParams(`Cannot be said to this server: ${message}`)),
         Effect.flatMap((encoded) => {
           const wire = isJsonObject(encoded) ? encoded : {}
+          const options = increasing(requestOptions(method, callOptions, defaults))
           return InputRounds.run(method, Meta.withMeta(wire, { ...callOptions.meta, ...meta }), {
             maxRounds,
             answer,
-            send: (complete) => peer.request(method, complete, requestOptions(method, callOptions, defaults))
+            send: (complete) => peer.request(method, complete, options)
           })
         }),
         Effect.flatMap(({ retried, wire }) =>
@@ -151,3 +152,18 @@ export const make = Effect.fnUntraced(function* (
     }
   }
 })
+
+/** Progress that only grows: a handler that is run again for the next round reports again what it has reported before. */
+const increasing = (options: RequestOptions): RequestOptions => {
+  const { onProgress } = options
+  if (onProgress === undefined) return options
+  let last = -Infinity
+  return {
+    ...options,
+    onProgress: (event) => {
+      if (!(event.progress > last)) return
+      last = event.progress
+      onProgress(event)
+    }
+  }
+}

@@ -29,7 +29,7 @@ const renaming = Effect.fnUntraced(function* (input: typeof move) {
 
 const before = Object.keys(files).toSorted()
 
-describe.each([...Revision.withElicitation, ...Revision.stateless])("rename over $version", (revision) => {
+describe.each(Revision.withElicitation)("rename over $version", (revision) => {
   it.effect("renames once the user has agreed to just that", () =>
     Effect.gen(function* () {
       const asked: Array<string> = []

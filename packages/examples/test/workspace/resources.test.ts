@@ -7,7 +7,7 @@ import { connect, connectTo, serve } from "./support.ts"
 
 const uri = (path: string) => `file:///workspace/${path}`
 
-describe.each([...Revision.stateful, ...Revision.stateless])("files as resources over $version", (revision) => {
+describe.each(Revision.all)("files as resources over $version", (revision) => {
   it.effect("are listed in the order of their paths, with the types that their names promise", () =>
     Effect.gen(function* () {
       const client = yield* connect(revision)

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { Review } from "@effect-mcp/examples/workspace/tools"
 import { connect } from "./support.ts"
 
-describe.each([...Revision.stateful, ...Revision.stateless])("the review prompt over $version", (revision) => {
+describe.each(Revision.all)("the review prompt over $version", (revision) => {
   it.effect("carries the file, and the focus if there is one", () =>
     Effect.gen(function* () {
       const client = yield* connect(revision)

@@ -102,7 +102,7 @@ describe.each([...Revision.stateful])("a client's roots over $version", (revisio
   )
 })
 
-describe.each([...Revision.stateless])("a client's roots over $version", (revision) => {
+describe.each(Revision.stateless)("a client's roots over $version", (revision) => {
   it.effect("are asked for by what may ask; the lists, which may not, show nothing", () =>
     Effect.gen(function* () {
       const client = yield* Effect.provide(connect(revision), rootsOf(folder("/src")))

@@ -7,7 +7,7 @@ import { Search } from "@effect-mcp/examples/workspace/tools"
 import { Workspace } from "@effect-mcp/examples/workspace/Workspace"
 import { connect } from "./support.ts"
 
-describe.each([...Revision.stateful, ...Revision.stateless])("search over $version", (revision) => {
+describe.each(Revision.all)("search over $version", (revision) => {
   it.effect("finds the lines of all text files, whatever their case, and passes over binary ones", () =>
     Effect.gen(function* () {
       const client = yield* connect(revision)

@@ -12,7 +12,7 @@ const model = (asked: Array<CreateMessageParams>) =>
     return Effect.succeed({ role: "assistant", model: "test", content: { type: "text", text: "It exports a number." } })
   })
 
-describe.each([...Revision.stateful, ...Revision.stateless])("summarize over $version", (revision) => {
+describe.each(Revision.all)("summarize over $version", (revision) => {
   it.effect("gives the client's model the file, and answers what the model said", () =>
     Effect.gen(function* () {
       const asked: Array<CreateMessageParams> = []
