@@ -40,7 +40,7 @@ export const page = <A>(
       })
 
 const slice = <A>(items: ReadonlyArray<A>, key: (item: A) => string, start: number, size: number): Page<A> => {
-  const end = start + size
+  const end = start + Math.max(1, size)
   const last = items[end - 1]
   return {
     items: items.slice(start, end),

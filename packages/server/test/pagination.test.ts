@@ -148,6 +148,12 @@ describe("cursors", () => {
   )
 })
 
+it.effect("a page holds at least one item, or paging would never end", () =>
+  Effect.gen(function* () {
+    for (const size of [0, -1]) assert.deepStrictEqual(yield* pages(() => ["a", "b"], size), [["a"], ["b"]])
+  })
+)
+
 it.effect("a list without pages has no cursor, and the default page holds a hundred", () =>
   Effect.gen(function* () {
     const items = Array.from({ length: 101 }, (_, index) => `i${index}`)

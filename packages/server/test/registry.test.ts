@@ -341,6 +341,60 @@ describe("mounted sources", () => {
     })
   )
 
+  it.effect("of prompts and resources combine in the same way, and can be subscribed to", () =>
+    Effect.gen(function* () {
+      const { add, server } = yield* open
+      const updates = yield* PubSub.unbounded<string>()
+      const text = (value: string) => ({ contents: [{ uri: value, text: value }] })
+      const prompts: Prompts.PromptSource = {
+        list: Effect.succeed([{ name: "p" }]),
+        get: ({ name }) => (name === "p" ? Effect.succeed({ messages: [Prompts.user("mounted")] }) : undefined),
+        changes: Stream.never
+      }
+      const resources: Resources.ResourceSource = {
+        list: Effect.succeed([{ uri: "x:1", name: "mounted" }]),
+        templates: Effect.succeed([{ uriTemplate: "x:{a}", name: "mounted" }]),
+        read: ({ uri }) => (uri.startsWith("x:") ? Effect.succeed(text(uri)) : undefined),
+        watch: (uri) => (uri === "x:1" ? Stream.fromPubSub(updates) : undefined),
+        changes: Stream.never
+      }
+      yield* add(Prompts.layer(Prompt.make("p"), () => Effect.succeed("own")))
+      yield* add(Resources.layer({ uri: "x:2", name: "own" }, Effect.succeed("own")))
+      yield* add(
+        Layer.effectDiscard(
+          Effect.gen(function* () {
+            const registry = yield* Prompts.PromptRegistry
+            yield* registry.mount(prompts)
+            yield* registry.mount(prompts, { prefix: "x." })
+            yield* (yield* Resources.ResourceRegistry).mount(resources)
+          })
+        )
+      )
+      const client = yield* connect(server)
+      const listed = (method: string, field: string) =>
+        Effect.map(client.request(method), (result) => result[field].map((item: any) => item.name))
+      assert.deepStrictEqual(yield* listed("prompts/list", "prompts"), ["p", "x.p"])
+      assert.deepStrictEqual(yield* listed("resources/list", "resources"), ["own", "mounted"])
+      assert.deepStrictEqual(yield* listed("resources/templates/list", "resourceTemplates"), ["mounted"])
+      const get = (name: string) => client.request("prompts/get", { name })
+      assert.strictEqual((yield* get("p")).messages[0].content.text, "own")
+      assert.strictEqual((yield* get("x.p")).messages[0].content.text, "mounted")
+      assert.strictEqual((yield* client.refused("prompts/get", { name: "x.q" })).code, -32602)
+      const read = (uri: string) => client.request("resources/read", { uri })
+      assert.strictEqual((yield* read("x:2")).contents[0].text, "own")
+      assert.strictEqual((yield* read("x:3")).contents[0].text, "x:3")
+      assert.strictEqual((yield* client.refused("resources/read", { uri: "y:3" })).code, -32002)
+      yield* client.request("resources/subscribe", { uri: "x:1" })
+      yield* settle
+      yield* PubSub.publish(updates, "x")
+      yield* settle
+      assert.deepStrictEqual(
+        client.notes("notifications/resources/updated").map((note) => note.params),
+        [{ uri: "x:1" }]
+      )
+    })
+  )
+
   it.effect("pass their changes on", () =>
     Effect.gen(function* () {
       const { add, server } = yield* open
