@@ -4,6 +4,7 @@
  * The same value types the server's handler and the client's call. Refuses names outside the specification's alphabet.
  */
 import { issue } from "@effect-mcp/protocol/Codecs"
+import * as HeaderParams from "@effect-mcp/protocol/HeaderParams"
 import * as JsonSchema from "@effect-mcp/protocol/JsonSchema"
 import * as JsonSchemaValidator from "@effect-mcp/protocol/JsonSchemaValidator"
 import type { ContentBlock } from "@effect-mcp/protocol/model/Content"
@@ -139,6 +140,8 @@ const build = (
   failure: ValueCodec<any> | undefined
 ): any => {
   if (!isName(name)) throw new Error(`A tool's name is 1 to 128 of A-Z a-z 0-9 _ . - : ${JSON.stringify(name)}`)
+  const [problem] = HeaderParams.parse(input.jsonSchema).problems
+  if (problem !== undefined) throw new Error(`The input of ${name} breaks a rule of x-mcp-header: ${problem.message}`)
   const { description, title, annotations, icons, meta } = options
   return {
     name,

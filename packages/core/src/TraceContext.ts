@@ -5,7 +5,8 @@
  * Reads them into the parent of a request's span, and writes the current span's onto what is sent. A malformed `traceparent` is
  * ignored, never an error.
  */
-import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
+import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Tracer from "effect/Tracer"
@@ -50,14 +51,12 @@ const parent = (span: Tracer.Span): Tracer.AnySpan | undefined =>
   span.parent._tag === "Some" ? span.parent.value : undefined
 
 /** What to add to the `_meta` of something that is sent within the current span; nothing outside of one. */
-export const current: Effect.Effect<JsonObject | undefined> = Effect.withFiber((fiber) => {
-  const span: Tracer.AnySpan | undefined = fiber.context.mapUnsafe.get(Tracer.ParentSpan.key)
-  return Effect.succeed(
-    span === undefined || !isWeb(span)
-      ? undefined
-      : { traceparent: `00-${span.traceId}-${span.spanId}-${span.sampled ? "01" : "00"}`, ...carriedBy(span) }
-  )
-})
+export const entries = (context: Context.Context<never>): JsonObject | undefined => {
+  const span: Tracer.AnySpan | undefined = context.mapUnsafe.get(Tracer.ParentSpan.key)
+  return span === undefined || !isWeb(span)
+    ? undefined
+    : { traceparent: `00-${span.traceId}-${span.spanId}-${span.sampled ? "01" : "00"}`, ...carriedBy(span) }
+}
 
 /** Whether a span's ids can be written as the W3C wants them; a tracer is free to choose others. */
 const isWeb = (span: Tracer.AnySpan): boolean =>
@@ -65,24 +64,16 @@ const isWeb = (span: Tracer.AnySpan): boolean =>
 
 /**
  * Runs a request in a span of its own (MCP semantic conventions), child of the one that its `_meta` names. Without a tracer of the
- * user's it costs nothing.
+ * user's there is no span, and no cost.
  */
-export const serverSpan = <A, E, R>(
-  effect: Effect.Effect<A, E, R>,
-  request: {
-    readonly method: string
-    readonly target: string | undefined
-    readonly meta: JsonObject
-    readonly attributes: JsonObject
-  }
-): Effect.Effect<A, E, Exclude<R, Tracer.ParentSpan>> => {
-  const { method, target, meta, attributes } = request
-  return Effect.withSpan(effect, target === undefined ? method : `${method} ${target}`, {
-    kind: "server",
-    parent: parentOf(meta),
-    attributes: { "mcp.method.name": method, ...attributes }
+export const serverSpan = <A, E>(effect: Effect.Effect<A, E>, request: JsonRpc.Request): Effect.Effect<A, E> =>
+  Effect.withFiber((fiber) => {
+    if (!fiber.context.mapUnsafe.has(Tracer.Tracer.key)) return effect
+    const { id, method, params } = request
+    const target = params?.name ?? params?.uri
+    return Effect.withSpan(effect, typeof target === "string" ? `${method} ${target}` : method, {
+      kind: "server",
+      parent: isJsonObject(params?._meta) ? parentOf(params._meta) : undefined,
+      attributes: { "mcp.method.name": method, "jsonrpc.request.id": id }
+    })
   })
-}
-
-/** Whether the user installed a tracer: spans are made for it only. */
-export const isTraced = (context: Context.Context<never>): boolean => context.mapUnsafe.has(Tracer.Tracer.key)

@@ -7,6 +7,7 @@
 import * as Peer from "@effect-mcp/core/Peer"
 import * as Principal from "@effect-mcp/core/Principal"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
+import * as TraceContext from "@effect-mcp/core/TraceContext"
 import type { Transport } from "@effect-mcp/core/Transport"
 import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -155,7 +156,7 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
   const handle = (session: Session, exchange: Peer.Exchange): Effect.Effect<unknown, McpError.McpError> => {
     if (session.draining) return Effect.fail(McpError.interrupted("The server is shutting down"))
     const era = Stateless.isModern(exchange.request) ? stateless : stateful
-    return Effect.tapCause(era.handle(session, exchange), reportDefect)
+    return TraceContext.serverSpan(Effect.tapCause(era.handle(session, exchange), reportDefect), exchange.request)
   }
   const sessions = new Set<Session>()
   const runFork = Effect.runForkWith(context)

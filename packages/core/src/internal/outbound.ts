@@ -8,6 +8,7 @@ import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as TraceContext from "../TraceContext.ts"
 import type { Sink, TransportError } from "../Transport.ts"
 
 /** The conversation ended before the answer came; `cause` says how, when it was not in order. */
@@ -82,18 +83,26 @@ export const make = (sink: Sink, clock: Clock.Clock): Outbound => {
     return true
   }
 
-  const send = (entry: Waiting, params: JsonRpc.Params | undefined): Effect.Effect<unknown, RequestError> =>
+  const send = (
+    entry: Waiting,
+    params: JsonRpc.Params | undefined,
+    trace: JsonRpc.Params | undefined
+  ): Effect.Effect<unknown, RequestError> =>
     Effect.callback<unknown, RequestError>((resume) => {
       if (closed !== undefined) return resume(Effect.fail(closed))
       const id = nextId++
       entry.resume = resume
       const { onProgress, relatedTo } = entry.options
-      const withToken = onProgress === undefined ? params : { ...params, _meta: { ...meta(params), progressToken: id } }
+      const token = onProgress === undefined ? undefined : { progressToken: id }
+      const complete =
+        trace === undefined && token === undefined
+          ? params
+          : { ...params, _meta: { ...trace, ...meta(params), ...token } }
       // Registered before it is sent: the answer may come within this very call.
       waiting.set(id, entry)
       entry.options.onSend?.(id)
       try {
-        sink.send(JsonRpc.request(id, entry.method, withToken), "data", relatedTo)
+        sink.send(JsonRpc.request(id, entry.method, complete), "data", relatedTo)
       } catch (notJson) {
         waiting.delete(id)
         return resume(Effect.die(notJson))
@@ -120,7 +129,8 @@ export const make = (sink: Sink, clock: Clock.Clock): Outbound => {
 
   return {
     request: (method, params, options = {}) =>
-      Effect.suspend(() => {
+      Effect.withFiber((fiber) => {
+        const trace = TraceContext.entries(fiber.context)
         const timeout = millis(options.timeout)
         const now = clock.currentTimeMillisUnsafe()
         const entry: Waiting = {
@@ -132,7 +142,7 @@ export const make = (sink: Sink, clock: Clock.Clock): Outbound => {
           resume: () => {},
           timedOut: false
         }
-        const sent = sink.writable() ? send(entry, params) : Effect.andThen(room, send(entry, params))
+        const sent = sink.writable() ? send(entry, params, trace) : Effect.andThen(room, send(entry, params, trace))
         return Math.min(entry.deadline, entry.hardDeadline) === Infinity ? sent : Effect.raceFirst(sent, expire(entry))
       }),
     answer: (response) => {

@@ -1,0 +1,88 @@
+import * as TraceContext from "@effect-mcp/core/TraceContext"
+import { Tool, Tools, Sampling } from "@effect-mcp/core"
+import * as McpTest from "@effect-mcp/testing/McpTest"
+import * as Revision from "@effect-mcp/protocol/Revision"
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Effect, Layer, Tracer } from "effect"
+
+/** Keeps every span that it makes. */
+const recording = () => {
+  const spans: Array<Tracer.Span> = []
+  const tracer = Tracer.make({
+    span: (options) => {
+      const span = new Tracer.NativeSpan(options)
+      spans.push(span)
+      return span
+    }
+  })
+  return { spans, layer: Layer.succeed(Tracer.Tracer, tracer) }
+}
+
+const Look = Tool.make("look", { description: "Says what its _meta says." })
+const parent = "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01"
+
+describe.each(Revision.all)("trace context in $version", (revision) => {
+  it.effect("crosses the wire: the server's span is a child of the caller's", () => {
+    const { layer, spans } = recording()
+    return Effect.gen(function* () {
+      const client = yield* McpTest.connect(
+        Tools.layer(Look, () => Effect.succeed("seen")),
+        revision
+      )
+      const caller = yield* Effect.withSpan(Effect.andThen(client.callTool("look"), Effect.currentSpan), "caller")
+      const span = spans.find(({ name }) => name === "tools/call look")
+      assert(span !== undefined && span.parent._tag === "Some")
+      assert.strictEqual(span.kind, "server")
+      assert.strictEqual(span.traceId, caller.traceId)
+      assert.strictEqual(span.parent.value.spanId, caller.spanId)
+    }).pipe(Effect.scoped, Effect.provide(layer))
+  })
+
+  it.effect("goes on with what a handler asks, baggage and state included", () => {
+    const { layer } = recording()
+    const asked: Array<unknown> = []
+    const features = Tools.layer(Look, () => Effect.as(Sampling.createMessage({ maxTokens: 1, messages: [] }), "seen"))
+    const sampling = Sampling.Sampling.layer((params) =>
+      Effect.sync(() => {
+        asked.push(params._meta)
+        return { role: "assistant" as const, model: "m", content: { type: "text" as const, text: "hi" } }
+      })
+    )
+    return Effect.gen(function* () {
+      const client = yield* McpTest.connect(features, revision)
+      yield* client.callTool("look", {}, { meta: { traceparent: parent, tracestate: "vendor=1", baggage: "user=ada" } })
+      if (revision.era === "stateless") return // there the question is no request of its own
+      const [meta] = asked as Array<Record<string, string>>
+      assert.match(meta!.traceparent!, /^00-0af7651916cd43dd8448eb211c80319c-[0-9a-f]{16}-01$/)
+      assert.strictEqual(meta!.tracestate, "vendor=1")
+      assert.strictEqual(meta!.baggage, "user=ada")
+    }).pipe(Effect.scoped, Effect.provide([layer, sampling]))
+  })
+})
+
+describe("a traceparent", () => {
+  it("is read with what travels beside it", () => {
+    const span = TraceContext.parentOf({ traceparent: parent })
+    assert.deepStrictEqual(
+      { traceId: span?.traceId, spanId: span?.spanId, sampled: span?.sampled },
+      { traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "00f067aa0ba902b7", sampled: true }
+    )
+  })
+
+  it.each([
+    undefined,
+    1,
+    "",
+    "00-0-0-01",
+    "ff-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01",
+    "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
+    "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01",
+    "00-0AF7651916CD43DD8448EB211C80319C-00f067aa0ba902b7-01"
+  ])("that is malformed (%s) is ignored", (traceparent) => {
+    assert.isUndefined(TraceContext.parentOf({ traceparent }))
+  })
+
+  it("is not written outside of a span", () => {
+    assert.isUndefined(TraceContext.entries(Context.empty()))
+  })
+})
