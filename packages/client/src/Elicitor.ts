@@ -20,10 +20,10 @@ export const pageUrl = (text: string): Result.Result<URL, McpError.McpError> => 
     : Result.fail(McpError.invalidParams("The url of an elicitation must be an http or https URL"))
 }
 
-/** Refuses a question that no user should be bothered with. */
-export const checkQuestion = (params: ElicitParams): Effect.Effect<void, McpError.McpError> => {
+/** Refuses a question that no user should be bothered with. `named`: a page must have an id, by which its completion is told (2025-11-25). */
+export const checkQuestion = (params: ElicitParams, named: boolean): Effect.Effect<void, McpError.McpError> => {
   if (params.mode !== "url") return Effect.void
-  if (params.elicitationId === undefined || params.elicitationId === "") {
+  if (named && (params.elicitationId === undefined || params.elicitationId === "")) {
     return Effect.fail(McpError.invalidParams("An elicitation by URL must have an elicitationId"))
   }
   return Effect.asVoid(Effect.fromResult(pageUrl(params.url)))

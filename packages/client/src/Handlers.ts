@@ -105,9 +105,9 @@ const sampling =
 
 const elicitation =
   (service: Elicitation["Service"]): Question<"elicitation/create"> =>
-  (params) =>
+  (params, { revision }) =>
     Effect.andThen(
-      Elicitor.checkQuestion(params),
+      Elicitor.checkQuestion(params, "notifications/elicitation/complete" in revision.serverNotifications),
       Effect.flatMap(service.elicit(params), (answer) => Elicitor.checkAnswer(params, answer))
     )
 

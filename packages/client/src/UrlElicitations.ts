@@ -118,6 +118,6 @@ const refused = McpError.invalidParams("The user did not agree to visit the page
 
 const agree = (service: Elicitation["Service"], params: UrlParams) =>
   Effect.andThen(
-    Elicitor.checkQuestion(params),
+    Elicitor.checkQuestion(params, true),
     Effect.flatMap(service.elicit(params), ({ action }) => (action === "accept" ? Effect.void : Effect.fail(refused)))
   )

@@ -1,12 +1,11 @@
 /** What our client can do with a server made with an official SDK: one body for every such server. */
-import type { McpClient } from "@effect-mcp/client"
 import { Prompt, Tool } from "@effect-mcp/core"
 import { McpError } from "@effect-mcp/protocol"
-import type { CallToolResult } from "@effect-mcp/protocol/model/Tool"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, layer } from "@effect/vitest"
-import { Effect, Fiber, Queue, Schema, Stream, SubscriptionRef } from "effect"
-import { client, Host, layerClient, listening } from "./our-client.ts"
+import { Effect, Fiber, Queue, Schema, Stream } from "effect"
+import { asking } from "./our-client-asking.ts"
+import { call, client, Host, layerClient, listening, textOf, using } from "./our-client.ts"
 
 const Add = Tool.make("add", {
   description: "Adds.",
@@ -15,11 +14,6 @@ const Add = Tool.make("add", {
 })
 const Fail = Tool.make("fail", { description: "Fails." })
 const Greet = Prompt.make("greet", { arguments: { team: Schema.String, name: Schema.String } })
-
-const using = <A, E, R>(f: (mcp: McpClient.McpClient["Service"]) => Effect.Effect<A, E, R>) => Effect.flatMap(client, f)
-const textOf = ({ content: [block] }: CallToolResult): string => (block?.type === "text" ? block.text : "")
-const call = (name: string, args?: { readonly [name: string]: unknown }) =>
-  using((mcp) => Effect.map(mcp.callTool(name, args), textOf))
 
 export const suite = (name: string, args: ReadonlyArray<string>) =>
   layer(layerClient(args), { timeout: 20_000, excludeTestServices: true })(
@@ -234,63 +228,7 @@ export const suite = (name: string, args: ReadonlyArray<string>) =>
         })
       )
 
-      it.effect("answers with the model of its host", () =>
-        Effect.gen(function* () {
-          const { answers } = yield* Host
-          answers.createMessage = ({ messages, systemPrompt }) => ({
-            role: "assistant",
-            model: "parrot",
-            content: { type: "text", text: `${messages[0].content.text} (${systemPrompt})` }
-          })
-          assert.strictEqual(yield* call("sample", { prompt: "Say it" }), "parrot: Say it (Be brief.)")
-        })
-      )
-
-      it.effect("answers forms with what the user did", () =>
-        Effect.gen(function* () {
-          const { answers } = yield* Host
-          answers.form = ({ requestedSchema }) => {
-            assert.deepStrictEqual(requestedSchema.properties.color, { type: "string", enum: ["red", "green"] })
-            return { action: "accept", content: { name: "Ada", age: 36 } }
-          }
-          assert.deepStrictEqual(JSON.parse(yield* call("ask")), {
-            action: "accept",
-            content: { name: "Ada", age: 36 }
-          })
-          answers.form = () => ({ action: "decline" })
-          assert.deepStrictEqual(JSON.parse(yield* call("ask")), { action: "decline" })
-        })
-      )
-
-      it.effect("consents to a URL and hears of its completion", () =>
-        Effect.gen(function* () {
-          const { answers } = yield* Host
-          const completed = yield* listening(yield* Effect.map(client, (mcp) => mcp.elicitationsCompleted))
-          let asked: unknown
-          answers.url = (params) => {
-            asked = params
-            return { action: "accept" }
-          }
-          assert.strictEqual(yield* call("visit", { url: "https://example.com/", id: "id-1" }), "accept")
-          assert.deepInclude(asked, { mode: "url", url: "https://example.com/", elicitationId: "id-1" })
-          assert.strictEqual(yield* Queue.take(completed), "id-1")
-        })
-      )
-
-      it.effect(
-        `shows its roots, and says when they change${verifies("roots.capability.declared", "roots.list-changed.sent")}`,
-        () =>
-          Effect.gen(function* () {
-            const mcp = yield* client
-            const { roots } = yield* Host
-            assert.deepStrictEqual(JSON.parse(yield* call("roots")), [{ uri: "file:///old", name: "Old" }])
-            const events = yield* listening(mcp.watch("fixture://roots"))
-            yield* Queue.take(events)
-            yield* SubscriptionRef.set(roots, [{ uri: "file:///new" }])
-            yield* Queue.take(events)
-            assert.deepStrictEqual(JSON.parse(yield* mcp.readText("fixture://roots")), [{ uri: "file:///new" }])
-          })
-      )
+      asking(it)
 
       it.effect("has understood everything the server said", () =>
         Effect.gen(function* () {

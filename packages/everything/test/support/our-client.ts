@@ -5,6 +5,7 @@ import { Elicitation, Roots, Sampling } from "@effect-mcp/core"
 import type { ElicitResult } from "@effect-mcp/protocol/model/Elicitation"
 import type { Root } from "@effect-mcp/protocol/model/Root"
 import type { CreateMessageResult } from "@effect-mcp/protocol/model/Sampling"
+import type { CallToolResult } from "@effect-mcp/protocol/model/Tool"
 import { Context, Effect, Layer, Queue, type Scope, Stream, SubscriptionRef } from "effect"
 import { fileURLToPath } from "node:url"
 
@@ -67,6 +68,12 @@ export const layerClient = (
   ).pipe(Layer.provide([NodeServices.layer, features]), Layer.provideMerge(host))
 
 export const client = McpClient.McpClient
+
+export const using = <A, E, R>(f: (mcp: McpClient.McpClient["Service"]) => Effect.Effect<A, E, R>) =>
+  Effect.flatMap(client, f)
+export const textOf = ({ content: [block] }: CallToolResult): string => (block?.type === "text" ? block.text : "")
+export const call = (name: string, args?: { readonly [name: string]: unknown }) =>
+  using((mcp) => Effect.map(mcp.callTool(name, args), textOf))
 
 /** Starts to consume a stream now; what it gives comes out of the queue. */
 export const listening = <A, E>(stream: Stream.Stream<A, E>): Effect.Effect<Queue.Queue<A>, never, Scope.Scope> =>

@@ -1,0 +1,66 @@
+/** What our client answers when a server asks: model, user, roots. */
+import type { McpClient } from "@effect-mcp/client"
+import { verifies } from "@effect-mcp/spec/verifies"
+import { assert, type Vitest } from "@effect/vitest"
+import { Effect, Queue, SubscriptionRef } from "effect"
+import { call, client, Host, listening } from "./our-client.ts"
+
+export const asking = (it: Vitest.MethodsNonLive<McpClient.McpClient | Host>): void => {
+  it.effect("answers with the model of its host", () =>
+    Effect.gen(function* () {
+      const { answers } = yield* Host
+      answers.createMessage = ({ messages, systemPrompt }) => ({
+        role: "assistant",
+        model: "parrot",
+        content: { type: "text", text: `${messages[0].content.text} (${systemPrompt})` }
+      })
+      assert.strictEqual(yield* call("sample", { prompt: "Say it" }), "parrot: Say it (Be brief.)")
+    })
+  )
+
+  it.effect("answers forms with what the user did", () =>
+    Effect.gen(function* () {
+      const { answers } = yield* Host
+      answers.form = ({ requestedSchema }) => {
+        assert.deepStrictEqual(requestedSchema.properties.color, { type: "string", enum: ["red", "green"] })
+        return { action: "accept", content: { name: "Ada", age: 36 } }
+      }
+      assert.deepStrictEqual(JSON.parse(yield* call("ask")), {
+        action: "accept",
+        content: { name: "Ada", age: 36 }
+      })
+      answers.form = () => ({ action: "decline" })
+      assert.deepStrictEqual(JSON.parse(yield* call("ask")), { action: "decline" })
+    })
+  )
+
+  it.effect("consents to a URL and hears of its completion", () =>
+    Effect.gen(function* () {
+      const { answers } = yield* Host
+      const completed = yield* listening(yield* Effect.map(client, (mcp) => mcp.elicitationsCompleted))
+      let asked: unknown
+      answers.url = (params) => {
+        asked = params
+        return { action: "accept" }
+      }
+      assert.strictEqual(yield* call("visit", { url: "https://example.com/", id: "id-1" }), "accept")
+      assert.deepInclude(asked, { mode: "url", url: "https://example.com/", elicitationId: "id-1" })
+      assert.strictEqual(yield* Queue.take(completed), "id-1")
+    })
+  )
+
+  it.effect(
+    `shows its roots, and says when they change${verifies("roots.capability.declared", "roots.list-changed.sent")}`,
+    () =>
+      Effect.gen(function* () {
+        const mcp = yield* client
+        const { roots } = yield* Host
+        assert.deepStrictEqual(JSON.parse(yield* call("roots")), [{ uri: "file:///old", name: "Old" }])
+        const events = yield* listening(mcp.watch("fixture://roots"))
+        yield* Queue.take(events)
+        yield* SubscriptionRef.set(roots, [{ uri: "file:///new" }])
+        yield* Queue.take(events)
+        assert.deepStrictEqual(JSON.parse(yield* mcp.readText("fixture://roots")), [{ uri: "file:///new" }])
+      })
+  )
+}
