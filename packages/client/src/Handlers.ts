@@ -78,6 +78,7 @@ type AskFailure =
 /** A gateway's services may fail in the ways of its own client. */
 const toMcpError = (error: AskFailure): McpError.McpError => {
   if (error instanceof McpError.McpError) return error
+  if (error instanceof ClientInput.Declined) return Sampling.rejected(error.message)
   return error instanceof ClientInput.CapabilityMissing
     ? McpError.invalidParams(error.message)
     : McpError.internalError(error.message)

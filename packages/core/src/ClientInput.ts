@@ -75,7 +75,7 @@ export class ClientInput extends Context.Service<
       method: M,
       params: Method.ServerRequests[M]["params"],
       options?: AskOptions
-    ) => Effect.Effect<Method.ServerRequests[M]["result"], CapabilityMissing | Closed | Timeout | McpError.McpError>
+    ) => Effect.Effect<Method.ServerRequests[M]["result"], AskError | McpError.McpError>
     /** Runs `effect` at most once per logical request; a later round of the same request sees the recorded value. */
     readonly once: <A, E, R>(
       name: string,
@@ -156,6 +156,8 @@ export const remote = (
           })
         ),
         Effect.flatMap((wire) => peer.request(method, toParams(wire), { relatedTo, timeout })),
+        // A refusal is an answer that a handler may expect, not a mishap of the protocol.
+        Effect.catchIf(isRejection, ({ message }) => Effect.fail(new Declined({ action: "decline", message }))),
         Effect.flatMap((answer) =>
           Effect.mapError(result.decode(answer), (message) =>
             McpError.internalError(`The client's answer to ${method} is malformed: ${message}`)
@@ -164,5 +166,8 @@ export const remote = (
       )
     })
 })
+
+const isRejection = (error: unknown): error is McpError.McpError =>
+  error instanceof McpError.McpError && error.code === McpError.UserRejected
 
 const toParams = (wire: unknown): JsonRpc.Params | undefined => (isJsonObject(wire) ? wire : undefined)

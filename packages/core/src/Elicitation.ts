@@ -12,13 +12,12 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { type AskOptions, CapabilityMissing, type ClientInput, Declined } from "./ClientInput.ts"
-import type { Closed, Timeout } from "./Peer.ts"
+import { type AskError, type AskOptions, CapabilityMissing, type ClientInput, Declined } from "./ClientInput.ts"
 
 type FormParams = Extract<ElicitParams, { readonly requestedSchema: unknown }>
 type UrlParams = Extract<ElicitParams, { readonly url: string }>
 
-export type ElicitError = CapabilityMissing | Closed | Timeout | McpError.McpError
+export type ElicitError = AskError | McpError.McpError
 
 export class Elicitation extends Context.Service<
   Elicitation,

@@ -9,10 +9,9 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import * as SubscriptionRef from "effect/SubscriptionRef"
-import type { CapabilityMissing, ClientInput } from "./ClientInput.ts"
-import type { Closed, Timeout } from "./Peer.ts"
+import type { AskError, ClientInput } from "./ClientInput.ts"
 
-export type RootsError = CapabilityMissing | Closed | Timeout | McpError
+export type RootsError = AskError | McpError
 
 export class Roots extends Context.Service<
   Roots,

@@ -9,10 +9,9 @@ import type { CreateMessageParams, CreateMessageResult, SamplingMessage } from "
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import type { AskOptions, CapabilityMissing, ClientInput } from "./ClientInput.ts"
-import type { Closed, Timeout } from "./Peer.ts"
+import type { AskError, AskOptions, ClientInput } from "./ClientInput.ts"
 
-export type SamplingError = CapabilityMissing | Closed | Timeout | McpError.McpError
+export type SamplingError = AskError | McpError.McpError
 
 export class Sampling extends Context.Service<
   Sampling,

@@ -3,7 +3,7 @@ import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 
-const header = (name: unknown) => ({ "x-mcp-header": name }) as object
+const header = (name: unknown): Record<string, unknown> => ({ "x-mcp-header": name })
 const annotated = (schema: Schema.Codec<any, any>, name: unknown) => schema.annotate(header(name))
 
 describe("a tool", () => {

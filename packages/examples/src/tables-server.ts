@@ -4,7 +4,4 @@ import { McpServer } from "@effect-mcp/server"
 import { Effect, Layer } from "effect"
 import { Restaurant, server } from "./tables.ts"
 
-McpServer.serveStdio.pipe(
-  Effect.provide([Layer.provide(server, Restaurant.layer), NodeStdio.layer]),
-  NodeRuntime.runMain
-)
+McpServer.runStdio(Layer.provide(server, Restaurant.layer)).pipe(Effect.provide(NodeStdio.layer), NodeRuntime.runMain)

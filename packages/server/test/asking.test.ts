@@ -526,9 +526,19 @@ describe("a question", () => {
     Effect.gen(function* () {
       const client = yield* session(model(), {
         capabilities: { sampling: {} },
+        answer: () => Effect.fail(McpError.internalError("The model is down"))
+      })
+      assert.deepInclude(yield* ask(client), { _tag: "McpError", code: -32603, message: "The model is down" })
+    })
+  )
+
+  it.effect("that the user rejects (-1) is declined, which a handler may catch", () =>
+    Effect.gen(function* () {
+      const client = yield* session(model(), {
+        capabilities: { sampling: {} },
         answer: () => Effect.fail(Sampling.rejected())
       })
-      assert.deepInclude(yield* ask(client), { _tag: "McpError", code: -1 })
+      assert.deepInclude(yield* ask(client), { _tag: "Declined", action: "decline" })
     })
   )
 

@@ -8,8 +8,9 @@ import * as Duplex from "@effect-mcp/core/Duplex"
 import { type Transport, TransportError } from "@effect-mcp/core/Transport"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import type * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
-import type * as Scope from "effect/Scope"
+import * as Scope from "effect/Scope"
 import { Stdio } from "effect/Stdio"
 import * as Stream from "effect/Stream"
 import { McpServer } from "../Server.ts"
@@ -51,3 +52,16 @@ export const serve = (options: Options = {}): Effect.Effect<void, TransportError
       yield* session.peer.awaitClosed
     })
   ).pipe(Effect.provideService(Logger.LogToStderr, true))
+
+/**
+ * Builds the server and serves it: the whole program but for its `Stdio`. From its first moment on nothing but MCP leaves by stdout,
+ * for the rest of the process: also what is logged while layers are built, or reported when they fail, goes to stderr.
+ */
+export const run = <E, R>(
+  server: Layer.Layer<McpServer, E, R>,
+  options?: Options
+): Effect.Effect<void, E | TransportError, R | Stdio> =>
+  Effect.andThen(
+    Scope.provide(guardStdout, Scope.makeUnsafe()),
+    Effect.provide(serve(options), server).pipe(Effect.provideService(Logger.LogToStderr, true))
+  )

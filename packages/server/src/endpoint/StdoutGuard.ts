@@ -24,11 +24,12 @@ const hasProcess = (global: unknown): global is { readonly process: ProcessLike 
   "stderr" in global.process
 
 const encoder = new TextEncoder()
+/** Shared by all guards of the process: they may be nested. */
+const ours = new WeakSet<Uint8Array>()
 
 /** Turns the guard on in the scope; the function returned marks text as ours. Where there is no process it only encodes. */
 export const guardStdout: Effect.Effect<(text: string) => Uint8Array, never, Scope.Scope> = Effect.gen(function* () {
   const global: unknown = globalThis
-  const ours = new WeakSet<Uint8Array>()
   if (hasProcess(global)) {
     const { stdout, stderr } = global.process
     yield* Effect.acquireRelease(
