@@ -29,6 +29,8 @@ export interface Exchange {
   readonly envelope: Envelope
   readonly sink: Sink
   readonly peer: Peer
+  /** Set when the asker wants no answer any more: nothing is to be sent for the request from then on. */
+  cancelled?: boolean
 }
 
 /** What the two roles plug in. All of it runs without requirements: a role captures its own context. */
@@ -119,7 +121,6 @@ export const make = Effect.fnUntraced(function* (
   const aborted = Deferred.makeUnsafe<never, TransportError>()
   const outbound = Outbound.make(transport.sink, clock)
   let closing = false
-
   let standing = 0
   /** Requests that hold a permit. */
   const busy = (): number => running.size - standing
@@ -177,6 +178,7 @@ export const make = Effect.fnUntraced(function* (
   }
 
   const end = (entry: Running, ended: Exclude<Running["ended"], undefined>): void => {
+    if (ended === "cancelled") entry.exchange.cancelled = true
     if (entry.ended !== undefined) {
       // Who wants no answer any more gets none, whatever ended the request first.
       if (ended === "cancelled") entry.ended = ended

@@ -41,14 +41,17 @@ export const provide = <A, E>(
   facts: Facts
 ): Effect.Effect<A, E> => {
   let over = false
-  const services = make(exchange, facts, () => over)
+  const services = make(exchange, facts, () => over || exchange.cancelled === true)
   return Effect.ensuring(
     Effect.provideContext(Effect.scoped(effect), services),
     Effect.sync(() => (over = true))
   )
 }
 
-/** Everything but the Scope. A fiber that outlives its request may still hold them: progress of what is `over` is dropped. */
+/**
+ * Everything but the Scope. Finalizers of a cancelled request, and fibers that outlive theirs, may still hold them: progress of what
+ * is `over` is dropped; so are logs where they belong to the request alone, not to a session.
+ */
 export const make = (
   exchange: Exchange,
   facts: Facts,
@@ -86,6 +89,13 @@ export const make = (
   map.set(Elicitation.Elicitation.key, Elicitation.proxy(input, ClientInput.elicitationModes(asked)))
   map.set(Sampling.Sampling.key, Sampling.proxy(input, ClientInput.samplingCapabilities(asked)))
   map.set(Roots.Roots.key, Roots.proxy(input, facts.rootsChanges))
-  map.set(Log.key, facts.log)
+  map.set(Log.key, revision.era === "stateless" ? until(over, facts.log) : facts.log)
   return Context.makeUnsafe(map)
+}
+
+const until = (over: () => boolean, log: Log["Service"]): Log["Service"] => {
+  const logUnsafe: Log["Service"]["logUnsafe"] = (level, data, logger) => {
+    if (!over()) log.logUnsafe(level, data, logger)
+  }
+  return { logUnsafe, log: (level, data, logger) => Effect.sync(() => logUnsafe(level, data, logger)) }
 }

@@ -10,6 +10,7 @@ import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import * as TraceContext from "@effect-mcp/core/TraceContext"
 import type { Transport } from "@effect-mcp/core/Transport"
 import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
+import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { Icon } from "@effect-mcp/protocol/model/Icon"
 import * as Revision from "@effect-mcp/protocol/Revision"
@@ -158,6 +159,8 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
     const era = Stateless.isModern(exchange.request) ? stateless : stateful
     return TraceContext.serverSpan(Effect.tapCause(era.handle(session, exchange), reportDefect), exchange.request)
   }
+  const hasSessions = identity.revisions.some(({ era }) => era === "stateful")
+  const pings = (request: JsonRpc.Request): boolean => hasSessions && !Stateless.isModern(request)
   const sessions = new Set<Session>()
   const runFork = Effect.runForkWith(context)
   let nextSession = 0
@@ -200,7 +203,7 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
       transport,
       {
         request: (exchange) => handle(sessionOf(exchange.peer), exchange),
-        immediate: (request) => (request.method === "ping" && !Stateless.isModern(request) ? {} : undefined),
+        immediate: (request) => (request.method === "ping" && pings(request) ? {} : undefined),
         notification: (notification, _envelope, peer) =>
           Stateful.receive(sessionOf(peer), notification, options.keepAlive),
         dropped: (reason) => void runFork(Effect.logDebug(`Dropped: ${reason}`))

@@ -6,6 +6,7 @@ import { keepAlive, type KeepAlive } from "@effect-mcp/core/KeepAlive"
 import type { Exchange } from "@effect-mcp/core/Peer"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
+import * as Meta from "@effect-mcp/protocol/model/Meta"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { codecOf } from "./Codec.ts"
@@ -46,11 +47,16 @@ export const make = ({ identity, features, handlers, logging, askTimeout }: Opti
     }
   }
 
+  // Where there is no such era to open a session of, the request only failed to say what it speaks.
+  const unopened = identity.revisions.some(({ era }) => era === "stateful")
+    ? McpError.invalidRequest("Send initialize first")
+    : McpError.invalidParams(`Invalid _meta: it must name a version, as ${Meta.protocolVersion}`)
+
   const handle = (session: Session, exchange: Exchange): Effect.Effect<unknown, McpError.McpError> => {
     const { method, params } = exchange.request
     if (method === "initialize") return Lifecycle.initialize(identity, session, params)
     const { negotiated } = session
-    if (negotiated === undefined) return Effect.fail(McpError.invalidRequest("Send initialize first"))
+    if (negotiated === undefined) return Effect.fail(unopened)
     const { revision } = negotiated
     const codec = codecOf(revision, method)
     if (codec === undefined || !Features.offers(identity.capabilities(), method, revision)) {

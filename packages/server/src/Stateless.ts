@@ -130,6 +130,11 @@ export const make = (options: Options) => {
     const revision = revisionOf(request)
     if (revision instanceof McpError.McpError) return Effect.fail(revision)
     const { method, params } = request
+    if (method === "initialize") {
+      // All that such a client can show its user is this error.
+      const message = `Method not found: initialize. Versions that need none: ${[...served.keys()].join(", ")}`
+      return Effect.fail(new McpError.McpError({ code: McpError.MethodNotFound, message, data: { supported } }))
+    }
     const codec = codecOf(revision, method)
     if (codec === undefined || !Features.offers(identity.capabilities(), method, revision)) {
       return Effect.fail(McpError.methodNotFound(method))
