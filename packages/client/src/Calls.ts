@@ -16,7 +16,6 @@ import { type ClientError, InvalidResult } from "./ClientError.ts"
 import type { CallOptions, Connection } from "./Connection.ts"
 import * as Consent from "./Consent.ts"
 import * as ToolCatalog from "./ToolCatalog.ts"
-import type { UrlElicitations } from "./UrlElicitations.ts"
 
 export type Arguments = { readonly [name: string]: unknown }
 
@@ -57,7 +56,8 @@ export const stream = <A, E>(
     { bufferSize: progressBuffer, strategy: "sliding" }
   )
 
-const invalid = (message: string): InvalidResult => new InvalidResult({ method: "tools/call", message })
+const invalid = (message: string, result: CallToolResult): InvalidResult =>
+  new InvalidResult({ method: "tools/call", message, result })
 
 const textOf = ({ content }: CallToolResult): string =>
   content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n")
@@ -65,10 +65,10 @@ const textOf = ({ content }: CallToolResult): string =>
 /** Structured content, or its text mirror in revisions that have no structured content. */
 const structured = (result: CallToolResult, mirrored: boolean): Effect.Effect<unknown, InvalidResult> => {
   if (result.structuredContent !== undefined) return Effect.succeed(result.structuredContent)
-  if (!mirrored) return Effect.fail(invalid("The tool gave no structured content"))
+  if (!mirrored) return Effect.fail(invalid("The tool gave no structured content", result))
   return Effect.try({
     try: (): unknown => JSON.parse(textOf(result)),
-    catch: () => invalid("The tool's text is not the JSON of its output")
+    catch: () => invalid("The tool's text is not the JSON of its output", result)
   })
 }
 
@@ -80,7 +80,7 @@ export interface Calls {
   ) => Effect.Effect<CallToolResult, ClientError>
   readonly call: <I, O, F, H>(
     tool: Tool<I, O, F, H>,
-    input: I,
+    input: NoInfer<I>,
     options?: CallOptions
   ) => Effect.Effect<O, F | ToolFailure | ClientError>
 }
@@ -88,13 +88,14 @@ export interface Calls {
 export interface Options {
   readonly connection: Connection
   readonly catalog: ToolCatalog.ToolCatalog
-  readonly urls: UrlElicitations
+  /** Has pages visited that a refusal asks for, where the revision has such refusals. */
+  readonly retrying: <A>(call: Effect.Effect<A, ClientError>) => Effect.Effect<A, ClientError>
   readonly consent: Consent.Policy
   /** Whether untyped results are checked against the listed output schemas. */
   readonly validate: boolean
 }
 
-export const make = ({ catalog, connection, consent, urls, validate }: Options): Calls => {
+export const make = ({ catalog, connection, consent, retrying, validate }: Options): Calls => {
   const send = (name: string, args: Arguments, options: CallOptions | undefined) => {
     const request = connection.request("tools/call", { name, arguments: args }, options)
     return Effect.suspend(() =>
@@ -109,7 +110,7 @@ export const make = ({ catalog, connection, consent, urls, validate }: Options):
             arguments: args,
             annotations: catalog.annotations(name)
           },
-          urls.retrying(request)
+          retrying(request)
         )
       )
     )
@@ -142,10 +143,10 @@ export const make = ({ catalog, connection, consent, urls, validate }: Options):
         Effect.succeed(result as O)
       : Effect.mapError(
           Effect.flatMap(structured(result, !connection.revision.rules.structuredOutput), tool.output.decode),
-          (error) => invalid(`The result of ${tool.name} does not fit: ${error.message}`)
+          (error) => invalid(`The result of ${tool.name} does not fit: ${error.message}`, result)
         )
 
-  const call = <I, O, F, H>(tool: Tool<I, O, F, H>, input: I, options?: CallOptions) =>
+  const call = <I, O, F, H>(tool: Tool<I, O, F, H>, input: NoInfer<I>, options?: CallOptions) =>
     Effect.mapError(tool.input.encode(input), unsayable).pipe(
       Effect.flatMap((args) => send(tool.name, isJsonObject(args) ? args : {}, options)),
       Effect.flatMap((result): Effect.Effect<O, F | ToolFailure | InvalidResult> =>

@@ -11,10 +11,14 @@ import * as Data from "effect/Data"
 export { CapabilityMissing } from "@effect-mcp/core/ClientInput"
 export { Closed, Timeout } from "@effect-mcp/core/Peer"
 
-/** The server's answer is not what the protocol, its own output schema, or the Tool value says. */
+/**
+ * The server's answer is not what the protocol, its own output schema, or the Tool value says; or it asks for what it may not.
+ * `result` is that answer as far as it was understood, where there is one.
+ */
 export class InvalidResult extends Data.TaggedError("InvalidResult")<{
   readonly method: string
   readonly message: string
+  readonly result?: unknown
 }> {}
 
 /** `Consent` refused what would have left the client. */

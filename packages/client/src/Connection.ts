@@ -6,10 +6,9 @@
  */
 import type { Closed, Peer, RequestOptions } from "@effect-mcp/core/Peer"
 import * as PeerModule from "@effect-mcp/core/Peer"
-import type { Transport, TransportError } from "@effect-mcp/core/Transport"
+import type { Inbound, Transport, TransportError } from "@effect-mcp/core/Transport"
 import * as Codecs from "@effect-mcp/protocol/Codecs"
-import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
-import * as McpError from "@effect-mcp/protocol/McpError"
+import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as Method from "@effect-mcp/protocol/Method"
 import type { ProgressParams } from "@effect-mcp/protocol/model/Progress"
 import * as Revision from "@effect-mcp/protocol/Revision"
@@ -118,12 +117,29 @@ const announcer = (options: Options) => {
         options.dropped(`An unknown notification: ${method}`, method === "notifications/cancelled" ? "Debug" : "Warn")
 }
 
-/** What cannot be tied to any request would only confuse the server if it were answered: it is reported instead. */
-const withoutNoise = ({ incoming, ...rest }: Transport, dropped: Options["dropped"]): Transport => ({
+/** Whether the peer would answer it: a request, or what may be one. */
+const wantsAnswer = (inbound: Inbound): boolean => {
+  if (inbound._tag === "Batch") return true
+  return inbound._tag === "Message" ? JsonRpc.isRequest(inbound.message) : !inbound.response
+}
+
+/**
+ * What cannot be tied to any request would only confuse the server if it were answered: it is reported instead. So is all that wants
+ * an answer, once `mute`: to a stateless server a client writes none (spec 2026-07-28: basic/transports/stdio).
+ */
+const withoutNoise = (
+  { incoming, ...rest }: Transport,
+  mute: () => boolean,
+  dropped: Options["dropped"]
+): Transport => ({
   ...rest,
   incoming: Stream.filter(incoming, (inbound) => {
-    if (inbound._tag !== "Unreadable" || inbound.id !== undefined) return true
-    dropped(`Not a message: ${inbound.text ?? inbound.error.message}`, "Warn")
+    if (inbound._tag === "Unreadable" && inbound.id === undefined) {
+      dropped(`Not a message: ${inbound.text ?? inbound.error.message}`, "Warn")
+      return false
+    }
+    if (!mute() || !wantsAnswer(inbound)) return true
+    dropped("A request from a server that must not send any", "Warn")
     return false
   })
 })
@@ -149,15 +165,17 @@ export const make = Effect.fnUntraced(function* (
   const revision = () => negotiated?.revision ?? Revision.latestStateful
 
   const peer = yield* PeerModule.make(
-    withoutNoise(transport, options.dropped),
+    withoutNoise(transport, () => negotiated?.revision.era === "stateless", options.dropped),
     {
       // A question may overtake the end of the handshake: it waits for it.
       request: ({ request }) =>
         Effect.flatMap(Deferred.await(agreed), ({ revision, serverInfo: server }) =>
-          // A stateless server asks in its results, and nowhere else.
+          // A stateless server asks in its results, and nowhere else: this one came before it was known as one.
           revision.era === "stateless"
-            ? Effect.fail(McpError.methodNotFound(request.method))
-            : answer(request, { revision, capabilities, server })
+            ? Effect.never
+            : Effect.catchTag(answer(request, { revision, capabilities, server }), "Refused", ({ error }) =>
+                Effect.fail(error)
+              )
         ),
       immediate: ({ method }) => (method === "ping" ? {} : undefined),
       notification: (notification) => {
@@ -172,8 +190,9 @@ export const make = Effect.fnUntraced(function* (
   )
   const { clientInfo, defaults, probeTimeout, revisions } = options
   const handshake = Negotiation.initialize(peer, { ...options, capabilities, timeout: defaults.timeout })
+  const patience = Negotiation.allowed(revisions).length === 0 ? undefined : probeTimeout
   negotiated = yield* Discovery.probe(peer, { clientInfo, capabilities, revisions, timeout: defaults.timeout }).pipe(
-    Discovery.orElse(handshake, probeTimeout)
+    Discovery.orElse(handshake, patience)
   )
   const agreement = negotiated
   const scope = yield* Scope.Scope

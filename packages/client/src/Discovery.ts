@@ -80,11 +80,13 @@ export const probe = Effect.fnUntraced(function* (
   const older = (offered: string, server: ReadonlyArray<string> = []) =>
     stateful.length > 0 ? Effect.succeed(undefined) : Effect.fail(unsupported(offered, server))
 
+  const refused = new Set<Revision.Revision>()
   const ask = (revision: Revision.Revision): Effect.Effect<Negotiated | undefined, NegotiationError> => {
     const codec = revision.requests["server/discover"]
     if (codec === undefined) return older(revision.version)
-    const meta = Declaration.entries(revision.version, options)
-    return peer.request("server/discover", { _meta: meta }, { timeout: options.timeout }).pipe(
+    return Effect.flatMap(Declaration.entries(revision.version, options), (meta) =>
+      peer.request("server/discover", { _meta: meta }, { timeout: options.timeout })
+    ).pipe(
       Effect.matchEffect({
         onSuccess: (wire) => accept(revision, codec, wire),
         onFailure: (error) => {
@@ -99,14 +101,16 @@ export const probe = Effect.fnUntraced(function* (
 
   /** Another revision of this era, or the older era, as the server named them. */
   const choose = (
-    refused: Revision.Revision,
+    last: Revision.Revision,
     versions: ReadonlyArray<string>
   ): Effect.Effect<Negotiated | undefined, NegotiationError> => {
-    const other = stateless.findLast((revision) => revision !== refused && versions.includes(revision.version))
+    // None is asked for twice, whatever the server says.
+    refused.add(last)
+    const other = stateless.findLast((revision) => !refused.has(revision) && versions.includes(revision.version))
     if (other !== undefined) return ask(other)
     return stateful.some(({ version }) => versions.includes(version))
       ? Effect.succeed(undefined)
-      : Effect.fail(unsupported(refused.version, versions))
+      : Effect.fail(unsupported(last.version, versions))
   }
 
   const accept = (
@@ -119,7 +123,7 @@ export const probe = Effect.fnUntraced(function* (
       onFailure: (message) =>
         stateful.length > 0
           ? Effect.succeed(undefined)
-          : Effect.fail(new InvalidResult({ method: "server/discover", message })),
+          : Effect.fail(new InvalidResult({ method: "server/discover", message, result: wire })),
       onSuccess: ({ supportedVersions, capabilities, instructions }) =>
         supportedVersions.includes(revision.version)
           ? Effect.succeed({ revision, serverInfo: serverInfoOf(wire), serverCapabilities: capabilities, instructions })
@@ -131,20 +135,33 @@ export const probe = Effect.fnUntraced(function* (
 
 /**
  * Opens a session of the older era where the probe says so. A server that stays silent for `patience` may only be slow to start: it is
- * given the handshake too, and whichever it answers first counts.
+ * given the handshake too, and whichever it answers first counts. Without `patience` the probe alone decides.
  */
 export const orElse =
-  (handshake: Effect.Effect<Negotiated, NegotiationError>, patience: Duration.Input) =>
+  (handshake: Effect.Effect<Negotiated, NegotiationError>, patience: Duration.Input | undefined) =>
   (probing: Effect.Effect<Negotiated | undefined, NegotiationError>): Effect.Effect<Negotiated, NegotiationError> =>
-    Effect.flatMap(Effect.forkChild(probing, { startImmediately: true }), (probe) => {
-      const modern = Effect.flatMap(Fiber.join(probe), (found) =>
-        found === undefined ? Effect.never : Effect.succeed(found)
-      )
-      return Effect.timeoutOption(Fiber.join(probe), patience).pipe(
-        Effect.flatMap((early) => {
-          if (Option.isNone(early)) return Effect.raceFirst(modern, handshake)
-          return early.value === undefined ? handshake : Effect.succeed(early.value)
-        }),
-        Effect.ensuring(Fiber.interrupt(probe))
-      )
-    })
+    patience === undefined
+      ? Effect.flatMap(probing, (found) => (found === undefined ? handshake : Effect.succeed(found)))
+      : Effect.flatMap(Effect.forkChild(probing, { startImmediately: true }), (probe) =>
+          Effect.timeoutOption(Fiber.join(probe), patience).pipe(
+            Effect.flatMap((early) => {
+              if (Option.isNone(early)) return race(probe, handshake, patience)
+              return early.value === undefined ? handshake : Effect.succeed(early.value)
+            }),
+            Effect.ensuring(Fiber.interrupt(probe))
+          )
+        )
+
+const race = (
+  probe: Fiber.Fiber<Negotiated | undefined, NegotiationError>,
+  handshake: Effect.Effect<Negotiated, NegotiationError>,
+  patience: Duration.Input
+): Effect.Effect<Negotiated, NegotiationError> => {
+  const modern = Effect.flatMap(Fiber.join(probe), (found) =>
+    found === undefined ? Effect.never : Effect.succeed(found)
+  )
+  // A stateless server refuses the handshake, perhaps before it answers the probe.
+  const refused = (error: NegotiationError) =>
+    Effect.timeoutOrElse(modern, { duration: patience, orElse: () => Effect.fail(error) })
+  return Effect.raceFirst(modern, Effect.catch(handshake, refused))
+}

@@ -16,10 +16,13 @@ import type * as Method from "@effect-mcp/protocol/Method"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
 import type { Root } from "@effect-mcp/protocol/model/Root"
 import type { Revision } from "@effect-mcp/protocol/Revision"
+import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import { Asking } from "./Asking.ts"
 import * as Consent from "./Consent.ts"
 import * as Elicitor from "./Elicitor.ts"
+import * as UrlElicitations from "./UrlElicitations.ts"
 
 /** What the host offers to servers. */
 export interface Services {
@@ -70,21 +73,30 @@ export interface Conversation {
   readonly server: Implementation
 }
 
+/** The server may not ask this, or not so: neither user, model nor host were bothered with it. */
+export class Refused extends Data.TaggedError("Refused")<{
+  /** What the server is told, where it can be told anything. */
+  readonly error: McpError.McpError
+}> {}
+
+const refuse = (error: McpError.McpError): Refused => new Refused({ error })
+
 type AskFailure =
+  | Refused
   | ClientInput.CapabilityMissing
   | McpError.McpError
   | { readonly _tag: string; readonly message: string }
 
 /** A gateway's services may fail in the ways of its own client. */
-const toMcpError = (error: AskFailure): McpError.McpError => {
-  if (error instanceof McpError.McpError) return error
+const toMcpError = (error: AskFailure): McpError.McpError | Refused => {
+  if (error instanceof McpError.McpError || error instanceof Refused) return error
   if (error instanceof ClientInput.Declined) return Sampling.rejected(error.message)
   return error instanceof ClientInput.CapabilityMissing
     ? McpError.invalidParams(error.message)
     : McpError.internalError(error.message)
 }
 
-const refused = (): McpError.McpError =>
+const denied = (): McpError.McpError =>
   new McpError.McpError({ code: McpError.UserRejected, message: "The user rejected the request" })
 
 type Question<M extends ClientInput.Question> = (
@@ -96,7 +108,7 @@ const sampling =
   (service: Sampling.Sampling["Service"], consent: Consent.Policy): Question<"sampling/createMessage"> =>
   (params, { server }) =>
     Effect.andThen(
-      Sampling.check(params.messages),
+      Effect.mapError(Sampling.check(params.messages), refuse),
       Effect.catchTag(
         Consent.guard(consent, { _tag: "CreateMessage", server, params }, service.createMessage(params)),
         "ConsentDenied",
@@ -108,7 +120,7 @@ const elicitation =
   (service: Elicitation["Service"]): Question<"elicitation/create"> =>
   (params, { revision }) =>
     Effect.andThen(
-      Elicitor.checkQuestion(params, "notifications/elicitation/complete" in revision.serverNotifications),
+      Effect.mapError(Elicitor.checkQuestion(params, UrlElicitations.areTold(revision)), refuse),
       Effect.flatMap(service.elicit(params), (answer) => Elicitor.checkAnswer(params, answer))
     )
 
@@ -120,7 +132,7 @@ const roots =
   (service: Roots["Service"], consent: Consent.Policy): Question<"roots/list"> =>
   (_params, { server }) =>
     Consent.guard(consent, { _tag: "ListRoots", server }, service.list).pipe(
-      Effect.catchTag("ConsentDenied", () => Effect.fail(refused())),
+      Effect.catchTag("ConsentDenied", () => Effect.fail(denied())),
       Effect.flatMap((list) => {
         const other = list.find((root) => !isPlain(root))
         return other === undefined
@@ -132,7 +144,7 @@ const roots =
 /** Answers one request of the server's; ping is answered before it gets here. */
 export const make = (
   offered: Services
-): ((request: JsonRpc.Request, conversation: Conversation) => Effect.Effect<unknown, McpError.McpError>) => {
+): ((request: JsonRpc.Request, conversation: Conversation) => Effect.Effect<unknown, McpError.McpError | Refused>) => {
   const handlers: { readonly [M in ClientInput.Question]: Question<M> | undefined } = {
     "sampling/createMessage": offered.sampling && sampling(offered.sampling, offered.consent),
     "elicitation/create": offered.elicitation && elicitation(offered.elicitation),
@@ -146,21 +158,22 @@ export const make = (
   ) =>
     Effect.suspend(() => {
       const codec = conversation.revision.clientRequests[method]
-      if (handler === undefined || codec === undefined) return Effect.fail(McpError.methodNotFound(method))
+      if (handler === undefined || codec === undefined) return Effect.fail(refuse(McpError.methodNotFound(method)))
       const { params, result } = Codecs.coders(codec)
       return params.decode(request.params).pipe(
-        Effect.mapError((message) => McpError.invalidParams(`Invalid params for ${method}: ${message}`)),
+        Effect.mapError((message) => refuse(McpError.invalidParams(`Invalid params for ${method}: ${message}`))),
         Effect.flatMap((decoded) => {
           const missing = ClientInput.missingCapability(method, decoded, conversation)
           return missing === undefined
             ? Effect.mapError(handler(decoded, conversation), toMcpError)
-            : Effect.fail(McpError.invalidParams(`The client did not declare ${missing}`))
+            : Effect.fail(refuse(McpError.invalidParams(`The client did not declare ${missing}`)))
         }),
         Effect.flatMap((value) =>
           Effect.mapError(result.encode(value), (message) =>
             McpError.internalError(`The answer cannot be said in this revision: ${message}`)
           )
-        )
+        ),
+        Effect.provideService(Asking, { server: conversation.server })
       )
     })
   return (request, conversation) => {
@@ -173,7 +186,7 @@ export const make = (
       case "roots/list":
         return answer(method, handlers[method], request, conversation)
       default:
-        return Effect.fail(McpError.methodNotFound(method))
+        return Effect.fail(refuse(McpError.methodNotFound(method)))
     }
   }
 }

@@ -2,7 +2,8 @@
  * Requests that a stateless server answers with questions (spec 2026-07-28: basic/patterns/mrtr): the client answers them by the same
  * services that answer a stateful server's, and sends the request again, until it gets a result.
  *
- * `requestState` goes back as it came, with that request only; every retry has an id of its own. Bounded in rounds.
+ * `requestState` goes back as it came, with that request only; every retry has an id of its own. Bounded in rounds and in time. What
+ * the server may not ask is its mistake, an `InvalidResult`; what user, model or host answer with an error fails the request with it.
  */
 import * as Codecs from "@effect-mcp/protocol/Codecs"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -10,8 +11,11 @@ import type * as McpError from "@effect-mcp/protocol/McpError"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as ResultType from "@effect-mcp/protocol/ResultType"
 import { inputRequired } from "@effect-mcp/protocol/revision/v2026_07_28"
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import { InvalidResult } from "./ClientError.ts"
+import { InvalidResult, Timeout } from "./ClientError.ts"
+import type { Refused } from "./Handlers.ts"
 
 /** Rounds of one request, unless the client says otherwise. */
 export const defaultMaxRounds = 10
@@ -23,47 +27,79 @@ const asking: ReadonlySet<string> = new Set(["tools/call", "prompts/get", "resou
 
 export interface Options<E> {
   readonly maxRounds: number
+  /** How long the request may take with all its questions; infinite is no limit. */
+  readonly maxTotal: Duration.Input
   /** Sends the request once more. */
   readonly send: (params: JsonRpc.Params) => Effect.Effect<unknown, E>
   /** Answers one question, on the wire's own terms. */
-  readonly answer: (question: JsonRpc.Request) => Effect.Effect<unknown, McpError.McpError>
+  readonly answer: (question: JsonRpc.Request) => Effect.Effect<unknown, McpError.McpError | Refused>
 }
 
-/** Sends a request until it is answered for good. `retried` says that the result depends on answers, and must not be cached. */
+/** `retried` says that the result depends on answers, and must not be cached. */
+export interface Final {
+  readonly wire: unknown
+  readonly retried: boolean
+}
+
+type Failure<E> = E | InvalidResult | McpError.McpError
+
+/** Sends a request until it is answered for good. */
 export const run = Effect.fnUntraced(function* <E>(
   method: string,
   params: JsonObject,
+  options: Options<E>
+): Effect.fn.Return<Final, Failure<E> | Timeout> {
+  const started = yield* Clock.currentTimeMillis
+  const wire = yield* options.send(params)
+  if (!ResultType.isInputRequired(wire) || !asking.has(method)) return { wire, retried: false }
+  const left = Duration.toMillis(options.maxTotal) - ((yield* Clock.currentTimeMillis) - started)
+  const rounds = answered(method, params, wire, options)
+  return yield* left === Infinity
+    ? rounds
+    : Effect.timeoutOrElse(rounds, {
+        duration: left,
+        orElse: () => Effect.fail(new Timeout({ method, message: `${method} took too long with all its questions` }))
+      })
+})
+
+const answered = Effect.fnUntraced(function* <E>(
+  method: string,
+  params: JsonObject,
+  first: unknown,
   { answer, maxRounds, send }: Options<E>
-): Effect.fn.Return<{ readonly wire: unknown; readonly retried: boolean }, E | InvalidResult | McpError.McpError> {
-  let extra: JsonObject = {}
-  for (let round = 0; ; round++) {
-    const wire = yield* send({ ...params, ...extra })
-    if (!ResultType.isInputRequired(wire) || !asking.has(method)) return { wire, retried: round > 0 }
-    if (round >= maxRounds) {
-      return yield* new InvalidResult({ method, message: `The server asked in more than ${maxRounds} rounds` })
-    }
-    const { inputRequests, requestState } = yield* Effect.mapError(
-      coder.decode(wire),
-      (message) => new InvalidResult({ method, message: `The questions of ${method} are malformed: ${message}` })
-    )
-    const questions = Object.entries(inputRequests ?? {})
-    const answers = yield* Effect.forEach(
-      questions,
-      ([key, question]) =>
-        Effect.map(
-          answer({
-            jsonrpc: "2.0",
-            id: key,
-            method: question.method,
-            params: isJsonObject(question.params) ? question.params : {}
-          }),
-          (result) => [key, result] as const
-        ),
-      { concurrency: "unbounded" }
-    )
-    extra = {
-      ...(inputRequests === undefined ? undefined : { inputResponses: Object.fromEntries(answers) }),
-      ...(requestState === undefined ? undefined : { requestState })
-    }
+): Effect.fn.Return<Final, Failure<E>> {
+  let wire = first
+  for (let round = 1; round <= maxRounds; round++) {
+    wire = yield* send({ ...params, ...(yield* answersTo(method, wire, answer)) })
+    if (!ResultType.isInputRequired(wire)) return { wire, retried: true }
   }
+  const message = `The server asked in more than ${maxRounds} rounds`
+  return yield* new InvalidResult({ method, message, result: wire })
+})
+
+/** What the next try says beside the params of the request. */
+const answersTo = Effect.fnUntraced(function* (
+  method: string,
+  wire: unknown,
+  answer: Options<never>["answer"]
+): Effect.fn.Return<JsonObject, Failure<never>> {
+  const invalid = (message: string) => new InvalidResult({ method, message, result: wire })
+  const { inputRequests, requestState } = yield* Effect.mapError(coder.decode(wire), (message) =>
+    invalid(`The questions of ${method} are malformed: ${message}`)
+  )
+  const state = requestState === undefined ? undefined : { requestState }
+  if (inputRequests === undefined) return { ...state }
+  const answers = yield* Effect.forEach(
+    Object.entries(inputRequests),
+    ([key, { method, params }]) => {
+      const question = { jsonrpc: "2.0", id: key, method, params: isJsonObject(params) ? params : {} } as const
+      return Effect.map(answer(question), (result) => [key, result] as const)
+    },
+    { concurrency: "unbounded" }
+  ).pipe(
+    Effect.catchTag("Refused", ({ error }) =>
+      Effect.fail(invalid(`The server asked what it may not: ${error.message}`))
+    )
+  )
+  return { inputResponses: Object.fromEntries(answers), ...state }
 })

@@ -24,15 +24,16 @@ export const pages = <M extends ListMethod>(
 ): Stream.Stream<Requests[M]["result"], ClientError> =>
   Stream.suspend(() => {
     const seen = new Set<string>()
-    const bad = (message: string) => Effect.fail(new InvalidResult({ method, message }))
+    const bad = (message: string, result: unknown) => Effect.fail(new InvalidResult({ method, message, result }))
     return Stream.paginate<string | undefined, Requests[M]["result"], ClientError>(undefined, (cursor) =>
       Effect.flatMap(connection.request(method, cursor === undefined ? {} : { cursor }, options), (page) => {
         const { nextCursor } = page
         if (nextCursor === undefined) return Effect.succeed([[page], Option.none()] as const)
-        if (seen.has(nextCursor)) return bad(`The server gave the same cursor twice: ${JSON.stringify(nextCursor)}`)
+        if (seen.has(nextCursor))
+          return bad(`The server gave the same cursor twice: ${JSON.stringify(nextCursor)}`, page)
         seen.add(nextCursor)
         return seen.size >= maxPages
-          ? bad(`The list has more than ${maxPages} pages`)
+          ? bad(`The list has more than ${maxPages} pages`, page)
           : Effect.succeed([[page], Option.some<string | undefined>(nextCursor)] as const)
       })
     )

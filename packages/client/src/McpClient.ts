@@ -21,6 +21,7 @@ import type * as PromptModel from "@effect-mcp/protocol/model/Prompt"
 import type * as ResourceModel from "@effect-mcp/protocol/model/Resource"
 import type * as ToolModel from "@effect-mcp/protocol/model/Tool"
 import type { Revision, Version } from "@effect-mcp/protocol/Revision"
+import * as Revisions from "@effect-mcp/protocol/Revision"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -29,12 +30,12 @@ import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
 import type * as Calls from "./Calls.ts"
-import type { ClientError } from "./ClientError.ts"
+import { type ClientError, Closed } from "./ClientError.ts"
 import type * as Connection from "./Connection.ts"
 import * as Socket from "./connector/Socket.ts"
 import * as Stdio from "./connector/Stdio.ts"
 import { make } from "./internal/make.ts"
-import type { NegotiationError } from "./Negotiation.ts"
+import * as Negotiation from "./Negotiation.ts"
 import * as Sources from "./Sources.ts"
 import type * as Watch from "./Watch.ts"
 
@@ -81,7 +82,7 @@ export interface Options {
   readonly dropped?: ((reason: string) => void) | undefined
 }
 
-export type ConnectError = NegotiationError | TransportError
+export type ConnectError = Negotiation.NegotiationError | TransportError
 
 export class McpClient extends Context.Service<
   McpClient,
@@ -95,13 +96,13 @@ export class McpClient extends Context.Service<
     /** Calls a tool by its contract. A failure that the contract declares comes back as itself, any other as `ToolFailure`. */
     readonly call: <I, O, F, H>(
       tool: Tool<I, O, F, H>,
-      input: I,
+      input: NoInfer<I>,
       options?: CallOptions
     ) => Effect.Effect<O, F | ToolFailure | ClientError>
     /** The same, showing the progress; the result comes last. Leaving the stream cancels the call. */
     readonly callStream: <I, O, F, H>(
       tool: Tool<I, O, F, H>,
-      input: I,
+      input: NoInfer<I>,
       options?: CallOptions
     ) => Stream.Stream<CallEvent<O>, F | ToolFailure | ClientError>
     /** Calls a tool by its name. A failed tool is a result with `isError`. */
@@ -145,7 +146,7 @@ export class McpClient extends Context.Service<
     /** Asks the server for log messages of at least this level; where there is no session, with every request from now on. */
     readonly setLogLevel: (level: LoggingLevel) => Effect.Effect<void, ClientError>
     readonly logs: Stream.Stream<LogMessageParams>
-    /** One event when the list may have changed; bursts become one. */
+    /** One event when the list may have changed; bursts become one. Ends when the server will not tell any more. */
     readonly toolChanges: Stream.Stream<void>
     readonly resourceChanges: Stream.Stream<void>
     readonly promptChanges: Stream.Stream<void>
@@ -153,7 +154,7 @@ export class McpClient extends Context.Service<
     readonly elicitationsCompleted: Stream.Stream<string>
     /** How long the server takes to answer. */
     readonly ping: Effect.Effect<Duration.Duration, ClientError>
-    /** Any request of the revision, typed by its name; nothing is asked, cached or repeated. */
+    /** Any request of the revision, typed by its name; consent is not asked. 2026-07-28: asks and caches as the methods above do. */
     readonly request: <M extends keyof Requests>(
       method: M,
       params: Requests[M]["params"],
@@ -170,10 +171,30 @@ type Service = McpClient["Service"]
 export const connect: (transport: Transport, options?: Options) => Effect.Effect<Service, ConnectError, Scope.Scope> =
   make
 
-/** Opens the wire too. If the conversation cannot begin, the wire is closed at once. */
+/**
+ * Opens the wire too. If the conversation cannot begin, the wire is closed at once.
+ *
+ * Some servers of the older era leave when anything but the handshake comes first. A conversation that ends before it began is
+ * therefore opened once more, and begins with the handshake then.
+ */
 export const open = <E, R>(
   connector: Effect.Effect<Transport, E, R>,
   options?: Options
+): Effect.Effect<Service, ConnectError | E, Exclude<R, Scope.Scope> | Scope.Scope> => {
+  const stateful = Negotiation.allowed(options?.revisions).map(({ version }) => version)
+  const first = attempt(connector, options)
+  return stateful.length === 0 || stateful.length === (options?.revisions ?? Revisions.all).length
+    ? first
+    : Effect.catchIf(
+        first,
+        (error: ConnectError | E) => error instanceof Closed,
+        () => attempt(connector, { ...options, revisions: stateful })
+      )
+}
+
+const attempt = <E, R>(
+  connector: Effect.Effect<Transport, E, R>,
+  options: Options | undefined
 ): Effect.Effect<Service, ConnectError | E, Exclude<R, Scope.Scope> | Scope.Scope> =>
   Effect.flatMap(
     Effect.flatMap(Scope.Scope, (parent) => Scope.fork(parent)),

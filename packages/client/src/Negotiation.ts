@@ -38,7 +38,8 @@ export const allowed = (versions: ReadonlyArray<Revision.Version> | undefined): 
     ? Revision.stateful
     : Revision.stateful.filter((revision) => versions.includes(revision.version))
 
-const invalid = (message: string): InvalidResult => new InvalidResult({ method: "initialize", message })
+const invalid = (message: string, result: unknown): InvalidResult =>
+  new InvalidResult({ method: "initialize", message, result })
 
 const unsupported = (offered: string, server: ReadonlyArray<string>): UnsupportedRevision =>
   new UnsupportedRevision({
@@ -93,13 +94,13 @@ export const initialize = Effect.fnUntraced(function* (
     return attempt(peer, common, options)
   })
   const picked = isJsonObject(answer) ? answer.protocolVersion : undefined
-  if (typeof picked !== "string") return yield* invalid("The answer to initialize has no protocolVersion")
+  if (typeof picked !== "string") return yield* invalid("The answer to initialize has no protocolVersion", answer)
   const revision = revisions.find(({ version }) => version === picked)
   const codec = revision?.requests.initialize
   if (revision === undefined || codec === undefined) return yield* unsupported(offered.version, [picked])
   const { capabilities, instructions, serverInfo } = yield* Effect.mapError(
     Codecs.coders(codec).result.decode(answer),
-    invalid
+    (message) => invalid(message, answer)
   )
   peer.notify("notifications/initialized")
   return { revision, serverInfo, serverCapabilities: capabilities, instructions }

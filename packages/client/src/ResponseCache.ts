@@ -23,6 +23,8 @@ const keyOf = (method: string, params: unknown): string => {
 
 export class ResponseCache {
   private readonly kept = new Map<string, Kept>()
+  /** By method, how often its answers were called stale. */
+  private readonly changes = new Map<string, number>()
   private readonly capacity: number
 
   constructor(capacity: number = defaultCapacity) {
@@ -43,9 +45,15 @@ export class ResponseCache {
     return undefined
   }
 
-  /** Keeps an answer for as long as its own `ttlMs` allows, from `now` on. */
-  put(method: string, params: unknown, result: JsonObject, now: number): void {
+  /** Where the answers of a method stand: one that was asked for before `forget` may be stale when it arrives. */
+  generation(method: string): number {
+    return this.changes.get(method) ?? 0
+  }
+
+  /** Keeps an answer, asked for in that generation, for as long as its own `ttlMs` allows, from `now` on. */
+  put(method: string, params: unknown, result: JsonObject, generation: number, now: number): void {
     const { ttlMs } = result
+    if (generation !== this.generation(method)) return
     if (this.capacity <= 0 || typeof ttlMs !== "number" || !(ttlMs > 0)) return
     const key = keyOf(method, params)
     this.kept.delete(key)
@@ -56,6 +64,7 @@ export class ResponseCache {
 
   /** Forgets the answers of these methods. */
   forget(...methods: ReadonlyArray<string>): void {
+    for (const method of methods) this.changes.set(method, this.generation(method) + 1)
     for (const key of this.kept.keys()) {
       if (methods.some((method) => key.startsWith(`${method} `))) this.kept.delete(key)
     }

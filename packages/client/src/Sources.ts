@@ -14,6 +14,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import type { ClientError } from "./ClientError.ts"
+import * as Declaration from "./Declaration.ts"
 import type { CallEvent, CallOptions, McpClient } from "./McpClient.ts"
 
 type Service = McpClient["Service"]
@@ -28,11 +29,11 @@ const passed = <A, R>(effect: Effect.Effect<A, ClientError, R>): Effect.Effect<A
 const listed = <A>(stream: Stream.Stream<A, ClientError>): Effect.Effect<ReadonlyArray<A>, McpError.McpError> =>
   passed(Effect.catchTag(Stream.runCollect(stream), "CapabilityMissing", () => Effect.succeed([])))
 
-/** What a request says beside its params. The token is the caller's: this side chooses its own. */
+/** What a request says beside its params. The token, and what the caller declared, are the caller's: this side has its own. */
 const optionsOf = ({ _meta }: { readonly _meta?: { readonly [key: string]: unknown } }): CallOptions => {
   if (_meta === undefined) return {}
   const { progressToken: _token, ...meta } = _meta
-  return { meta }
+  return { meta: Declaration.without(meta) }
 }
 
 const relayed = <A>(events: Stream.Stream<CallEvent<A>, ClientError>, progress: Progress["Service"]) =>

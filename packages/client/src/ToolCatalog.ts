@@ -17,7 +17,8 @@ interface Entry {
   validator: Compiled | undefined
 }
 
-const invalid = (message: string): InvalidResult => new InvalidResult({ method: "tools/call", message })
+const invalid = (message: string, result?: CallToolResult): InvalidResult =>
+  new InvalidResult({ method: "tools/call", message, ...(result === undefined ? undefined : { result }) })
 
 export class ToolCatalog {
   private readonly entries = new Map<string, Entry>()
@@ -69,12 +70,12 @@ export const checkResult = (
 ): Effect.Effect<CallToolResult, InvalidResult> => {
   if (validate === undefined || result.isError === true) return Effect.succeed(result)
   if (result.structuredContent === undefined) {
-    return Effect.fail(invalid(`The tool ${name} has an output schema but gave no structured content`))
+    return Effect.fail(invalid(`The tool ${name} has an output schema but gave no structured content`, result))
   }
   const [violation] = validate(result.structuredContent)
   return violation === undefined
     ? Effect.succeed(result)
     : Effect.fail(
-        invalid(`The result of ${name} does not fit its output schema: ${violation.path} ${violation.message}`)
+        invalid(`The result of ${name} does not fit its output schema: ${violation.path} ${violation.message}`, result)
       )
 }

@@ -7,6 +7,7 @@
 import type { Elicitation } from "@effect-mcp/core/Elicitation"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { UrlElicitationRequired, type ElicitParams, type ElicitResult } from "@effect-mcp/protocol/model/Elicitation"
+import type { Revision } from "@effect-mcp/protocol/Revision"
 import * as Deferred from "effect/Deferred"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -22,6 +23,10 @@ type UrlParams = Extract<ElicitParams, { readonly mode: "url" }>
 /** Ids remembered at most: a page may never be finished, and then nothing tells so. */
 const maxOpen = 1024
 const decode = Schema.decodeUnknownEffect(UrlElicitationRequired)
+
+/** Whether the revision tells of pages that are done, and refuses requests until they are. */
+export const areTold = ({ serverNotifications }: Revision): boolean =>
+  "notifications/elicitation/complete" in serverNotifications
 
 export class UrlElicitations {
   private readonly open = new Map<string, Deferred.Deferred<void>>()

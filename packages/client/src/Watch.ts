@@ -25,7 +25,7 @@ const capacity = 256
 
 export interface Watch {
   readonly watch: (uri: string) => Stream.Stream<WatchEvent, ClientError>
-  /** What the server says, in the reader. */
+  /** An update that names no subscription, in the reader. */
   readonly updated: (uri: string) => void
   readonly close: (closed: Closed) => void
 }
@@ -53,12 +53,14 @@ export const make = Effect.fnUntraced(function* (
           })
       ).pipe(
         Effect.tap((hub) =>
-          Effect.flatMap(connection().watching(uri), (ended) =>
-            // What the server ends by itself ends for every watcher.
-            Effect.forkScoped(
-              Effect.map(ended, (closed) => hub.close(Exit.fail(closed))),
-              { startImmediately: true }
-            )
+          Effect.flatMap(
+            connection().watching(uri, (part) => hub.publish({ _tag: "Updated", uri: part })),
+            (ended) =>
+              // What the server ends by itself ends for every watcher.
+              Effect.forkScoped(
+                Effect.map(ended, (closed) => hub.close(Exit.fail(closed))),
+                { startImmediately: true }
+              )
           )
         )
       )

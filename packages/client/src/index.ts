@@ -1,3 +1,4 @@
+export * as Asking from "./Asking.ts"
 export * as ClientError from "./ClientError.ts"
 export * as Consent from "./Consent.ts"
 export * as Socket from "./connector/Socket.ts"

@@ -1,5 +1,5 @@
 /** Pings the other side so that a dead connection is noticed (spec: basic/utilities/ping). */
-import type { Peer } from "./Peer.ts"
+import type { Peer, RequestError } from "./Peer.ts"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { TransportError } from "./Transport.ts"
@@ -12,12 +12,21 @@ export interface KeepAlive {
   readonly failures?: number | undefined
 }
 
-/** Runs until too many pings in a row stay unanswered; then the conversation is over. */
-export const keepAlive = (peer: Peer, options: KeepAlive): Effect.Effect<void> => {
+/** Asks the smallest question there is. */
+export type Ping = (options: {
+  readonly timeout: Duration.Input
+}) => Effect.Effect<unknown, { readonly message: string }>
+
+/** Runs until too many pings in a row stay unanswered; then the conversation is over. `ping`: where there is no such method. */
+export const keepAlive = (
+  peer: Peer,
+  options: KeepAlive,
+  ping: Ping = (pinging) => peer.request("ping", undefined, pinging)
+): Effect.Effect<void> => {
   const { every, timeout = "10 seconds", failures = 3 } = options
   let failed = 0
-  const once = Effect.matchEffect(peer.request("ping", undefined, { timeout }), {
-    onFailure: () => Effect.sync(() => ++failed),
+  const once = Effect.matchEffect(ping({ timeout }), {
+    onFailure: ({ message }: RequestError) => Effect.map(Effect.logWarning(`A ping failed: ${message}`), () => ++failed),
     onSuccess: () => Effect.sync(() => (failed = 0))
   })
   return Effect.andThen(Effect.sleep(every), once).pipe(

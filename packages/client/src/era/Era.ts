@@ -13,13 +13,17 @@ export interface Era {
   ) => Effect.Effect<Requests[M]["result"], ClientError>
   /**
    * Has the server tell of updates of a resource for as long as the scope is open: from when this returns on. The effect inside
-   * completes if the server ends that by itself.
+   * completes if the server ends that by itself. `updated` is called, in the reader, with the URIs of updates that name this
+   * subscription; those that name none are announced as everything else is.
    */
-  readonly watching: (uri: string) => Effect.Effect<Effect.Effect<Closed>, ClientError, Scope.Scope>
-  /** Has the server tell of changed lists for as long as the scope is open. */
-  readonly announcing: Effect.Effect<void, ClientError, Scope.Scope>
+  readonly watching: (
+    uri: string,
+    updated: (uri: string) => void
+  ) => Effect.Effect<Effect.Effect<Closed>, ClientError, Scope.Scope>
+  /** Has the server tell of changed lists for as long as the scope is open; the effect inside is as above. */
+  readonly announcing: Effect.Effect<Effect.Effect<Closed>, ClientError, Scope.Scope>
   /** Has the server send log messages of at least this level. */
   readonly setLogLevel: (level: LoggingLevel) => Effect.Effect<void, ClientError>
   /** The smallest question that the server answers. */
-  readonly ping: Effect.Effect<void, ClientError>
+  readonly ping: (options?: CallOptions) => Effect.Effect<void, ClientError>
 }

@@ -8,12 +8,14 @@ import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { subscriptionId } from "@effect-mcp/protocol/model/Meta"
 import { isJsonObject, type JsonObject, verbatim } from "@effect-mcp/protocol/model/Shape"
 import { AcknowledgedParams, type SubscriptionFilter } from "@effect-mcp/protocol/model/Subscriptions"
+import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
-import { type ClientError, Closed, Timeout } from "../ClientError.ts"
+import { type ClientError, Closed, InvalidResult, Timeout } from "../ClientError.ts"
 
 const coder = Codecs.coder<AcknowledgedParams>(verbatim(AcknowledgedParams))
 
@@ -25,11 +27,10 @@ export interface Subscription {
 }
 
 interface Open {
+  readonly updated: ((uri: string) => void) | undefined
   readonly acknowledged: Deferred.Deferred<SubscriptionFilter, ClientError>
   readonly ended: Deferred.Deferred<Closed>
 }
-
-const closed = (message: string): Closed => new Closed({ message })
 
 export class Listening {
   private readonly open = new Map<unknown, Open>()
@@ -44,34 +45,31 @@ export class Listening {
     this.timeout = timeout
   }
 
-  /** Subscribes; returns when the server has acknowledged. */
-  listen(filter: SubscriptionFilter): Effect.Effect<Subscription, ClientError, Scope.Scope> {
+  /** Subscribes; returns when the server has acknowledged. `updated` is told, in the reader, of the URIs of updates. */
+  listen(
+    filter: SubscriptionFilter,
+    updated?: (uri: string) => void
+  ): Effect.Effect<Subscription, ClientError, Scope.Scope> {
     return Effect.suspend(() => {
-      const entry: Open = { acknowledged: Deferred.makeUnsafe(), ended: Deferred.makeUnsafe() }
+      const entry: Open = { updated, acknowledged: Deferred.makeUnsafe(), ended: Deferred.makeUnsafe() }
       let id: JsonRpc.Id | undefined
+      const options = {
+        cancellable: true,
+        onSend: (sent: JsonRpc.Id) => {
+          id = sent
+          this.open.set(sent, entry)
+        }
+      }
+      const endedByServer = Effect.map(Deferred.await(entry.ended), () => {
+        // What the server has ended is not cancelled: that must only name what still runs.
+        options.cancellable = false
+      })
       const params = { notifications: filter, _meta: this.meta() }
-      const run = this.peer
-        .request("subscriptions/listen", params, {
-          onSend: (sent) => {
-            id = sent
-            this.open.set(sent, entry)
-          }
-        })
-        .pipe(
-          Effect.raceFirst(Deferred.await(entry.ended)),
-          Effect.onExit((exit) =>
-            Effect.sync(() => {
-              this.open.delete(id)
-              const reason = closed("The server ended the subscription")
-              Deferred.doneUnsafe(
-                entry.acknowledged,
-                Exit.isFailure(exit) ? Exit.failCause(exit.cause) : Effect.fail(reason)
-              )
-              Deferred.doneUnsafe(entry.ended, Effect.succeed(reason))
-            })
-          ),
-          Effect.exit
-        )
+      const run = this.peer.request("subscriptions/listen", params, options).pipe(
+        Effect.raceFirst(endedByServer),
+        Effect.onExit((exit) => Effect.sync(() => this.finish(id, entry, exit))),
+        Effect.exit
+      )
       const late = Effect.fail(
         new Timeout({ method: "subscriptions/listen", message: "The subscription was not acknowledged in time" })
       )
@@ -82,21 +80,43 @@ export class Listening {
     })
   }
 
-  /** `true` for what concerns nobody else: acknowledgements, and the end of a subscription. */
+  private finish(id: JsonRpc.Id | undefined, entry: Open, exit: Exit.Exit<unknown, ClientError>): void {
+    this.open.delete(id)
+    const error = Exit.isFailure(exit) ? Option.getOrUndefined(Cause.findErrorOption(exit.cause)) : undefined
+    Deferred.doneUnsafe(entry.acknowledged, Exit.isFailure(exit) ? Exit.failCause(exit.cause) : Effect.fail(over()))
+    Deferred.doneUnsafe(entry.ended, Effect.succeed(error instanceof Closed ? error : over()))
+  }
+
+  /** `true` for what concerns nobody else: acknowledgements, the end of a subscription, and news of one that is over. */
   received({ method, params }: JsonRpc.Notification): boolean {
     if (method === "notifications/cancelled") {
       const entry = this.open.get(params?.requestId)
-      if (entry !== undefined)
-        Deferred.doneUnsafe(entry.ended, Effect.succeed(closed("The server ended the subscription")))
+      if (entry !== undefined) Deferred.doneUnsafe(entry.ended, Effect.succeed(over()))
       return true
     }
-    if (method !== "notifications/subscriptions/acknowledged") return false
     const id = isJsonObject(params?._meta) ? params._meta[subscriptionId] : undefined
     const entry = this.open.get(id)
-    const decoded = Effect.runSyncExit(coder.decode(params))
-    if (entry !== undefined && Exit.isSuccess(decoded)) {
-      Deferred.doneUnsafe(entry.acknowledged, Effect.succeed(decoded.value.notifications))
+    if (method === "notifications/subscriptions/acknowledged") {
+      if (entry !== undefined) acknowledge(entry, params)
+      return true
     }
-    return true
+    if (entry === undefined) return id !== undefined
+    if (method === "notifications/resources/updated" && typeof params?.uri === "string") entry.updated?.(params.uri)
+    return false
   }
+}
+
+const over = (): Closed => new Closed({ message: "The server ended the subscription" })
+
+const acknowledge = ({ acknowledged }: Open, params: JsonRpc.Params | undefined): void => {
+  const decoded = Effect.mapBoth(coder.decode(params), {
+    onFailure: (message) =>
+      new InvalidResult({
+        method: "subscriptions/listen",
+        message: `The acknowledgement is malformed: ${message}`,
+        result: params
+      }),
+    onSuccess: ({ notifications }) => notifications
+  })
+  Deferred.doneUnsafe(acknowledged, Effect.runSyncExit(decoded))
 }

@@ -19,7 +19,9 @@ export const make = (peer: Peer, negotiated: Negotiated, defaults: Defaults, sco
         Effect.flatMap((wire) =>
           peer.request(method, isJsonObject(wire) ? wire : undefined, requestOptions(method, options, defaults))
         ),
-        Effect.flatMap((answer) => Effect.mapError(coders.result.decode(answer), malformed))
+        Effect.flatMap((answer) =>
+          Effect.mapError(coders.result.decode(answer), (message) => malformed(message, answer))
+        )
       )
     })
   return {
@@ -35,8 +37,8 @@ export const make = (peer: Peer, negotiated: Negotiated, defaults: Defaults, sco
         ),
         Effect.never
       ),
-    announcing: Effect.void,
+    announcing: Effect.succeed(Effect.never),
     setLogLevel: (level) => Effect.asVoid(request("logging/setLevel", { level })),
-    ping: Effect.asVoid(request("ping", undefined))
+    ping: (options) => Effect.asVoid(request("ping", undefined, options))
   }
 }

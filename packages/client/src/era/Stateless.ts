@@ -5,24 +5,24 @@
  * is kept.
  */
 import type { Peer, RequestOptions } from "@effect-mcp/core/Peer"
-import * as Codecs from "@effect-mcp/protocol/Codecs"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { LoggingLevel } from "@effect-mcp/protocol/model/Logging"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
-import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
-import { declaration } from "@effect-mcp/protocol/revision/v2026_07_28"
+import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as RcRef from "effect/RcRef"
 import type * as Scope from "effect/Scope"
-import { CapabilityMissing } from "../ClientError.ts"
+import { CapabilityMissing, type ClientError } from "../ClientError.ts"
 import { type CallOptions, type Defaults, type Requests, requestOptions } from "../Connection.ts"
 import * as Declaration from "../Declaration.ts"
+import type { Refused } from "../Handlers.ts"
 import * as InputRounds from "../InputRounds.ts"
 import type { Negotiated } from "../Negotiation.ts"
 import { ResponseCache } from "../ResponseCache.ts"
 import type { Era } from "./Era.ts"
+import { missingFor } from "../internal/Needs.ts"
 import { Listening } from "./Listening.ts"
 import { prepare } from "./prepare.ts"
 
@@ -32,7 +32,7 @@ export interface Options {
   readonly defaults: Defaults
   readonly declared: Declaration.Declared
   /** Answers a question of the server's, on the wire's own terms. */
-  readonly answer: (question: JsonRpc.Request) => Effect.Effect<unknown, McpError.McpError>
+  readonly answer: (question: JsonRpc.Request) => Effect.Effect<unknown, McpError.McpError | Refused>
   readonly maxRounds: number
   /** Answers kept at most. */
   readonly cacheSize: number
@@ -42,8 +42,6 @@ export interface Stateless extends Era {
   /** What the server says without being asked, before anybody else sees it; `true` when that was all there is to it. */
   readonly received: (notification: JsonRpc.Notification) => boolean
 }
-
-const coder = Codecs.coder(declaration)
 
 /** The results that carry caching hints. */
 const cacheable: ReadonlySet<string> = new Set([
@@ -61,12 +59,7 @@ export const make = Effect.fnUntraced(function* (
   const { answer, declared, defaults, maxRounds, negotiated, peer } = options
   const { revision, serverCapabilities } = negotiated
   const cache = new ResponseCache(options.cacheSize)
-  /** The declaration as it is sent: this revision drops what only others have. */
-  const declare = (logLevel?: LoggingLevel): Effect.Effect<JsonObject, McpError.McpError> =>
-    coder.encode(Declaration.entries(revision.version, { ...declared, logLevel })).pipe(
-      Effect.mapError((message) => McpError.invalidParams(`Cannot be declared: ${message}`)),
-      Effect.map((wire) => (isJsonObject(wire) ? wire : {}))
-    )
+  const declare = (logLevel?: LoggingLevel) => Declaration.entries(revision.version, { ...declared, logLevel })
   let meta = yield* declare()
   const listening = new Listening(peer, () => meta, defaults.timeout)
 
@@ -79,31 +72,50 @@ export const make = Effect.fnUntraced(function* (
           const options = increasing(requestOptions(method, callOptions, defaults))
           return InputRounds.run(method, Meta.withMeta(wire, { ...callOptions.meta, ...meta }), {
             maxRounds,
+            maxTotal: callOptions.maxTotal ?? defaults.maxTotal,
             answer,
             send: (complete) => peer.request(method, complete, options)
           })
         }),
         Effect.flatMap(({ retried, wire }) =>
-          Effect.map(Effect.mapError(coders.result.decode(wire), malformed), (result) => ({ result, retried }))
+          Effect.mapBoth(coders.result.decode(wire), {
+            onFailure: (message) => malformed(message, wire),
+            onSuccess: (result) => ({ result, retried })
+          })
         )
       )
     )
 
-  /** The same, from what is still fresh. */
+  /** The same, from what is still fresh. What a caller adds to `_meta` may change the answer: that is never kept. */
   const cached = <M extends keyof Requests>(method: M, params: Requests[M]["params"], callOptions?: CallOptions) => {
-    if (!cacheable.has(method)) return Effect.map(request(method, params, callOptions), ({ result }) => result)
+    const asked = request(method, params, callOptions)
+    if (!cacheable.has(method) || callOptions?.meta !== undefined) return Effect.map(asked, ({ result }) => result)
     return Effect.flatMap(Clock.currentTimeMillis, (now) => {
       const known = cache.get(method, params, now)
       // Only a result of this method was kept under this key.
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the boundary named above
       if (known !== undefined) return Effect.succeed(known as Requests[M]["result"])
-      return Effect.flatMap(request(method, params, callOptions), ({ result, retried }) =>
+      const generation = cache.generation(method)
+      return Effect.flatMap(Effect.tapError(asked, discard(method, params)), ({ result, retried }) =>
         Effect.map(Clock.currentTimeMillis, (received) => {
-          if (!retried && isJsonObject(result)) cache.put(method, params, result, received)
+          if (!retried && isJsonObject(result)) cache.put(method, params, result, generation, received)
           return result
         })
       )
     })
+  }
+  /** A cursor that is refused: the pages before it are not of the list as it is now. */
+  const discard = (method: string, params: unknown) => (error: ClientError) =>
+    Effect.sync(() => {
+      const isPage = isJsonObject(params) && params["cursor"] !== undefined
+      if (isPage && error._tag === "McpError") cache.forget(method)
+    })
+  /** Refused before anything is sent, as every request is. */
+  const declaredFor = (method: string): Effect.Effect<void, CapabilityMissing> => {
+    const capability = missingFor(method, serverCapabilities, revision)
+    return capability === undefined
+      ? Effect.void
+      : Effect.fail(new CapabilityMissing({ capability, message: `The server did not declare ${capability}` }))
   }
 
   const lists = {
@@ -129,23 +141,32 @@ export const make = Effect.fnUntraced(function* (
 
   return {
     request: cached,
-    watching: (uri) =>
-      Effect.flatMap(listening.listen({ resourceSubscriptions: [uri] }), ({ ended, granted }) =>
-        granted.resourceSubscriptions?.includes(uri) === true
-          ? Effect.succeed(ended)
-          : Effect.fail(
-              new CapabilityMissing({
-                capability: "resources.subscribe",
-                message: `The server tells of no updates of ${uri}`
-              })
-            )
+    watching: (uri, updated) =>
+      Effect.andThen(
+        declaredFor("resources/subscribe"),
+        Effect.flatMap(listening.listen({ resourceSubscriptions: [uri] }, updated), ({ ended, granted }) =>
+          granted.resourceSubscriptions?.includes(uri) === true
+            ? Effect.succeed(ended)
+            : Effect.fail(
+                new CapabilityMissing({
+                  capability: "resources.subscribe",
+                  message: `The server tells of no updates of ${uri}`
+                })
+              )
+        )
       ),
-    announcing: Object.keys(lists).length === 0 ? Effect.void : Effect.asVoid(RcRef.get(announcements)),
+    announcing:
+      Object.keys(lists).length === 0
+        ? Effect.succeed(Effect.never)
+        : Effect.map(RcRef.get(announcements), ({ ended }) => ended),
     setLogLevel: (level) =>
-      Effect.map(declare(level), (wire) => {
-        meta = wire
-      }),
-    ping: Effect.asVoid(request("server/discover", {})),
+      Effect.andThen(
+        declaredFor("logging/setLevel"),
+        Effect.map(declare(level), (wire) => {
+          meta = wire
+        })
+      ),
+    ping: (callOptions) => Effect.asVoid(request("server/discover", {}, callOptions)),
     received: (notification) => {
       forget(notification)
       return listening.received(notification)

@@ -10,7 +10,7 @@ import type { Negotiated } from "../Negotiation.ts"
 export interface Prepared<P, R> {
   readonly coders: Codecs.Coders<P, R>
   /** The error for an answer that does not decode. */
-  readonly malformed: (message: string) => InvalidResult
+  readonly malformed: (message: string, result: unknown) => InvalidResult
 }
 
 const codersOf = <M extends keyof Requests>(
@@ -35,7 +35,7 @@ export const prepare = <M extends keyof Requests>(
     }
     return Effect.succeed({
       coders,
-      malformed: (message: string) =>
-        new InvalidResult({ method, message: `The answer to ${method} is malformed: ${message}` })
+      malformed: (message: string, result: unknown) =>
+        new InvalidResult({ method, message: `The answer to ${method} is malformed: ${message}`, result })
     })
   })

@@ -4,6 +4,7 @@ import type { Transport } from "@effect-mcp/core/Transport"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Method from "@effect-mcp/protocol/Method"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
+import { subscriptionId } from "@effect-mcp/protocol/model/Meta"
 import type { LogMessageParams } from "@effect-mcp/protocol/model/Logging"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -18,7 +19,7 @@ import * as Lists from "../Lists.ts"
 import type { ConnectError, McpClient, Options } from "../McpClient.ts"
 import * as ResponseCache from "../ResponseCache.ts"
 import { ToolCatalog } from "../ToolCatalog.ts"
-import { UrlElicitations } from "../UrlElicitations.ts"
+import { areTold, UrlElicitations } from "../UrlElicitations.ts"
 import * as Watch from "../Watch.ts"
 import { Hub } from "./Hub.ts"
 import { withSafeIcons } from "./icons.ts"
@@ -48,8 +49,9 @@ export const make = Effect.fnUntraced(function* (
 
   const announced: Announcements = {
     "notifications/message": (params) => logs.publish(params),
-    "notifications/resources/updated": ({ uri }) => {
-      watches.updated(uri)
+    "notifications/resources/updated": ({ _meta, uri }) => {
+      // One that names its subscription has reached its watchers already.
+      if (_meta?.[subscriptionId] === undefined) watches.updated(uri)
       updates.publish(uri)
     },
     "notifications/tools/list_changed": () => {
@@ -61,6 +63,8 @@ export const make = Effect.fnUntraced(function* (
     "notifications/elicitation/complete": ({ elicitationId }) => urls.complete(elicitationId)
   }
 
+  const dropped: Connection.Options["dropped"] =
+    options.dropped ?? ((reason, level) => void runFork(Effect.logWithLevel(level)(`MCP client: ${reason}`)))
   const connection: Connection.Connection = yield* Connection.make(transport, {
     clientInfo: options.clientInfo ?? defaultInfo,
     revisions: options.revisions,
@@ -72,7 +76,7 @@ export const make = Effect.fnUntraced(function* (
     maxRounds: options.maxRounds ?? InputRounds.defaultMaxRounds,
     cacheSize: options.cacheSize ?? ResponseCache.defaultCapacity,
     announced: (method, params) => announced[method]?.(params),
-    dropped: options.dropped ?? ((reason, level) => void runFork(Effect.logWithLevel(level)(`MCP client: ${reason}`)))
+    dropped
   })
   const { peer, request, revision } = connection
   const tools = (catalog = new ToolCatalog(revision))
@@ -83,12 +87,13 @@ export const make = Effect.fnUntraced(function* (
   }
   yield* Effect.addFinalizer(() => Effect.sync(() => end(new Closed({ message: "The client is closed" }))))
   yield* Effect.forkScoped(Effect.map(connection.ended, end), { startImmediately: true })
-  if (options.keepAlive !== undefined) yield* Effect.forkScoped(keepAlive(peer, options.keepAlive))
+  if (options.keepAlive !== undefined) yield* Effect.forkScoped(keepAlive(peer, options.keepAlive, connection.ping))
+  const retrying = <A>(call: Effect.Effect<A, ClientError>) => (areTold(revision) ? urls.retrying(call) : call)
 
   const calls = Calls.make({
     connection,
     catalog: tools,
-    urls,
+    retrying,
     consent: services.consent,
     validate: options.validateOutput ?? true
   })
@@ -99,9 +104,9 @@ export const make = Effect.fnUntraced(function* (
     Stream.flatMap(Lists.pages(connection, method, options.maxPages ?? Lists.defaultMaxPages), (page) =>
       Stream.fromIterable(itemsOf(page).map(withSafeIcons))
     )
-  const read: Service["read"] = (uri, callOptions) => urls.retrying(request("resources/read", { uri }, callOptions))
+  const read: Service["read"] = (uri, callOptions) => retrying(request("resources/read", { uri }, callOptions))
   const prompt: Service["prompt"] = (name, args = {}, callOptions) =>
-    urls.retrying(request("prompts/get", { name, arguments: args }, callOptions))
+    retrying(request("prompts/get", { name, arguments: args }, callOptions))
 
   const client: Service = {
     revision,
@@ -138,11 +143,11 @@ export const make = Effect.fnUntraced(function* (
     resourceUpdates: updates.stream(256),
     setLogLevel: connection.setLogLevel,
     logs: logs.stream(options.logBuffer ?? 256),
-    toolChanges: announcedBy(connection, changes.tools),
-    resourceChanges: announcedBy(connection, changes.resources),
-    promptChanges: announcedBy(connection, changes.prompts),
+    toolChanges: announcedBy(connection, changes.tools, dropped),
+    resourceChanges: announcedBy(connection, changes.resources, dropped),
+    promptChanges: announcedBy(connection, changes.prompts, dropped),
     elicitationsCompleted: urls.completions,
-    ping: Effect.map(Effect.timed(connection.ping), ([duration]) => duration),
+    ping: Effect.map(Effect.timed(connection.ping()), ([duration]) => duration),
     request,
     awaitClosed: connection.awaitClosed
   }
@@ -153,10 +158,20 @@ type Announcements = {
   readonly [M in keyof Method.ServerNotifications]?: (params: Method.ServerNotifications[M]) => void
 }
 
-/** Changes of a list, with the server made to tell of them for as long as someone listens. */
-const announcedBy = ({ announcing }: Connection.Connection, hub: Hub<void>): Stream.Stream<void> =>
+/** Changes of a list, with the server made to tell of them for as long as someone listens; it ends when the server will not. */
+const announcedBy = (
+  { announcing }: Connection.Connection,
+  hub: Hub<void>,
+  dropped: Connection.Options["dropped"]
+): Stream.Stream<void> =>
   Stream.merge(
     hub.stream(1),
-    Stream.drain(Stream.fromEffect(Effect.scoped(Effect.andThen(Effect.ignore(announcing), Effect.never)))),
-    { haltStrategy: "left" }
+    Stream.drain(
+      Stream.fromEffect(
+        Effect.scoped(Effect.flatten(announcing)).pipe(
+          Effect.catch((error) => Effect.sync(() => dropped(`No changes will be told of: ${error.message}`, "Warn")))
+        )
+      )
+    ),
+    { haltStrategy: "either" }
   )

@@ -1,0 +1,16 @@
+/**
+ * Who asks: what an implementation of `Elicitation`, `Sampling` or `Roots` reads to tell its user (spec: client/elicitation, trust).
+ *
+ * There while a question is answered. What a server says of itself is not verified: show it, decide nothing by it.
+ */
+import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
+import * as Context from "effect/Context"
+
+export interface Asker {
+  readonly server: Implementation
+}
+
+/** Nothing where no server asks, as in a test of the implementation alone. */
+export const Asking = Context.Reference<Asker | undefined>("@effect-mcp/client/Asking", {
+  defaultValue: () => undefined
+})
