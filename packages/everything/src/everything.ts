@@ -5,6 +5,7 @@ import { McpServer } from "@effect-mcp/server"
 import type { Revision } from "@effect-mcp/protocol"
 import { Effect, Layer, Queue } from "effect"
 import { asking } from "./asking.ts"
+import { inputRequired } from "./inputRequired.ts"
 import { practical } from "./practical.ts"
 import { prompts } from "./prompts.ts"
 import { resources } from "./resources.ts"
@@ -12,7 +13,7 @@ import { State } from "./state.ts"
 import { tools } from "./tools.ts"
 
 /** All features; their handlers share a `State`. */
-export const features = Layer.mergeAll(tools, asking, practical, resources, prompts)
+export const features = Layer.mergeAll(tools, asking, practical, resources, prompts, inputRequired)
 
 export interface Options {
   /** The only revision to speak. Default: all. */

@@ -23,5 +23,18 @@ export const toolNames: Array<string> = [
   "fail",
   "log",
   "touch",
-  "grow"
+  "grow",
+  "test_input_required_result_elicitation",
+  "test_input_required_result_sampling",
+  "test_input_required_result_list_roots",
+  "test_input_required_result_request_state",
+  "test_input_required_result_multiple_inputs",
+  "test_input_required_result_multi_round",
+  "test_input_required_result_tampered_state",
+  "test_input_required_result_capabilities",
+  "test_missing_capability",
+  "test_streaming_elicitation",
+  "test_logging_tool",
+  "test_trigger_tool_change",
+  "test_trigger_prompt_change"
 ]

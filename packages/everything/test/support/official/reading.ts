@@ -84,7 +84,8 @@ export const reading = (it: Vitest.MethodsNonLive<Official>, notFound: number): 
             "test_simple_prompt",
             "test_prompt_with_arguments",
             "test_prompt_with_embedded_resource",
-            "test_prompt_with_image"
+            "test_prompt_with_image",
+            "test_input_required_result_prompt"
           ]
         )
         assert.deepStrictEqual(prompts[1].arguments, [
