@@ -127,16 +127,27 @@ export const confirm = (
 
 /**
  * Asks the user to visit a URL (2025-11-25 on). Success is consent only: whether the interaction was completed is for the server to
- * find out. `elicitationId` names it in the completion notification.
+ * find out. Gives the id that names the interaction in the completion notification.
  */
-export const url = (options: UrlQuestion): Effect.Effect<void, Declined | ElicitError, Elicitation> =>
-  Effect.andThen(isUrlOrDie(options), Effect.asVoid(ask({ mode: "url", ...options })))
+export const url = (options: UrlQuestion): Effect.Effect<string, Declined | ElicitError, Elicitation> =>
+  Effect.suspend(() => {
+    const question = withId(options)
+    return Effect.as(Effect.andThen(isUrlOrDie(options), ask(question)), question.elicitationId)
+  })
 
-/** What a person is to do at a URL. `elicitationId` is unique within the server. */
+const withId = ({ elicitationId = globalThis.crypto.randomUUID(), message, url }: UrlQuestion) => ({
+  mode: "url" as const,
+  message,
+  url,
+  elicitationId
+})
+
+/** What a person is to do at a URL. */
 export interface UrlQuestion {
   readonly message: string
   readonly url: string
-  readonly elicitationId: string
+  /** Unique within the server. Default: a random one. */
+  readonly elicitationId?: string | undefined
 }
 
 const isUrlOrDie = ({ url }: UrlQuestion): Effect.Effect<void> =>
@@ -152,7 +163,7 @@ export const required = (
 ): Effect.Effect<never, CapabilityMissing | McpError.McpError, Elicitation> =>
   Effect.flatMap(Elicitation, ({ modes }): Effect.Effect<never, CapabilityMissing | McpError.McpError> => {
     if (!modes.url) return Effect.fail(CapabilityMissing.of("elicitation.url"))
-    const elicitations = questions.map((question) => ({ mode: "url", ...question }))
+    const elicitations = questions.map(withId)
     const error = new McpError.McpError({ code: McpError.UrlElicitationRequired, message, data: { elicitations } })
     return Effect.andThen(Effect.forEach(questions, isUrlOrDie, { discard: true }), Effect.fail(error))
   })

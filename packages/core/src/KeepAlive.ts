@@ -1,5 +1,5 @@
 /** Pings the other side so that a dead connection is noticed (spec: basic/utilities/ping). */
-import type { Peer, RequestError } from "./Peer.ts"
+import type { Peer } from "./Peer.ts"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { TransportError } from "./Transport.ts"
@@ -26,7 +26,8 @@ export const keepAlive = (
   const { every, timeout = "10 seconds", failures = 3 } = options
   let failed = 0
   const once = Effect.matchEffect(ping({ timeout }), {
-    onFailure: ({ message }: RequestError) => Effect.map(Effect.logWarning(`A ping failed: ${message}`), () => ++failed),
+    onFailure: (error: { readonly message: string }) =>
+      Effect.map(Effect.logWarning(`A ping failed: ${error.message}`), () => ++failed),
     onSuccess: () => Effect.sync(() => (failed = 0))
   })
   return Effect.andThen(Effect.sleep(every), once).pipe(

@@ -19,8 +19,10 @@ import * as Stream from "effect/Stream"
 import { answer, response } from "./internal/answer.ts"
 import { collectBatch, refuseBatch } from "./internal/batch.ts"
 import * as Outbound from "./internal/outbound.ts"
+import { type InFlight, type Running, view } from "./internal/running.ts"
 import type { Envelope, Inbound, Single, Sink, Transport, TransportError } from "./Transport.ts"
 
+export type { InFlight } from "./internal/running.ts"
 export { Closed, type RequestError, type RequestOptions, Timeout } from "./internal/outbound.ts"
 
 /** What a request handler is given beside the request: the way back to the asker. */
@@ -41,6 +43,8 @@ export interface Handlers {
   readonly notification: (notification: JsonRpc.Notification, envelope: Envelope, peer: Peer) => void
   /** Answers in the reader, before permits: for ping. `undefined` leaves the request to `request`. */
   readonly immediate?: ((request: JsonRpc.Request) => unknown) | undefined
+  /** Told of a request that its sender cancelled, and why if it said so. */
+  readonly cancelled?: ((request: JsonRpc.Request, reason: unknown) => void) | undefined
   /** Told of what is dropped by rule: a duplicate id, an answer to nothing, a line that is no message. */
   readonly dropped?: ((reason: string) => void) | undefined
 }
@@ -58,15 +62,6 @@ export interface Options {
   readonly grace?: Duration.Input | undefined
   /** Whether a batch may be received now; otherwise it answers -32600. Default never. */
   readonly batches?: (() => boolean) | undefined
-}
-
-/** One inbound request, for live views. */
-export interface InFlight {
-  readonly id: JsonRpc.Id
-  readonly method: string
-  readonly state: "running" | "pending"
-  /** Milliseconds since the epoch, by the Clock. */
-  readonly since: number
 }
 
 export interface Peer {
@@ -92,15 +87,6 @@ export interface Peer {
   readonly idle: Effect.Effect<void>
   /** Completes when the other side ended the conversation; fails when the wire broke. */
   readonly awaitClosed: Effect.Effect<void, TransportError>
-}
-
-interface Running {
-  readonly exchange: Exchange
-  readonly since: number
-  readonly stands: boolean
-  fiber: Fiber.Fiber<unknown, McpError.McpError> | undefined
-  /** Why it was interrupted. `cancelled`: by its sender, who wants no answer. */
-  ended: "cancelled" | { readonly reason: string } | undefined
 }
 
 /** Starts the reader in the scope. Handlers run on the services of the calling fiber (clock, tracer, loggers). */
@@ -203,8 +189,9 @@ export const make = Effect.fnUntraced(function* (
       // One of ours may be meant: the end of a subscription (2026-07-28).
       if (entry === undefined) return outbound.has(id) ? handlers.notification(notification, envelope, peer) : undefined
       // Initialization cannot be cancelled.
-      if (entry.exchange.request.method !== "initialize") end(entry, "cancelled")
-      return
+      if (entry.exchange.request.method === "initialize") return
+      handlers.cancelled?.(entry.exchange.request, params?.reason)
+      return end(entry, "cancelled")
     }
     if (notification.method === "notifications/progress") return outbound.progress(params)
     handlers.notification(notification, envelope, peer)
@@ -290,11 +277,3 @@ export const make = Effect.fnUntraced(function* (
   )
   return peer
 })
-
-const view = (entries: ReadonlyMap<JsonRpc.Id, Running>, state: InFlight["state"]): ReadonlyArray<InFlight> =>
-  Array.from(entries.values(), ({ exchange, since }) => ({
-    id: exchange.request.id,
-    method: exchange.request.method,
-    state,
-    since
-  }))

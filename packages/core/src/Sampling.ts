@@ -52,6 +52,22 @@ export const createMessage = (
 export const rejected = (message = "The user rejected the sampling request"): McpError.McpError =>
   new McpError.McpError({ code: McpError.UserRejected, message })
 
+/**
+ * The model that a server's hints lead to: the first hint that is part of any name wins, whatever the priorities say; a hint matches
+ * without regard to case. Nothing when no hint matches: then the priorities are all there is to choose by.
+ */
+export const hinted = (
+  models: ReadonlyArray<string>,
+  preferences: CreateMessageParams["modelPreferences"]
+): string | undefined => {
+  for (const { name } of preferences?.hints ?? []) {
+    const model =
+      name === undefined ? undefined : models.find((model) => model.toLowerCase().includes(name.toLowerCase()))
+    if (model !== undefined) return model
+  }
+  return undefined
+}
+
 /** What a server's handler holds: the client, wherever it is. */
 export const proxy = (
   input: ClientInput["Service"],

@@ -1,7 +1,7 @@
 /** Pings that notice a dead connection. */
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import { keepAlive } from "../src/KeepAlive.ts"
 import { serve, settle, success } from "./support/wire.ts"
@@ -42,4 +42,15 @@ describe("keeping alive", () => {
         assert.isUndefined(closed.pollUnsafe())
       })
   )
+
+  it.effect(`logs every ping that failed${verifies("ping.failure.logged")}`, () => {
+    const logged: Array<unknown> = []
+    const logger = Logger.make(({ logLevel, message }) => logged.push([logLevel, message]))
+    return Effect.gen(function* () {
+      const { peer } = yield* serve(() => Effect.never)
+      yield* Effect.forkChild(keepAlive(peer, options), { startImmediately: true })
+      yield* TestClock.adjust("15 seconds")
+      assert.deepStrictEqual(logged, [["Warn", ["A ping failed: ping was not answered in time"]]])
+    }).pipe(Effect.provide(Logger.layer([logger])))
+  })
 })

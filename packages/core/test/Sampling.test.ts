@@ -1,6 +1,7 @@
 /** The rules about tool uses and their results, which both sides check. */
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { SamplingMessage } from "@effect-mcp/protocol/model/Sampling"
+import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit } from "effect"
 import * as Sampling from "../src/Sampling.ts"
@@ -67,4 +68,22 @@ describe("messages with tool uses", () => {
       assert.isTrue(Exit.hasFails(exit))
     })
   )
+})
+
+describe("the hints of a server", () => {
+  const models = ["gpt-large", "claude-3-haiku", "claude-3-sonnet"]
+  const hinted = (...names: ReadonlyArray<string>) =>
+    Sampling.hinted(models, { hints: names.map((name) => ({ name })), intelligencePriority: 1, speedPriority: 0 })
+
+  it(`lead to the first model that the first matching hint is part of${verifies("sampling.hints.in-order", "sampling.hints.substring")}`, () => {
+    assert.strictEqual(hinted("sonnet", "gpt"), "claude-3-sonnet")
+    assert.strictEqual(hinted("gemini", "CLAUDE", "gpt"), "claude-3-haiku")
+  })
+
+  it(`go before the priorities, and leave the choice to them only when none matches${verifies("sampling.hints.before-priorities")}`, () => {
+    assert.strictEqual(hinted("haiku"), "claude-3-haiku")
+    assert.isUndefined(hinted("gemini"))
+    assert.isUndefined(Sampling.hinted(models, undefined))
+    assert.isUndefined(Sampling.hinted(models, { hints: [{}] }))
+  })
 })

@@ -148,6 +148,7 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
     logging,
     listeners,
     rounds: InputRounds.make(
+      options.name,
       yield* sealOf,
       yield* Effect.map(Effect.serviceOption(ReplayGuard), Option.getOrUndefined),
       options.rounds
@@ -206,6 +207,8 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
         immediate: (request) => (request.method === "ping" && pings(request) ? {} : undefined),
         notification: (notification, _envelope, peer) =>
           Stateful.receive(sessionOf(peer), notification, options.keepAlive),
+        cancelled: ({ id, method }, reason) =>
+          void runFork(Effect.logDebug(`${method} (${JSON.stringify(id)}) was cancelled: ${JSON.stringify(reason)}`)),
         dropped: (reason) => void runFork(Effect.logDebug(`Dropped: ${reason}`))
       },
       {

@@ -5,6 +5,7 @@
  * is replayed (`mrtr/Replay`).
  */
 import type { Exchange } from "@effect-mcp/core/Peer"
+import { Principal } from "@effect-mcp/core/Principal"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import * as Codecs from "@effect-mcp/protocol/Codecs"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -97,7 +98,6 @@ export const make = (options: Options) => {
     session: Session,
     exchange: Exchange
   ): Effect.Effect<Result | InputRounds.Asked, McpError.McpError> => {
-    const principal = exchange.envelope.principal ?? session.principal
     const facts: Omit<Services.Facts, "input"> = {
       context: {
         revision,
@@ -105,24 +105,26 @@ export const make = (options: Options) => {
         clientInfo: declared[Meta.clientInfo],
         clientCapabilities: declared[Meta.clientCapabilities]
       },
-      principal,
+      principal: exchange.envelope.principal ?? session.principal,
       log: logging.forRequest(session, exchange, () => declared[Meta.logLevel]),
       rootsChanges: undefined
     }
-    const run: Effect.Effect<Result, McpError.McpError, RequestServices> = features.middleware(
-      request,
-      Effect.suspend((): Effect.Effect<Result, McpError.McpError, RequestServices> => {
-        if (request.method === "server/discover") return Effect.succeed(discover())
-        if (request.method !== "subscriptions/listen") return Dispatcher.run(handlers, request, session)
-        const { resources } = features
-        const listening = { resources, capabilities: identity.capabilities(), listeners, closing: session.closing }
-        return listen(listening, exchange, principal, request.params)
-      })
-    )
-    const binding = [principal.subject, revision.version, request.method]
+    const run: InputRounds.Handler<Result> = (enter) =>
+      features.middleware(
+        request,
+        Effect.suspend((): Effect.Effect<Result, McpError.McpError, RequestServices> => {
+          if (request.method === "server/discover") return Effect.succeed(discover())
+          if (request.method !== "subscriptions/listen") {
+            return Effect.andThen(enter, Dispatcher.run(handlers, request, session))
+          }
+          const { resources } = features
+          const listening = { resources, capabilities: identity.capabilities(), listeners, closing: session.closing }
+          return Effect.flatMap(Principal, (principal) => listen(listening, exchange, principal, request.params))
+        })
+      )
     return asking.has(request.method)
-      ? rounds.run(run, { exchange, facts, request, binding })
-      : Services.provide(run, exchange, { ...facts, input: InputRounds.none })
+      ? rounds.run(run, { exchange, facts, request })
+      : Services.provide(run(Effect.void), exchange, { ...facts, input: InputRounds.none })
   }
 
   const handle = (session: Session, exchange: Exchange): Effect.Effect<unknown, McpError.McpError> => {

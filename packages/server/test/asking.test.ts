@@ -125,7 +125,7 @@ describe("pages", () => {
           capabilities: { elicitation: { url: {} } },
           answer: answering({ action: "accept" })
         })
-        assert.isNull(yield* ask(client))
+        assert.strictEqual(yield* ask(client), "e1")
         assert.deepStrictEqual(client.asked[0]?.params, {
           mode: "url",
           message: "Pay",
@@ -553,5 +553,47 @@ describe("a question", () => {
         [["tools/call", "running"]]
       )
     })
+  )
+})
+
+describe("a question", () => {
+  it.effect(
+    `goes to the client whose request asks, and to no other, in 2025-11-25${verifies("elicitation.request.bound")}`,
+    () =>
+      Effect.gen(function* () {
+        const server = yield* serve({ features: form })
+        const [one, two] = yield* Effect.all([
+          connect(server, { capabilities: { elicitation: {} } }),
+          connect(server, { capabilities: { elicitation: {} } })
+        ])
+        const call = yield* Effect.forkChild(two.call("ask"), { startImmediately: true })
+        assert.strictEqual((yield* two.nextAsk).method, "elicitation/create")
+        yield* settle
+        assert.deepStrictEqual(one.asked, [])
+        yield* Fiber.interrupt(call)
+      })
+  )
+
+  it.effect(
+    `by URL has an id of its own unless it is given one, in 2025-11-25${verifies("elicitation.url.id-unique")}`,
+    () =>
+      Effect.gen(function* () {
+        const pages = asking(
+          Effect.all([
+            Elicitation.url({ message: "Pay", url: "https://example.com/a" }),
+            Elicitation.url({ message: "Pay", url: "https://example.com/a" })
+          ])
+        )
+        const client = yield* session(pages, {
+          capabilities: { elicitation: { url: {} } },
+          answer: answering({ action: "accept" })
+        })
+        const ids = yield* ask(client)
+        assert.strictEqual(new Set(ids).size, 2)
+        assert.deepStrictEqual(
+          client.asked.map(({ params }) => params.elicitationId),
+          ids
+        )
+      })
   )
 })

@@ -6,7 +6,7 @@ import * as Tools from "@effect-mcp/core/Tools"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Fiber, Latch, Layer, Schema, Scope, Stream } from "effect"
+import { Effect, Exit, Fiber, Latch, Layer, Logger, References, Schema, Scope, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { connect, type ConnectOptions, serve, session, settle, versions } from "./support/raw.ts"
 
@@ -496,3 +496,32 @@ it.effect("a result that the revision has no words for is the server's fault, an
     assert.isUndefined((yield* client.request("tools/list")).tools[0].outputSchema)
   })
 )
+
+it.effect(
+  `initialize in a batch is refused, and the session can still be opened${verifies("lifecycle.initialize.not-batched")}`,
+  () =>
+    Effect.gen(function* () {
+      const server = yield* serve({ features: Layer.empty })
+      const client = yield* connect(server, { handshake: false })
+      const params = { protocolVersion: "2025-03-26", capabilities: {}, clientInfo: { name: "t", version: "1" } }
+      client.send([{ jsonrpc: "2.0", id: 1, method: "initialize", params }])
+      yield* settle
+      assert.deepInclude(client.received[0].error, { code: -32600 })
+      assert.strictEqual((yield* client.request("initialize", params)).protocolVersion, "2025-03-26")
+    })
+)
+
+it.effect(`a cancelled request is logged with its reason${verifies("cancellation.reason-logged")}`, () => {
+  const logged: Array<unknown> = []
+  const logger = Logger.make(({ message }) => logged.push(message))
+  const features = Tools.layer(Tool.make("slow", { description: "" }), () => Effect.never)
+  return Effect.gen(function* () {
+    const client = yield* connect(yield* serve({ features }), {})
+    yield* Effect.forkChild(client.call("slow"), { startImmediately: true })
+    yield* settle
+    const [running] = yield* client.session.peer.inFlight
+    yield* client.notify("notifications/cancelled", { requestId: running!.id, reason: "Lost interest" })
+    yield* settle
+    assert.include(JSON.stringify(logged), "Lost interest")
+  }).pipe(Effect.provide(Logger.layer([logger])), Effect.provideService(References.MinimumLogLevel, "All"))
+})

@@ -28,7 +28,12 @@ const make = Effect.fnUntraced(function* (
   const random = yield* SecureRandom.SecureRandom
   const ttl = Duration.toMillis(Duration.fromInputUnsafe(options.timeToLive ?? "1 hour"))
   const ring = new Map<string, Aead.Key>()
-  for (const { id, key } of keys) ring.set(id, yield* Effect.orDie(Aead.key(Aead.aes256Gcm, Redacted.value(key))))
+  for (const { id, key } of keys) {
+    // The id travels between dots.
+    if (!/^[A-Za-z0-9_-]+$/.test(id))
+      return yield* Effect.die(new Error(`The id of a key is of A-Z a-z 0-9 _ - : ${id}`))
+    ring.set(id, yield* Effect.orDie(Aead.key(Aead.aes256Gcm, Redacted.value(key))))
+  }
   const [current] = keys
 
   const associated = (keyId: string, binding: string) => encoder.encode(JSON.stringify([version, keyId, binding]))

@@ -6,6 +6,7 @@
  */
 import type { ClientInput } from "@effect-mcp/core/ClientInput"
 import type { Exchange } from "@effect-mcp/core/Peer"
+import { Principal } from "@effect-mcp/core/Principal"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
@@ -15,7 +16,7 @@ import * as Services from "../RequestServices.ts"
 import * as Journal from "./Journal.ts"
 import * as Replay from "./Replay.ts"
 import type { ReplayGuard } from "./ReplayGuard.ts"
-import type { StateSeal } from "./StateSeal.ts"
+import { invalidState, type Opened, type StateSeal } from "./StateSeal.ts"
 
 export interface Options {
   /** Rounds of one request. Default 10. */
@@ -45,16 +46,23 @@ export interface Run {
   readonly exchange: Exchange
   readonly facts: Omit<Services.Facts, "input">
   readonly request: Request
-  /** What the state is bound to beside the request's own params. */
-  readonly binding: ReadonlyArray<unknown>
 }
 
 export interface InputRounds {
-  readonly run: <A>(
-    handler: Effect.Effect<A, McpError.McpError, RequestServices>,
-    run: Run
-  ) => Effect.Effect<A | Asked, McpError.McpError>
+  /** `handler` is given what it must run once it knows on whose behalf it acts, before it does anything else. */
+  readonly run: <A>(handler: Handler<A>, run: Run) => Effect.Effect<A | Asked, McpError.McpError>
 }
+export type Handler<A> = (
+  enter: Effect.Effect<void, McpError.McpError, Principal>
+) => Effect.Effect<A, McpError.McpError, RequestServices>
+
+interface InputParams {
+  readonly inputResponses?: { readonly [key: string]: unknown }
+  readonly requestState?: string
+}
+
+/** Whose state it is: a subject is unique within its issuer only. */
+const nameOf = ({ claims, subject }: Principal["Service"]): string => Journal.canonicalJson([subject, claims.iss])
 
 /** The params that make a request what it is: all but its `_meta`, the answers and the state. */
 const salient = (params: unknown): unknown => {
@@ -63,7 +71,15 @@ const salient = (params: unknown): unknown => {
   return rest
 }
 
+/** What a state is sealed to, as text: made only for requests that ask. */
+const bindingOf = (server: string, { facts, request: { method, params } }: Run): string => {
+  const { context, principal } = facts
+  return Journal.canonicalJson([server, nameOf(principal), context.revision.version, method, salient(params)])
+}
+
+/** `server` is the name of the server: several may share their keys. */
 export const make = (
+  server: string,
   seal: Effect.Effect<StateSeal["Service"]>,
   guard: ReplayGuard["Service"] | undefined,
   options: Options = {}
@@ -73,12 +89,12 @@ export const make = (
   const sealed = Effect.fnUntraced(function* (
     requests: { readonly [key: string]: Replay.InputRequest },
     journal: Journal.Journal,
-    binding: string
+    run: Run
   ): Effect.fn.Return<Asked, McpError.McpError> {
     if (journal.round > rounds) {
       return yield* McpError.internalError(`The request asked in more than ${rounds} rounds`)
     }
-    const requestState = yield* Effect.flatMap(seal, (service) => service.seal(journal, binding))
+    const requestState = yield* Effect.flatMap(seal, (service) => service.seal(journal, bindingOf(server, run)))
     if (requestState.length > stateBytes) {
       return yield* McpError.internalError(`The request remembers more than ${stateBytes} bytes between its rounds`)
     }
@@ -87,26 +103,35 @@ export const make = (
 
   return {
     run: Effect.fnUntraced(function* <A>(
-      handler: Effect.Effect<A, McpError.McpError, RequestServices>,
-      { exchange, facts, request, binding }: Run
+      handler: Handler<A>,
+      run: Run
     ): Effect.fn.Return<A | Asked, McpError.McpError> {
-      const params: unknown = request.params
-      const { requestState, inputResponses } = isJsonObject(params) ? params : {}
-      const bound = Journal.canonicalJson([...binding, salient(params)])
-      const opened =
-        typeof requestState === "string"
-          ? yield* Effect.flatMap(seal, (service) => service.open(requestState, bound))
-          : undefined
-      const journal =
-        opened === undefined
-          ? Journal.empty
-          : Journal.settle(opened.journal, isJsonObject(inputResponses) ? inputResponses : {})
-      const { revision, clientCapabilities } = facts.context
+      const { exchange, facts, request } = run
+      // The codecs of the methods that may ask have read these; the others have none of them.
+      const { inputResponses = {}, requestState } = request.params as InputParams
+      const opened: Opened | undefined =
+        requestState === undefined
+          ? undefined
+          : yield* Effect.flatMap(seal, (service) => service.open(requestState, bindingOf(server, run)))
+      const journal = opened === undefined ? Journal.empty : Journal.settle(opened.journal, inputResponses)
+      const { clientCapabilities: capabilities, revision } = facts.context
+      let caller = journal.caller
+      // Middleware may know better than the wire who asks; a state belongs to whom it was made for all the same.
+      const enter = Effect.flatMap(Principal, (principal) => {
+        const name = nameOf(principal)
+        if (caller !== undefined && caller !== name) return Effect.fail(invalidState)
+        caller = name
+        return Effect.void
+      })
       const reply = Effect.suspend(() => {
-        const round = Replay.make(journal, { revision, capabilities: clientCapabilities }, stepMillis)
-        const run = round.run(Services.provide(handler, exchange, { ...facts, input: round.input }))
-        return Effect.flatMap(run, (outcome): Effect.Effect<A | Asked, McpError.McpError> =>
-          outcome._tag === "Complete" ? outcome.exit : sealed(outcome.requests, outcome.journal, bound)
+        const round = Replay.make(journal, { revision, capabilities }, stepMillis)
+        const services = { ...facts, input: round.input }
+        return Effect.flatMap(
+          round.run(Services.provide(handler(enter), exchange, services)),
+          (outcome): Effect.Effect<A | Asked, McpError.McpError> =>
+            outcome._tag === "Complete"
+              ? outcome.exit
+              : sealed(outcome.requests, caller === undefined ? outcome.journal : { ...outcome.journal, caller }, run)
         )
       })
       return yield* opened === undefined || guard === undefined ? reply : guard.once(opened.jti, opened.expires, reply)

@@ -16,7 +16,9 @@ export const Journal = Schema.Struct({
   /** Keys of the questions that were sent in the last round: only those may be answered. */
   open: Schema.Array(Schema.String),
   /** Rounds so far. */
-  round: Schema.Int
+  round: Schema.Int,
+  /** Whom the handler acted for, once it did. */
+  caller: Schema.optionalKey(Schema.String)
 })
 export type Journal = typeof Journal.Type
 

@@ -13,13 +13,14 @@ import {
   type Question
 } from "@effect-mcp/core/ClientInput"
 import * as Codecs from "@effect-mcp/protocol/Codecs"
+import * as JsonSchema from "@effect-mcp/protocol/JsonSchema"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Method from "@effect-mcp/protocol/Method"
 import type { MethodCodec } from "@effect-mcp/protocol/Revision"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type * as Exit from "effect/Exit"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Latch from "effect/Latch"
 import * as Option from "effect/Option"
@@ -47,6 +48,9 @@ const suspension = Context.make(Suspension, true)
 export const isSuspension = <E>(cause: Cause.Cause<E>): boolean =>
   cause.reasons.some((reason) => Cause.isInterruptReason(reason) && reason.annotations.has(Suspension.key))
 
+/** Whether a fiber is inside a `Once` step. */
+const InStep = Context.Reference<boolean>("@effect-mcp/server/mrtr/InStep", { defaultValue: () => false })
+
 export interface Round {
   /** What the handler asks through. */
   readonly input: ClientInput["Service"]
@@ -61,7 +65,7 @@ export const make = (journal: Journal, asked: Asked, stepTimeout: number): Round
   const requests: { [key: string]: InputRequest } = Object.create(null)
   const steps: { [name: string]: unknown } = { ...journal.steps }
   const counts = new Map<string, number>()
-  const openDigests = new Set<string>()
+  const open = new Set<string>()
   const usedNames = new Set<string>()
   const somethingAsked = Latch.makeUnsafe(false)
   const noStepRuns = Latch.makeUnsafe(true)
@@ -71,26 +75,16 @@ export const make = (journal: Journal, asked: Asked, stepTimeout: number): Round
 
   const suspend: Effect.Effect<never> = Effect.interruptible(Effect.never)
 
-  const put = (key: string, request: InputRequest): Effect.Effect<never, McpError.McpError> =>
-    Effect.suspend(() => {
-      const other = requests[key]
-      if (other !== undefined && canonicalJson(other) !== canonicalJson(request)) {
-        return Effect.fail(inputError(`Two different questions have the key ${JSON.stringify(key)}`))
-      }
-      requests[key] = request
-      questions++
-      somethingAsked.openUnsafe()
-      return suspend
-    })
-
   const ask = <M extends Question>(
     method: M,
     params: Method.ServerRequests[M]["params"],
     options?: { readonly key?: string | undefined }
   ): Effect.Effect<Method.ServerRequests[M]["result"], CapabilityMissing | McpError.McpError> =>
-    Effect.suspend(() => {
+    Effect.flatMap(InStep, (inStep) => {
       // A finalizer of a round that is over has nobody to ask any more.
       if (over) return Effect.interrupt
+      // A step is never interrupted, so it could not be left to wait for an answer.
+      if (inStep) return Effect.fail(inputError("A step must not ask: ask before it"))
       const missing = missingCapability(method, params, asked)
       const codec: MethodCodec<Method.ServerRequests[M]["params"], Method.ServerRequests[M]["result"]> | undefined =
         asked.revision.clientRequests[method]
@@ -104,19 +98,22 @@ export const make = (journal: Journal, asked: Asked, stepTimeout: number): Round
           (message) => new CapabilityMissing({ capability: method, message })
         ),
         (wire) => {
-          const question = digest(`${method} ${canonicalJson(wire)}`)
-          const key = options?.key ?? `${method}:${question}#${count(question)}`
-          const answer = journal.answers[key]
+          // What is asked is part of its key, given or not: a changed question never gets the answer to what it was before.
+          const question = `${options?.key ?? method}:${digest(`${method} ${canonicalJson(wire)}`)}`
+          const key = `${question}#${count(question)}`
           const send = Effect.suspend(() => {
-            if (openDigests.has(question) && options?.key === undefined) {
+            if (open.has(question)) {
               return Effect.fail(inputError("Two identical questions are open at once: give each a key"))
             }
-            openDigests.add(question)
-            return put(key, { method, params: wire })
+            open.add(question)
+            requests[key] = { method, params: wire }
+            questions++
+            somethingAsked.openUnsafe()
+            return suspend
           })
           if (!Object.hasOwn(journal.answers, key)) return send
           // An answer that is none is asked for again.
-          return Effect.catch(coders.result.decode(answer), () => send)
+          return Effect.catch(coders.result.decode(journal.answers[key]), () => send)
         }
       )
     })
@@ -133,28 +130,32 @@ export const make = (journal: Journal, asked: Asked, stepTimeout: number): Round
     effect: Effect.Effect<A, E, R>
   ): Effect.Effect<A, E, R> =>
     Effect.suspend(() => {
+      // Code that goes on although its round is over must leave nothing behind: the next round runs it again.
+      if (over) return Effect.interrupt
       if (usedNames.has(name))
         return Effect.die(new Error(`Two steps of one request are named ${JSON.stringify(name)}`))
       usedNames.add(name)
-      if (Object.hasOwn(steps, name)) return Effect.orDie(Schema.decodeUnknownEffect(schema)(steps[name]))
+      // Recorded as JSON, which is how the client carries it.
+      const codec = JsonSchema.codec(schema)
+      if (Object.hasOwn(steps, name)) return Effect.orDie(Schema.decodeUnknownEffect(codec)(steps[name]))
       running++
       noStepRuns.closeUnsafe()
-      // The body and its record are one: a sibling's question must not come between them.
-      const recorded = Effect.tap(effect, (value) =>
-        Effect.map(Effect.orDie(Schema.encodeEffect(schema)(value)), (encoded) => {
+      const recorded = Effect.tap(Effect.provideService(effect, InStep, true), (value) =>
+        Effect.map(Effect.orDie(Schema.encodeEffect(codec)(value)), (encoded) => {
           steps[name] = encoded
         })
       )
-      return Effect.uninterruptible(
-        Effect.timeoutOrElse(recorded, { duration: stepTimeout, orElse: () => tooLong(name) })
-      ).pipe(
-        Effect.ensuring(
+      return Effect.timeoutOrElse(recorded, { duration: stepTimeout, orElse: () => tooLong(name) }).pipe(
+        Effect.onExit((exit) =>
           Effect.sync(() => {
+            // One that failed was no step: it may be tried again.
+            if (Exit.isFailure(exit)) usedNames.delete(name)
             if (--running === 0) noStepRuns.openUnsafe()
           })
         )
       )
-    })
+      // The body and its record are one: a sibling's question must not come between them.
+    }).pipe(Effect.uninterruptible)
 
   /** Returns once siblings had their turn to ask and no step runs any more. */
   const settled: Effect.Effect<void> = Effect.suspend(() => {

@@ -71,18 +71,23 @@ export const elicitation = requirements(
     )
   }),
   at("client/elicitation#statefulness", since("2025-11-25"), {
-    "elicitation.state.bound-to-user": server.must("State of an elicitation is bound to an individual user."),
-    "elicitation.state.protected": server.must("The storage of the state is protected against unauthorized access."),
+    "elicitation.state.bound-to-user": server.must("State of an elicitation is bound to an individual user.", webPart),
+    "elicitation.state.protected": server.must(
+      "The storage of the state is protected against unauthorized access.",
+      webPart
+    ),
     "elicitation.state.user-from-credentials": server.must(
-      "A remote server identifies the user by the credentials of MCP authorization where possible."
+      "A remote server identifies the user by the credentials of MCP authorization where possible.",
+      webPart
     )
   }),
   at("client/elicitation#statefulness", only("2025-11-25"), {
-    "elicitation.state.not-session-alone": server.mustNot("State is never bound to a session id alone.")
+    "elicitation.state.not-session-alone": server.mustNot("State is never bound to a session id alone.", webPart)
   }),
   at("client/elicitation#url-mode-elicitation-for-oauth-flows", since("2025-11-25"), {
     "elicitation.url.not-own-authorization": server.mustNot(
-      "A server never authorizes users for itself through URL mode."
+      "A server never authorizes users for itself through URL mode.",
+      webPart
     )
   }),
   at("client/elicitation#understanding-the-distinction", since("2025-11-25"), {
@@ -91,7 +96,8 @@ export const elicitation = requirements(
       webPart
     ),
     "elicitation.third-party.not-clients-token": server.mustNot(
-      "A server never uses the client's token for a third party."
+      "A server never uses the client's token for a third party.",
+      webPart
     ),
     "elicitation.third-party.direct-authorization": server.must(
       "The user authorizes the server at the third party directly, not through the client.",
@@ -142,7 +148,8 @@ export const elicitation = requirements(
   }),
   at("client/elicitation#identifying-the-user", since("2025-11-25"), {
     "elicitation.user.not-client-provided": server.mustNot(
-      "A server never relies on an identity that the client provides unless it verified it."
+      "A server never relies on an identity that the client provides unless it verified it.",
+      webPart
     ),
     "elicitation.user.best-practices": server.should(
       "A server identifies users by the security best practices.",
