@@ -23,6 +23,7 @@ export interface Hints {
 
 /** The hint as fields of a result. */
 export const fields = ({ scope = "private", timeToLive = 0 }: CacheHint = {}) => ({
-  ttlMs: Math.max(0, Math.round(Duration.toMillis(Duration.fromInputUnsafe(timeToLive)))),
+  // A number on the wire, for ever or not.
+  ttlMs: Math.min(Math.round(Duration.toMillis(Duration.fromInputUnsafe(timeToLive))), Number.MAX_SAFE_INTEGER),
   cacheScope: scope
 })

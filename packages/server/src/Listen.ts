@@ -49,7 +49,7 @@ export const listen = (
       const lists = kinds.filter(
         (kind) => wanted[`${kind}ListChanged`] === true && capabilities[kind]?.listChanged === true
       )
-      const uris = (wanted.resourceSubscriptions ?? [])
+      const uris = [...new Set(wanted.resourceSubscriptions)]
         .filter((uri) => capabilities.resources?.subscribe === true && resources.has(uri, principal))
         .slice(0, maxPerSession)
       const announcer = new Announcer({
@@ -60,7 +60,7 @@ export const listen = (
         },
         sendUpdate: (uri) => send("notifications/resources/updated", { uri })
       })
-      for (const uri of new Set(uris)) {
+      for (const uri of uris) {
         const updates = yield* resources.subscribe(uri)
         yield* Effect.forkScoped(
           Stream.runForEach(updates, () => Effect.sync(() => announcer.resourceUpdated(uri))),

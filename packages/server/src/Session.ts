@@ -7,6 +7,7 @@ import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
 import type { LoggingLevel } from "@effect-mcp/protocol/model/Logging"
+import { subscriptionId } from "@effect-mcp/protocol/model/Meta"
 import type { Revision } from "@effect-mcp/protocol/Revision"
 import * as Deferred from "effect/Deferred"
 import type * as Duration from "effect/Duration"
@@ -93,14 +94,21 @@ export class Session {
     })
   }
 
+  private readonly listening = Effect.suspend(() =>
+    Effect.map(this.peer.inFlight, (requests) => requests.filter(({ method }) => method === "subscriptions/listen"))
+  )
   /** Lets subscriptions end with their result, as long as there is a wire to say it on. */
-  readonly endSubscriptions: Effect.Effect<void> = Effect.suspend(() => {
+  readonly endSubscriptions: Effect.Effect<void> = Effect.flatMap(this.listening, (ending) => {
     Deferred.doneUnsafe(this.ending, Effect.void)
-    const listening = Effect.map(this.peer.inFlight, (requests) =>
-      requests.some(({ method }) => method === "subscriptions/listen")
-    )
-    return Effect.asVoid(
-      Effect.repeat(Effect.andThen(Effect.yieldNow, listening), { until: (some) => !some, times: 100 })
+    const gone = Effect.map(Effect.andThen(Effect.yieldNow, this.listening), (some) => some.length === 0)
+    return Effect.andThen(
+      Effect.repeat(gone, { until: (none) => none, times: 100 }),
+      Effect.sync(() => {
+        // The answer comes first; this is for clients that only look for the notification (spec: basic/patterns/cancellation).
+        for (const { id } of ending) {
+          this.notify("notifications/cancelled", { requestId: id, _meta: { [subscriptionId]: id } })
+        }
+      })
     )
   })
 
