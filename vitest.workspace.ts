@@ -11,6 +11,9 @@ const project = (name: string) => ({
 export default defineConfig({
   test: {
     passWithNoTests: false,
+    // Generous: a busy machine may take long to start a process. No test waits for time to pass.
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
     reporters: ["default", "./packages/spec/src/Reporter.ts"],
     coverage: { provider: "v8", include: ["packages/*/src/**/*.ts"], reporter: ["text", "html"] },
     projects: packages.map(project)
