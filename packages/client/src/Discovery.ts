@@ -47,11 +47,8 @@ const namedBy = (error: McpError.McpError): ReadonlyArray<string> | undefined =>
     : undefined
 }
 
-const modernCodes: ReadonlySet<number> = new Set([
-  McpError.HeaderMismatch,
-  McpError.MissingClientCapability,
-  McpError.UnsupportedProtocolVersion
-])
+/** What only a stateless server refuses by, beside the version. */
+const modernCodes: ReadonlySet<number> = new Set([McpError.HeaderMismatch, McpError.MissingClientCapability])
 
 /** Who answered, by the `_meta` of a result; a server may keep it to itself. */
 export const serverInfoOf = (wire: unknown): Implementation => {
@@ -91,9 +88,9 @@ export const probe = Effect.fnUntraced(function* (
         onSuccess: (wire) => accept(revision, codec, wire),
         onFailure: (error) => {
           if (error._tag === "Closed") return Effect.fail(error)
-          if (error._tag === "Timeout" || !modernCodes.has(error.code)) return older(revision.version)
-          const versions = namedBy(error)
-          return versions === undefined ? Effect.fail(error) : choose(revision, versions)
+          const versions = error._tag === "Timeout" ? undefined : namedBy(error)
+          if (versions !== undefined) return choose(revision, versions)
+          return error._tag === "McpError" && modernCodes.has(error.code) ? Effect.fail(error) : older(revision.version)
         }
       })
     )

@@ -1,0 +1,408 @@
+import { Asking } from "@effect-mcp/client/Asking"
+import { Elicitation } from "@effect-mcp/core/Elicitation"
+import { Roots } from "@effect-mcp/core/Roots"
+import { rejected, Sampling } from "@effect-mcp/core/Sampling"
+import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import { verifies } from "@effect-mcp/spec/verifies"
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Fiber, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { settle } from "../support/connected.ts"
+import * as Modern from "../support/modern.ts"
+import * as Scripted from "../support/scripted.ts"
+
+const form = (message: string) => ({
+  method: "elicitation/create",
+  params: { mode: "form", message, requestedSchema: { type: "object", properties: { name: { type: "string" } } } }
+})
+const page = (url = "https://pay.example.com/1") => ({
+  method: "elicitation/create",
+  params: { mode: "url", message: "Pay", url }
+})
+const thought = {
+  method: "sampling/createMessage",
+  params: { messages: [{ role: "user", content: { type: "text", text: "Hello" } }], maxTokens: 10 }
+}
+const places = { method: "roots/list" }
+
+const said = { role: "assistant", model: "m", content: { type: "text", text: "Hi" } } as const
+const user = Elicitation.layer({
+  form: ({ message }) => Effect.succeed({ action: "accept", content: { name: `Ada, asked: ${message}` } }),
+  url: () => Effect.succeed({ action: "accept" })
+})
+const model = Sampling.layer(() => Effect.succeed(said))
+const home = Roots.layerStatic([{ uri: "file:///home/ada" }])
+const host = Layer.mergeAll(user, model, home)
+
+const asks = (inputRequests: object | undefined, requestState?: string) => ({
+  resultType: "input_required",
+  ...(inputRequests === undefined ? undefined : { inputRequests }),
+  ...(requestState === undefined ? undefined : { requestState })
+})
+const done = Modern.complete({ content: [{ type: "text", text: "done" }] })
+
+/** Answers the rounds of `tools/call` one by one. */
+const rounds = (...results: ReadonlyArray<object>): Scripted.Script => {
+  let round = 0
+  return { answers: { "tools/call": () => results[Math.min(round++, results.length - 1)] ?? done } }
+}
+const calls = (server: Scripted.Scripted) => server.requests("tools/call")
+const without = (params: JsonRpc.Params | undefined) => {
+  const { _meta: _, ...rest } = params ?? {}
+  return rest
+}
+
+describe("a request of 2026-07-28 that is answered with questions", () => {
+  it.effect(
+    `is sent again with all the answers, by the services that answer any server${verifies(
+      "mrtr.client.answers-all",
+      "mrtr.client.state-echoed",
+      "mrtr.client.new-id"
+    )}`,
+    () =>
+      Effect.gen(function* () {
+        const { client, server } = yield* Modern.connected(
+          rounds(asks({ a: form("Name?"), b: thought, c: places, d: page() }, "state-1"), done)
+        )
+        const result = yield* client.callTool("t", { x: 1 })
+        assert.deepStrictEqual(result.content, [{ type: "text", text: "done" }])
+        const [first, second] = calls(server)
+        assert.deepStrictEqual(without(first?.params), { name: "t", arguments: { x: 1 } })
+        assert.deepStrictEqual(without(second?.params), {
+          name: "t",
+          arguments: { x: 1 },
+          requestState: "state-1",
+          inputResponses: {
+            a: { action: "accept", content: { name: "Ada, asked: Name?" } },
+            b: said,
+            c: { roots: [{ uri: "file:///home/ada" }] },
+            d: { action: "accept" }
+          }
+        })
+        assert.notStrictEqual(first?.id, second?.id)
+        assert.deepStrictEqual(
+          { ...(first?.params?._meta as object), progressToken: 0 },
+          { ...(second?.params?._meta as object), progressToken: 0 }
+        )
+      }).pipe(Effect.provide(host))
+  )
+
+  it.effect("may be a read or a prompt as well", () =>
+    Effect.gen(function* () {
+      const answered =
+        (result: object): Scripted.Answer =>
+        ({ inputResponses }) =>
+          inputResponses === undefined ? asks({ c: places }) : Modern.complete(result)
+      const { client } = yield* Modern.connected({
+        answers: {
+          "resources/read": answered({ contents: [{ uri: "a:b", text: "text" }], ttlMs: 0, cacheScope: "private" }),
+          "prompts/get": answered({ messages: [] })
+        }
+      })
+      assert.strictEqual(yield* client.readText("a:b"), "text")
+      assert.deepStrictEqual((yield* client.prompt("p")).messages, [])
+    }).pipe(Effect.provide(host))
+  )
+
+  it.effect("has its questions answered at the same time", () =>
+    Effect.gen(function* () {
+      const met = yield* Deferred.make<void>()
+      const waiting = Elicitation.layer({
+        form: () => Effect.as(Deferred.await(met), { action: "accept" as const, content: {} })
+      })
+      const meeting = Sampling.layer(() => Effect.as(Deferred.succeed(met, undefined), said))
+      const { client, server } = yield* Modern.connected(rounds(asks({ a: form("?"), b: thought }), done)).pipe(
+        Effect.provide([waiting, meeting])
+      )
+      yield* client.callTool("t")
+      assert.strictEqual(calls(server).length, 2)
+    })
+  )
+
+  it.effect("tells the user who asks", () =>
+    Effect.gen(function* () {
+      const heard: Array<unknown> = []
+      const note = Effect.map(Asking, (asker) => void heard.push(asker))
+      const asked = Layer.mergeAll(
+        Elicitation.layer({ form: () => Effect.as(note, { action: "decline" as const }) }),
+        Sampling.layer(() => Effect.as(note, said)),
+        Layer.succeed(Roots, { list: Effect.as(note, []), changes: undefined })
+      )
+      const { client } = yield* Modern.connected(rounds(asks({ a: form("?"), b: thought, c: places }), done)).pipe(
+        Effect.provide(asked)
+      )
+      yield* client.callTool("t")
+      assert.deepStrictEqual(
+        heard,
+        [1, 2, 3].map(() => ({ server: Scripted.info }))
+      )
+    })
+  )
+
+  it.effect.each(["", " ", '\u0000\ud83d\ude42\u2028\\"', '{"a": 1}', "x".repeat(100_000), "e\u0301"])(
+    `hands back the state as it is, case %#${verifies("mrtr.state.opaque", "mrtr.client.state-echoed")}`,
+    (state) =>
+      Effect.gen(function* () {
+        const { client, server } = yield* Modern.connected(rounds(asks(undefined, state), done))
+        yield* client.callTool("t")
+        assert.strictEqual(calls(server)[1]?.params?.requestState, state)
+        assert.notProperty(calls(server)[1]?.params, "inputResponses")
+      })
+  )
+
+  it.effect(
+    `says no state where there was none, not even an earlier one${verifies("mrtr.client.state-not-invented")}`,
+    () =>
+      Effect.gen(function* () {
+        const { client, server } = yield* Modern.connected(
+          rounds(asks({ c: places }, "first"), asks({ c: places }), asks({ d: places }, "third"), done)
+        )
+        yield* client.callTool("t")
+        assert.deepStrictEqual(
+          calls(server).map(({ params }) => params?.requestState),
+          [undefined, "first", undefined, "third"]
+        )
+        assert.deepStrictEqual(
+          calls(server).map(({ params }) => params?.inputResponses && Object.keys(params.inputResponses)),
+          [undefined, ["c"], ["c"], ["d"]]
+        )
+      }).pipe(Effect.provide(host))
+  )
+
+  it.effect(`keeps questions and state to itself${verifies("mrtr.client.only-retry")}`, () =>
+    Effect.gen(function* () {
+      const asked = yield* Deferred.make<void>()
+      const agree = yield* Deferred.make<void>()
+      const slow = Elicitation.layer({
+        form: () =>
+          Effect.as(Effect.andThen(Deferred.succeed(asked, undefined), Deferred.await(agree)), {
+            action: "accept" as const,
+            content: {}
+          })
+      })
+      const { client, server } = yield* Modern.connected({
+        answers: {
+          "tools/call": ({ inputResponses, name }) =>
+            name === "asks" && inputResponses === undefined ? asks({ a: form("?") }, "secret") : done
+        }
+      }).pipe(Effect.provide(slow))
+      const call = yield* Effect.forkChild(client.callTool("asks"), { startImmediately: true })
+      yield* Deferred.await(asked)
+      yield* client.callTool("other")
+      yield* client.callTool("asks2")
+      yield* Deferred.succeed(agree, undefined)
+      yield* Fiber.join(call)
+      for (const { params } of calls(server).slice(0, 3)) {
+        assert.notProperty(params, "requestState")
+        assert.notProperty(params, "inputResponses")
+      }
+      assert.strictEqual(calls(server)[3]?.params?.name, "asks")
+      assert.strictEqual(calls(server)[3]?.params?.requestState, "secret")
+    })
+  )
+
+  it.effect("takes keys as they are", () =>
+    Effect.gen(function* () {
+      const keys = ["__proto__", "constructor", "", "0", "\ud83d\ude42"]
+      const questions = JSON.parse(`{${keys.map((key) => `${JSON.stringify(key)}: ${JSON.stringify(places)}`).join()}}`)
+      const { client, server } = yield* Modern.connected(rounds(asks(questions), done))
+      yield* client.callTool("t")
+      assert.sameMembers(Object.keys(calls(server)[1]?.params?.inputResponses as object), keys)
+    }).pipe(Effect.provide(host))
+  )
+
+  it.effect("is given up after a number of rounds", () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* Modern.connected(rounds(asks(undefined, "again")), { maxRounds: 3 })
+      const error = yield* Effect.flip(client.callTool("t"))
+      assert.strictEqual(error._tag, "InvalidResult")
+      if (error._tag === "InvalidResult") assert.deepStrictEqual(error.result, asks(undefined, "again"))
+      assert.strictEqual(calls(server).length, 4)
+    })
+  )
+
+  it.effect("may take as many rounds as the client allows", () =>
+    Effect.gen(function* () {
+      const again = asks(undefined, "again")
+      const { client, server } = yield* Modern.connected(rounds(again, again, again, done), { maxRounds: 3 })
+      yield* client.callTool("t")
+      assert.strictEqual(calls(server).length, 4)
+    })
+  )
+})
+
+describe("questions of 2026-07-28 that must not be asked", () => {
+  const malformed: ReadonlyArray<readonly [string, object]> = [
+    ["nothing at all", asks(undefined)],
+    ["a list", asks([form("?")])],
+    ["no method", asks({ a: { params: {} } })],
+    ["another method", asks({ a: { method: "tools/call", params: { name: "x" } } })],
+    ["no message", asks({ a: { method: "elicitation/create", params: { mode: "form" } } })],
+    [
+      "a nested form",
+      asks({
+        a: {
+          method: "elicitation/create",
+          params: { message: "?", requestedSchema: { type: "object", properties: { a: { type: "object" } } } }
+        }
+      })
+    ],
+    ["a page without address", asks({ a: { method: "elicitation/create", params: { mode: "url", message: "?" } } })],
+    ["a page that is a program", asks({ a: page("javascript:alert(1)") })],
+    ["a state that is no text", { ...asks({ a: places }), requestState: 1 }]
+  ]
+  it.effect.each(malformed)("are an invalid result: %s", ([, result]) =>
+    Effect.gen(function* () {
+      const { client, server } = yield* Modern.connected(rounds(result, done))
+      const error = yield* Effect.flip(client.callTool("t"))
+      assert.strictEqual(error._tag, "InvalidResult")
+      if (error._tag === "InvalidResult") assert.deepStrictEqual(error.result, result)
+      assert.strictEqual(calls(server).length, 1)
+    }).pipe(Effect.provide(host))
+  )
+
+  const forms = Elicitation.layer({ form: () => Effect.succeed({ action: "accept", content: {} }) })
+  const pages = Elicitation.layer({ url: () => Effect.succeed({ action: "accept" }) })
+  const undeclared: ReadonlyArray<readonly [string, object, Layer.Layer<never> | Layer.Layer<Elicitation | Sampling>]> =
+    [
+      ["a form without a user", form("?"), Layer.empty],
+      ["a thought without a model", thought, Layer.empty],
+      ["roots without roots", places, Layer.empty],
+      ["a page where only forms are shown", page(), forms],
+      ["a form where only pages are shown", form("?"), pages],
+      ["tools of a model without", { ...thought, params: { ...thought.params, tools: [] } }, model],
+      ["context of a model without", { ...thought, params: { ...thought.params, includeContext: "allServers" } }, model]
+    ]
+  it.effect.each(undeclared)(
+    `fail the request, as the server was told: %s${verifies("elicitation.error.undeclared-mode")}`,
+    ([, question, services]) =>
+      Effect.gen(function* () {
+        const { client, server } = yield* Modern.connected(rounds(asks({ a: question }), done)).pipe(
+          Effect.provide(services as Layer.Layer<never>)
+        )
+        assert.strictEqual((yield* Effect.flip(client.callTool("t")))._tag, "InvalidResult")
+        assert.strictEqual(calls(server).length, 1)
+      })
+  )
+
+  it.effect(`come with nothing but calls, reads and prompts${verifies("mrtr.result.supported-methods")}`, () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* Modern.connected({
+        answers: { "completion/complete": () => asks({ a: places }, "s") }
+      })
+      const error = yield* Effect.flip(
+        client.complete({ ref: { type: "ref/prompt", name: "p" }, argument: { name: "a", value: "" } })
+      )
+      assert.strictEqual(error._tag, "InvalidResult")
+      assert.strictEqual(server.requests("completion/complete").length, 1)
+    }).pipe(Effect.provide(host))
+  )
+})
+
+describe("a question of 2026-07-28 that gets no answer", () => {
+  it.effect("fails the request with what the model's user said, and stops the other questions", () =>
+    Effect.gen(function* () {
+      const stopped = yield* Deferred.make<void>()
+      const never = Elicitation.layer({
+        form: () => Effect.onInterrupt(Effect.never, () => Deferred.succeed(stopped, undefined))
+      })
+      const refusing = Sampling.layer(() => Effect.fail(rejected()))
+      const { client, server } = yield* Modern.connected(rounds(asks({ a: form("?"), b: thought }), done)).pipe(
+        Effect.provide([never, refusing])
+      )
+      const error = yield* Effect.flip(client.callTool("t"))
+      assert.strictEqual(error._tag === "McpError" ? error.code : error._tag, -1)
+      yield* Deferred.await(stopped)
+      assert.strictEqual(calls(server).length, 1)
+    })
+  )
+
+  it.effect("is an answer when the user declines a form", () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* Modern.connected(rounds(asks({ a: form("?") }), done))
+      yield* client.callTool("t")
+      assert.deepStrictEqual(calls(server)[1]?.params?.inputResponses, { a: { action: "decline" } })
+    }).pipe(Effect.provide(Elicitation.layerDecline))
+  )
+
+  const patient = Effect.gen(function* () {
+    const asked = yield* Deferred.make<void>()
+    const stopped = yield* Deferred.make<void>()
+    const layer = Elicitation.layer({
+      form: () =>
+        Effect.andThen(
+          Deferred.succeed(asked, undefined),
+          Effect.onInterrupt(Effect.never, () => Deferred.succeed(stopped, undefined))
+        )
+    })
+    const connected = yield* Modern.connected(rounds(asks({ a: form("?") }), done)).pipe(Effect.provide(layer))
+    return { ...connected, asked, stopped }
+  })
+
+  it.effect("ends when its caller leaves, and nothing is sent: no request is open", () =>
+    Effect.gen(function* () {
+      const { asked, client, server, stopped } = yield* patient
+      const call = yield* Effect.forkChild(client.callTool("t"), { startImmediately: true })
+      yield* Deferred.await(asked)
+      yield* Fiber.interrupt(call)
+      yield* Deferred.await(stopped)
+      yield* settle
+      assert.deepStrictEqual(Modern.methods(server), ["server/discover", "tools/call"])
+    })
+  )
+
+  it.effect("may take its time, but not for ever", () =>
+    Effect.gen(function* () {
+      const { asked, client, stopped } = yield* patient
+      const call = yield* Effect.forkChild(Effect.flip(client.callTool("t", {}, { timeout: "1 second" })), {
+        startImmediately: true
+      })
+      yield* Deferred.await(asked)
+      yield* TestClock.adjust("9 minutes")
+      assert.isUndefined(call.pollUnsafe())
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual((yield* Fiber.join(call))._tag, "Timeout")
+      yield* Deferred.await(stopped)
+    })
+  )
+
+  it.effect("leaves the next try to be cancelled like any request", () =>
+    Effect.gen(function* () {
+      const reached = yield* Deferred.make<void>()
+      const { client, server } = yield* Modern.connected({
+        answers: {
+          "tools/call": ({ requestState }) =>
+            requestState === undefined
+              ? asks(undefined, "s")
+              : Effect.andThen(Deferred.succeed(reached, undefined), Effect.never)
+        }
+      })
+      const call = yield* Effect.forkChild(client.callTool("t"), { startImmediately: true })
+      yield* Deferred.await(reached)
+      yield* Fiber.interrupt(call)
+      const { method, params } = yield* server.notification
+      assert.strictEqual(method, "notifications/cancelled")
+      assert.strictEqual(params?.requestId, calls(server)[1]?.id)
+    })
+  )
+})
+
+it.effect("progress of 2026-07-28 only grows, though every round begins anew", () =>
+  Effect.gen(function* () {
+    let round = 0
+    const { client, server } = yield* Modern.connected({
+      answers: {
+        "tools/call": (params, { peer }) => {
+          const { progressToken } = params._meta as { readonly progressToken: JsonRpc.Id }
+          for (const progress of [1, 2, 2 + round]) peer.notify("notifications/progress", { progressToken, progress })
+          return round++ < 2 ? asks(undefined, "s") : done
+        }
+      }
+    })
+    const seen: Array<number> = []
+    yield* client.callTool("t", {}, { onProgress: ({ progress }) => void seen.push(progress) })
+    assert.deepStrictEqual(seen, [1, 2, 3, 4])
+    const tokens = calls(server).map((call) => Modern.declared(call, "progressToken"))
+    assert.strictEqual(new Set(tokens).size, 3)
+  })
+)
