@@ -13,8 +13,8 @@ export const Journal = Schema.Struct({
   answers: Entries,
   /** Encoded values by step name. */
   steps: Entries,
-  /** Keys of the questions that were sent in the last round: only those may be answered. */
-  open: Schema.Array(Schema.String),
+  /** The questions that were sent in the last round, by the name they were sent under: only those may be answered. */
+  open: Schema.Record(Schema.String, Schema.String),
   /** Rounds so far. */
   round: Schema.Int,
   /** Whom the handler acted for, once it did. */
@@ -22,14 +22,14 @@ export const Journal = Schema.Struct({
 })
 export type Journal = typeof Journal.Type
 
-export const empty: Journal = { answers: {}, steps: {}, open: [], round: 0 }
+export const empty: Journal = { answers: {}, steps: {}, open: {}, round: 0 }
 
 /** Admits the answers to questions that are open. Anything else the client sends is ignored; what is missing stays unanswered. */
 export const settle = (journal: Journal, responses: { readonly [key: string]: unknown }): Journal => {
-  const admitted = journal.open.flatMap((key) =>
-    Object.hasOwn(responses, key) ? [[key, responses[key]] as const] : []
+  const admitted = Object.entries(journal.open).flatMap(([name, key]) =>
+    Object.hasOwn(responses, name) ? [[key, responses[name]] as const] : []
   )
-  return { ...journal, open: [], answers: { ...journal.answers, ...Object.fromEntries(admitted) } }
+  return { ...journal, open: {}, answers: { ...journal.answers, ...Object.fromEntries(admitted) } }
 }
 
 /** JSON with sorted keys: equal questions have equal text. */

@@ -60,17 +60,21 @@ export interface Round {
 
 const inputError = (message: string): McpError.McpError => McpError.internalError(message)
 
+/** Turns of the scheduler that a round waits for siblings, once something is asked. */
+const turns = 8
+
 /** One round on a settled journal. */
 export const make = (journal: Journal, asked: Asked, stepTimeout: number): Round => {
   const requests: { [key: string]: InputRequest } = Object.create(null)
   const steps: { [name: string]: unknown } = { ...journal.steps }
   const counts = new Map<string, number>()
-  const open = new Set<string>()
+  const open = new Map<string, string>()
   const usedNames = new Set<string>()
   const somethingAsked = Latch.makeUnsafe(false)
   const noStepRuns = Latch.makeUnsafe(true)
   let running = 0
-  let questions = 0
+  /** Questions asked and steps ended. */
+  let changes = 0
   let over = false
 
   const suspend: Effect.Effect<never> = Effect.interruptible(Effect.never)
@@ -101,13 +105,15 @@ export const make = (journal: Journal, asked: Asked, stepTimeout: number): Round
           // What is asked is part of its key, given or not: a changed question never gets the answer to what it was before.
           const question = `${options?.key ?? method}:${digest(`${method} ${canonicalJson(wire)}`)}`
           const key = `${question}#${count(question)}`
+          // The client sees the key as it was given.
+          const name = options?.key ?? question
           const send = Effect.suspend(() => {
-            if (open.has(question)) {
-              return Effect.fail(inputError("Two identical questions are open at once: give each a key"))
+            if (open.has(name)) {
+              return Effect.fail(inputError(`Two questions named ${name} are open at once: give each a key of its own`))
             }
-            open.add(question)
-            requests[key] = { method, params: wire }
-            questions++
+            open.set(name, key)
+            requests[name] = { method, params: wire }
+            changes++
             somethingAsked.openUnsafe()
             return suspend
           })
@@ -150,6 +156,7 @@ export const make = (journal: Journal, asked: Asked, stepTimeout: number): Round
           Effect.sync(() => {
             // One that failed was no step: it may be tried again.
             if (Exit.isFailure(exit)) usedNames.delete(name)
+            changes++
             if (--running === 0) noStepRuns.openUnsafe()
           })
         )
@@ -157,11 +164,11 @@ export const make = (journal: Journal, asked: Asked, stepTimeout: number): Round
       // The body and its record are one: a sibling's question must not come between them.
     }).pipe(Effect.uninterruptible)
 
-  /** Returns once siblings had their turn to ask and no step runs any more. */
+  /** Returns once siblings had their turn to ask, no step runs any more, and what a step ended with has had its effect. */
   const settled: Effect.Effect<void> = Effect.suspend(() => {
-    const before = questions
-    return Effect.andThen(Effect.andThen(Effect.yieldNow, Effect.yieldNow), noStepRuns.await).pipe(
-      Effect.andThen(Effect.suspend(() => (questions === before && running === 0 ? Effect.void : settled)))
+    const before = changes
+    return Effect.andThen(Effect.repeat(Effect.yieldNow, { times: turns }), noStepRuns.await).pipe(
+      Effect.andThen(Effect.suspend(() => (changes === before ? Effect.void : settled)))
     )
   })
 
@@ -180,7 +187,7 @@ export const make = (journal: Journal, asked: Asked, stepTimeout: number): Round
     return {
       _tag: "InputRequired",
       requests,
-      journal: { ...journal, steps, open: Object.keys(requests), round: journal.round + 1 }
+      journal: { ...journal, steps, open: Object.fromEntries(open), round: journal.round + 1 }
     }
   })
 

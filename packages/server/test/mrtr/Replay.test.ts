@@ -105,7 +105,7 @@ describe("a replayed handler", () => {
       assert(first._tag === "InputRequired")
       const [key] = Object.keys(first.requests)
       const settled = Journal.settle(first.journal, { [key!]: accept({ name: "x" }), other: accept({ name: "y" }) })
-      assert.deepStrictEqual(Object.keys(settled.answers), [key])
+      assert.deepStrictEqual(Object.keys(settled.answers), [first.journal.open[key!]])
     })
   )
 
@@ -134,12 +134,14 @@ describe("a replayed handler", () => {
             keys.map((key) => ask("same", key)),
             { concurrency: "unbounded" }
           ),
-          (_request, key) => accept({ name: key.split(":")[0] })
+          (_request, key) => accept({ name: key })
         )
       const refused = yield* twice([undefined, undefined])
       assert(Exit.isFailure(refused.exit))
       const keyed = yield* twice(["one", "two"])
       assert.deepStrictEqual(keyed.exit, Exit.succeed(["one", "two"]))
+      const shared = yield* round(Effect.all([ask("a", "k"), ask("b", "k")], { concurrency: 2 }))
+      assert(shared._tag === "Complete" && Exit.isFailure(shared.exit))
     })
   )
 
@@ -314,7 +316,7 @@ describe("a step", () => {
   it.effect("cannot be forged by an answer of the same name", () =>
     Effect.gen(function* () {
       const log: Array<string> = []
-      const journal = Journal.settle({ ...Journal.empty, open: ["hold"] }, { hold: "forged" })
+      const journal = Journal.settle({ ...Journal.empty, open: { hold: "hold" } }, { hold: "forged" })
       const outcome = yield* round(step(log, "hold"), journal)
       assert(outcome._tag === "Complete")
       assert.deepStrictEqual(outcome.exit, Exit.succeed("done hold"))

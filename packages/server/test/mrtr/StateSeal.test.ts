@@ -12,7 +12,7 @@ const key = (id: string, fill: number): StateSeal.SealingKey => ({
 const journal: Journal.Journal = {
   answers: { "elicitation/create:x#0": { action: "accept", content: { name: "Ada" } } },
   steps: { hold: "T-1" },
-  open: ["q"],
+  open: { q: "q" },
   round: 1
 }
 const binding = JSON.stringify(["alice", "2026-07-28", "tools/call", "book", { guests: 2 }])
