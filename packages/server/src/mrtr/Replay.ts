@@ -168,7 +168,7 @@ export const make = (journal: Journal, asked: Asked, stepTimeout: number): Round
   const settled: Effect.Effect<void> = Effect.suspend(() => {
     const before = changes
     return Effect.andThen(Effect.repeat(Effect.yieldNow, { times: turns }), noStepRuns.await).pipe(
-      Effect.andThen(Effect.suspend(() => (changes === before ? Effect.void : settled)))
+      Effect.andThen(Effect.suspend(() => (changes === before && running === 0 ? Effect.void : settled)))
     )
   })
 

@@ -1,5 +1,16 @@
 /** What a request of the stateless era says about itself, and what every answer says. */
-import { Elicitation, Log, Prompt, Prompts, Resources, Roots, Sampling, Tool, Tools } from "@effect-mcp/core"
+import {
+  type ClientInput,
+  Elicitation,
+  Log,
+  Prompt,
+  Prompts,
+  Resources,
+  Roots,
+  Sampling,
+  Tool,
+  Tools
+} from "@effect-mcp/core"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { RequestContext } from "@effect-mcp/core/RequestContext"
@@ -330,6 +341,8 @@ describe("errors", () => {
   )
 })
 
+type Asking = Elicitation.Elicitation | Sampling.Sampling | Roots.Roots
+
 describe("a capability that is missing", () => {
   const url = { message: "Pay", url: "https://example.com/", elicitationId: "1" }
   const messages = [{ role: "user", content: { type: "text", text: "?" } }] as const
@@ -361,7 +374,7 @@ describe("a capability that is missing", () => {
     roots: { sampling: {} }
   }
   for (const name of Object.keys(questions) as Array<keyof typeof questions>) {
-    const question = questions[name]
+    const question: Effect.Effect<unknown, ClientInput.AskError | McpError.McpError, Asking> = questions[name]
     const asking = Layer.mergeAll(
       Tools.layer(Tool.make("ask", { description: "" }), () => Effect.as(question, "asked")),
       Tools.layer(Tool.make("caught", { description: "" }), () =>

@@ -52,8 +52,10 @@ export interface Modern extends raw.Client {
 
 /** A client of the era on top of any connection. */
 export const modern = (client: raw.Client, capabilities: object = everything): Modern => {
-  const request = (method: string, params: { readonly _meta?: object } = {}) =>
-    client.request(method, { ...params, _meta: metaOf(capabilities, params._meta) })
+  const request = (method: string, params: object = {}) => {
+    const { _meta }: { readonly _meta?: object } = params
+    return client.request(method, { ...params, _meta: metaOf(capabilities, _meta) })
+  }
   const play: Modern["play"] = Effect.fnUntraced(function* (method, params, answer) {
     const asked: Array<Played["asked"][number]> = []
     let retry: object = {}
