@@ -27,21 +27,23 @@ const cancelled = (server: Scripted.Scripted) =>
   server.heard.filter(JsonRpc.isNotification).filter(({ method }) => method === "notifications/cancelled")
 
 describe("a server of 2026-07-28", () => {
-  it.effect("is found by asking what it is before anything else, and needs no handshake", () =>
-    Effect.gen(function* () {
-      const clientInfo = { name: "tester", version: "2.0.0" }
-      const { client, server } = yield* Modern.connected({ instructions: "Be kind" }, { clientInfo })
-      yield* settle
-      assert.deepStrictEqual(Modern.methods(server), ["server/discover"])
-      const [probe] = server.requests("server/discover")
-      assert.deepStrictEqual(probe?.params, {
-        _meta: { [Meta.protocolVersion]: "2026-07-28", [Meta.clientInfo]: clientInfo, [Meta.clientCapabilities]: {} }
+  it.effect(
+    `is found by asking what it is before anything else, and needs no handshake${verifies("stdio.compatibility.probes", "stdio.compatibility.probes-modern")}`,
+    () =>
+      Effect.gen(function* () {
+        const clientInfo = { name: "tester", version: "2.0.0" }
+        const { client, server } = yield* Modern.connected({ instructions: "Be kind" }, { clientInfo })
+        yield* settle
+        assert.deepStrictEqual(Modern.methods(server), ["server/discover"])
+        const [probe] = server.requests("server/discover")
+        assert.deepStrictEqual(probe?.params, {
+          _meta: { [Meta.protocolVersion]: "2026-07-28", [Meta.clientInfo]: clientInfo, [Meta.clientCapabilities]: {} }
+        })
+        assert.strictEqual(client.revision.version, "2026-07-28")
+        assert.deepStrictEqual(client.serverInfo, Scripted.info)
+        assert.deepStrictEqual(client.serverCapabilities, Scripted.everything)
+        assert.strictEqual(client.instructions, "Be kind")
       })
-      assert.strictEqual(client.revision.version, "2026-07-28")
-      assert.deepStrictEqual(client.serverInfo, Scripted.info)
-      assert.deepStrictEqual(client.serverCapabilities, Scripted.everything)
-      assert.strictEqual(client.instructions, "Be kind")
-    })
   )
 
   it.effect("may keep to itself who it is", () =>
@@ -158,7 +160,7 @@ describe("a server of the older era", () => {
     ["names only versions of its own era", () => Modern.unsupported("2025-06-18", "2025-11-25")],
     ["discovers only versions of its own era", () => ({ ...Modern.discovered(), supportedVersions: ["2025-11-25"] })]
   ]
-  it.effect.each(answers)("that %s gets the handshake", ([, answer]) =>
+  it.effect.each(answers)(`that %s gets the handshake${verifies("stdio.compatibility.any-error")}`, ([, answer]) =>
     Effect.gen(function* () {
       const server = yield* legacy(answer)
       const client = yield* McpClient.connect(server.transport)

@@ -1,0 +1,375 @@
+import * as McpClient from "@effect-mcp/client/McpClient"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import * as Meta from "@effect-mcp/protocol/model/Meta"
+import { verifies } from "@effect-mcp/spec/verifies"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Exit, Fiber, Queue, Scope, Stream } from "effect"
+import { TestClock } from "effect/testing"
+import { settle } from "../support/connected.ts"
+import * as Modern from "../support/modern.ts"
+
+/** Runs a stream in a fiber and gives its events one by one. */
+const following = <A, E>(stream: Stream.Stream<A, E>) =>
+  Effect.gen(function* () {
+    const events = yield* Queue.unbounded<A>()
+    const fiber = yield* Effect.forkChild(
+      Effect.exit(Stream.runForEach(stream, (event) => Queue.offer(events, event))),
+      { startImmediately: true }
+    )
+    return { next: Queue.take(events), fiber, waiting: Queue.size(events) }
+  })
+
+const listening = (options: { readonly granting?: boolean; readonly capabilities?: object } = {}) =>
+  Effect.gen(function* () {
+    const subscriptions = yield* Modern.subscriptions(options.granting ?? true)
+    const connected = yield* Modern.connected({
+      capabilities: options.capabilities,
+      answers: { "subscriptions/listen": subscriptions.answer }
+    })
+    return { ...connected, ...subscriptions }
+  })
+
+const updated = "notifications/resources/updated"
+const endOf = (watch: { readonly fiber: Fiber.Fiber<Exit.Exit<unknown, McpClient.ClientError>> }) =>
+  Effect.flip(Effect.flatten(Fiber.join(watch.fiber)))
+
+describe("watching a resource over 2026-07-28", () => {
+  it.effect("is a subscription for as long as someone watches, and cancelled in the end", () =>
+    Effect.gen(function* () {
+      const { client, next, server } = yield* listening()
+      const watch = yield* following(client.watch("file:///a"))
+      const subscription = yield* next
+      assert.deepStrictEqual(subscription.filter, { resourceSubscriptions: ["file:///a"] })
+      assert.deepStrictEqual(yield* watch.next, { _tag: "Watching", uri: "file:///a" })
+      subscription.tell(updated, { uri: "file:///a" })
+      assert.deepStrictEqual(yield* watch.next, { _tag: "Updated", uri: "file:///a" })
+      yield* Fiber.interrupt(watch.fiber)
+      const { method, params } = yield* server.notification
+      assert.strictEqual(method, "notifications/cancelled")
+      assert.strictEqual(params?.requestId, subscription.id)
+    })
+  )
+
+  it.effect("begins when the server has acknowledged, and not before", () =>
+    Effect.gen(function* () {
+      const { client, next } = yield* listening({ granting: false })
+      const watch = yield* following(client.watch("file:///a"))
+      const subscription = yield* next
+      yield* settle
+      assert.strictEqual(yield* watch.waiting, 0)
+      subscription.acknowledge()
+      assert.strictEqual((yield* watch.next)._tag, "Watching")
+    })
+  )
+
+  it.effect("is one subscription however many watch, until the last one leaves", () =>
+    Effect.gen(function* () {
+      const { client, next, server } = yield* listening()
+      const [one, two] = [yield* following(client.watch("a:b")), yield* following(client.watch("a:b"))]
+      const subscription = yield* next
+      yield* one.next
+      yield* two.next
+      subscription.tell(updated, { uri: "a:b" })
+      assert.strictEqual((yield* one.next)._tag, "Updated")
+      assert.strictEqual((yield* two.next)._tag, "Updated")
+      yield* Fiber.interrupt(one.fiber)
+      yield* client.ping
+      subscription.tell(updated, { uri: "a:b" })
+      assert.strictEqual((yield* two.next)._tag, "Updated")
+      yield* Fiber.interrupt(two.fiber)
+      yield* server.notification
+      assert.strictEqual(server.requests("subscriptions/listen").length, 1)
+      assert.deepStrictEqual(Modern.methods(server).slice(-1), ["notifications/cancelled"])
+    })
+  )
+
+  it.effect(
+    `hears the news of its own subscription alone, whatever it is called${verifies("subscriptions.stdio.correlated")}`,
+    () =>
+      Effect.gen(function* () {
+        const { client, next } = yield* listening()
+        const a = yield* following(client.watch("db://a"))
+        const first = yield* next
+        const b = yield* following(client.watch("db://b"))
+        const second = yield* next
+        yield* a.next
+        yield* b.next
+        assert.notStrictEqual(first.id, second.id)
+        first.tell(updated, { uri: "row:17" })
+        second.tell(updated, { uri: "db://a" })
+        assert.deepStrictEqual(yield* a.next, { _tag: "Updated", uri: "row:17" })
+        assert.deepStrictEqual(yield* b.next, { _tag: "Updated", uri: "db://a" })
+        assert.strictEqual(yield* a.waiting, 0)
+        assert.strictEqual(yield* b.waiting, 0)
+      })
+  )
+
+  it.effect(`takes ids as they are: no other is its own${verifies("subscriptions.stdio.correlated")}`, () =>
+    Effect.gen(function* () {
+      const { client, next, server } = yield* listening({ granting: false })
+      const watch = yield* following(client.watch("a:b"))
+      const all = yield* following(client.resourceUpdates)
+      const { acknowledge, id, tell } = yield* next
+      for (const other of [0, "", String(id), -Number(id), null, Number(id) + 1]) {
+        const _meta = { [Meta.subscriptionId]: other }
+        server.peer.notify("notifications/subscriptions/acknowledged", { _meta, notifications: {} })
+        server.peer.notify(updated, { _meta, uri: "a:b" })
+        server.peer.notify("notifications/cancelled", { requestId: other })
+      }
+      yield* settle
+      assert.strictEqual(yield* watch.waiting, 0)
+      assert.strictEqual(yield* all.waiting, 0)
+      acknowledge()
+      assert.strictEqual((yield* watch.next)._tag, "Watching")
+      tell(updated, { uri: "a:b" })
+      assert.strictEqual((yield* watch.next)._tag, "Updated")
+      assert.strictEqual(yield* all.next, "a:b")
+    })
+  )
+
+  it.effect("copes with a server that forgets to say which subscription it means", () =>
+    Effect.gen(function* () {
+      const { client, next, server } = yield* listening()
+      const watch = yield* following(client.watch("a:b"))
+      yield* next
+      yield* watch.next
+      server.peer.notify(updated, { uri: "a:b" })
+      assert.deepStrictEqual(yield* watch.next, { _tag: "Updated", uri: "a:b" })
+    })
+  )
+
+  it.effect.each([[{}], [{ resourceSubscriptions: [] }], [{ resourceSubscriptions: ["a:c"] }]] as const)(
+    `fails when it is not granted: %j${verifies("subscriptions.acknowledged.checked")}`,
+    (granted) =>
+      Effect.gen(function* () {
+        const { client, next, server } = yield* listening({ granting: false })
+        const watch = yield* following(client.watch("a:b"))
+        const { acknowledge, id } = yield* next
+        acknowledge(granted[0])
+        assert.strictEqual((yield* endOf(watch))._tag, "CapabilityMissing")
+        assert.strictEqual((yield* server.notification).params?.requestId, id)
+      })
+  )
+
+  it.effect("asks for nothing where the server does not tell of resources", () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* listening({ capabilities: { resources: {} } })
+      assert.strictEqual((yield* Effect.flip(Stream.runDrain(client.watch("a:b"))))._tag, "CapabilityMissing")
+      assert.strictEqual(server.requests("subscriptions/listen").length, 0)
+    })
+  )
+
+  it.effect("fails at once when the acknowledgement makes no sense", () =>
+    Effect.gen(function* () {
+      const { client, next } = yield* listening({ granting: false })
+      const watch = yield* following(client.watch("a:b"))
+      ;(yield* next).acknowledge("everything")
+      assert.strictEqual((yield* endOf(watch))._tag, "InvalidResult")
+    })
+  )
+
+  it.effect("fails when nothing is acknowledged in time, and takes the request back", () =>
+    Effect.gen(function* () {
+      const { client, next, server } = yield* listening({ granting: false })
+      const watch = yield* following(client.watch("a:b"))
+      const { id } = yield* next
+      yield* TestClock.adjust("60 seconds")
+      assert.strictEqual((yield* endOf(watch))._tag, "Timeout")
+      assert.strictEqual((yield* server.notification).params?.requestId, id)
+      const again = yield* following(client.watch("a:b"))
+      ;(yield* next).acknowledge()
+      assert.strictEqual((yield* again.next)._tag, "Watching")
+    })
+  )
+
+  it.effect("stands open however long nothing happens", () =>
+    Effect.gen(function* () {
+      const { client, next } = yield* listening()
+      const watch = yield* following(client.watch("a:b"))
+      const { tell } = yield* next
+      yield* watch.next
+      yield* TestClock.adjust("2 days")
+      tell(updated, { uri: "a:b" })
+      assert.strictEqual((yield* watch.next)._tag, "Updated")
+    })
+  )
+
+  it.effect("fails with what the server says, and may be tried again", () =>
+    Effect.gen(function* () {
+      let attempts = 0
+      const { answer } = yield* Modern.subscriptions(true)
+      const { client } = yield* Modern.connected({
+        answers: {
+          "subscriptions/listen": (params, exchange) =>
+            attempts++ === 0 ? Effect.fail(McpError.invalidParams("No")) : answer(params, exchange)
+        }
+      })
+      assert.strictEqual((yield* Effect.flip(Stream.runDrain(client.watch("a:b"))))._tag, "McpError")
+      const watch = yield* following(client.watch("a:b"))
+      assert.strictEqual((yield* watch.next)._tag, "Watching")
+    })
+  )
+
+  const ends: ReadonlyArray<
+    readonly [string, (subscription: Modern.Subscription, cancel: (id: unknown) => void) => void]
+  > = [
+    ["by its answer", ({ end }) => end()],
+    ["by a cancellation", ({ id }, cancel) => cancel(id)],
+    ["by both, the answer first", ({ end, id }, cancel) => (end(), cancel(id))],
+    ["by both, the cancellation first", ({ end, id }, cancel) => (cancel(id), end())]
+  ]
+  it.effect.each(ends)(
+    `ends with Closed when the server ends it %s${verifies("cancellation.client.own-request")}`,
+    ([, end]) =>
+      Effect.gen(function* () {
+        const { client, next, server } = yield* listening()
+        const [one, two] = [yield* following(client.watch("a:b")), yield* following(client.watch("a:b"))]
+        const other = yield* following(client.watch("a:c"))
+        const subscription = yield* next
+        yield* next
+        yield* one.next
+        yield* two.next
+        yield* other.next
+        end(subscription, (requestId) => server.peer.notify("notifications/cancelled", { requestId }))
+        assert.strictEqual((yield* endOf(one))._tag, "Closed")
+        assert.strictEqual((yield* endOf(two))._tag, "Closed")
+        yield* settle
+        yield* client.ping
+        // It is over: there is nothing to cancel.
+        assert.notInclude(Modern.methods(server), "notifications/cancelled")
+        assert.isUndefined(other.fiber.pollUnsafe())
+        const again = yield* following(client.watch("a:b"))
+        assert.strictEqual((yield* again.next)._tag, "Watching")
+      })
+  )
+
+  it.effect("fails with Closed when the connection ends", () =>
+    Effect.gen(function* () {
+      const { client, next, server } = yield* listening()
+      const watch = yield* following(client.watch("a:b"))
+      yield* next
+      yield* watch.next
+      server.end()
+      assert.strictEqual((yield* endOf(watch))._tag, "Closed")
+    })
+  )
+
+  it.effect("loses no update that follows the acknowledgement at once", () =>
+    Effect.gen(function* () {
+      const { client, next } = yield* listening({ granting: false })
+      const watch = yield* following(client.watch("a:b"))
+      const { acknowledge, tell } = yield* next
+      acknowledge()
+      tell(updated, { uri: "a:b" })
+      // The first event already says: read it again.
+      assert.strictEqual((yield* watch.next)._tag, "Watching")
+      yield* settle
+      tell(updated, { uri: "a:b/c" })
+      const seen: McpClient.WatchEvent = yield* watch.next
+      assert.strictEqual(seen._tag, "Updated")
+    })
+  )
+
+  it.effect("a watcher that leaves before the acknowledgement leaves nothing behind", () =>
+    Effect.gen(function* () {
+      const { client, next, server } = yield* listening({ granting: false })
+      const watch = yield* following(client.watch("a:b"))
+      const { id } = yield* next
+      yield* Fiber.interrupt(watch.fiber)
+      assert.strictEqual((yield* server.notification).params?.requestId, id)
+    })
+  )
+})
+
+describe("changes of lists over 2026-07-28", () => {
+  const lists = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true }
+
+  it.effect("are asked for when someone wants to know, once for all", () =>
+    Effect.gen(function* () {
+      const { client, next, opened, server } = yield* listening()
+      yield* settle
+      assert.strictEqual(server.requests("subscriptions/listen").length, 0)
+      const tools = yield* following(client.toolChanges)
+      const { filter, tell } = yield* next
+      assert.deepStrictEqual(filter, lists)
+      const prompts = yield* following(client.promptChanges)
+      const resources = yield* following(client.resourceChanges)
+      yield* settle
+      assert.strictEqual(yield* opened, 0)
+      tell("notifications/tools/list_changed")
+      yield* tools.next
+      tell("notifications/prompts/list_changed")
+      yield* prompts.next
+      tell("notifications/resources/list_changed")
+      yield* resources.next
+      for (const { waiting } of [tools, prompts, resources]) assert.strictEqual(yield* waiting, 0)
+      yield* Fiber.interrupt(tools.fiber)
+      yield* Fiber.interrupt(prompts.fiber)
+      yield* client.ping
+      assert.notInclude(Modern.methods(server), "notifications/cancelled")
+      yield* Fiber.interrupt(resources.fiber)
+      yield* server.notification
+      const again = yield* following(client.toolChanges)
+      ;(yield* next).tell("notifications/tools/list_changed")
+      yield* again.next
+    })
+  )
+
+  it.effect("are asked for as far as the server declared them", () =>
+    Effect.gen(function* () {
+      const { client, next } = yield* listening({
+        capabilities: { tools: { listChanged: true }, prompts: { listChanged: false }, resources: {} }
+      })
+      yield* following(client.toolChanges)
+      assert.deepStrictEqual((yield* next).filter, { toolsListChanged: true })
+    })
+  )
+
+  it.effect("never come where the server declared none", () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* listening({ capabilities: { tools: {} } })
+      const tools = yield* following(client.toolChanges)
+      yield* settle
+      assert.strictEqual(server.requests("subscriptions/listen").length, 0)
+      assert.isUndefined(tools.fiber.pollUnsafe())
+      server.end()
+      assert.isTrue(Exit.isSuccess(yield* Fiber.join(tools.fiber)))
+    })
+  )
+
+  it.effect("end when the server ends them, and may be asked for again", () =>
+    Effect.gen(function* () {
+      const { client, next } = yield* listening()
+      const tools = yield* following(client.toolChanges)
+      ;(yield* next).end()
+      assert.isTrue(Exit.isSuccess(yield* Fiber.join(tools.fiber)))
+      const again = yield* following(client.toolChanges)
+      ;(yield* next).tell("notifications/tools/list_changed")
+      yield* again.next
+    })
+  )
+
+  it.effect("end when the server refuses them, and somebody is told", () =>
+    Effect.gen(function* () {
+      const server = yield* Modern.make()
+      const dropped: Array<string> = []
+      const client = yield* McpClient.connect(server.transport, { dropped: (reason) => dropped.push(reason) })
+      yield* Stream.runDrain(client.toolChanges)
+      assert.isTrue(dropped.some((reason) => reason.includes("changes")))
+    })
+  )
+})
+
+it.effect("a client of 2026-07-28 that closes takes its subscriptions back", () =>
+  Effect.gen(function* () {
+    const subscriptions = yield* Modern.subscriptions(true)
+    const scope = yield* Scope.make()
+    const server = yield* Modern.make({ answers: { "subscriptions/listen": subscriptions.answer } })
+    const client = yield* McpClient.connect(server.transport).pipe(Scope.provide(scope))
+    const watch = yield* following(client.watch("a:b"))
+    yield* watch.next
+    yield* Scope.close(scope, Exit.void)
+    assert.strictEqual((yield* endOf(watch))._tag, "Closed")
+    assert.strictEqual((yield* Effect.flip(client.ping))._tag, "Closed")
+  })
+)

@@ -1,0 +1,279 @@
+import type * as McpClient from "@effect-mcp/client/McpClient"
+import { Roots } from "@effect-mcp/core/Roots"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import { verifies } from "@effect-mcp/spec/verifies"
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Fiber, Stream } from "effect"
+import { TestClock } from "effect/testing"
+import { settle } from "../support/connected.ts"
+import * as Modern from "../support/modern.ts"
+import type * as Scripted from "../support/scripted.ts"
+
+const tool = (name: string) => ({ name, inputSchema: { type: "object" } })
+const hints = (ttlMs: unknown, cacheScope = "private") => ({ ...(ttlMs === undefined ? {} : { ttlMs }), cacheScope })
+const read =
+  (ttlMs: unknown, cacheScope?: string): Scripted.Answer =>
+  ({ uri }) =>
+    Modern.complete({ contents: [{ uri, text: `of ${uri}` }], ...hints(ttlMs, cacheScope) })
+const names = (client: McpClient.McpClient["Service"]) =>
+  Effect.map(Stream.runCollect(client.tools), (tools) => tools.map(({ name }) => name))
+
+const reading = (answer: Scripted.Answer, options?: McpClient.Options) =>
+  Effect.map(Modern.connected({ answers: { "resources/read": answer } }, options), ({ client, server }) => ({
+    client,
+    server,
+    asked: () => server.requests("resources/read").map(({ params }) => params?.uri)
+  }))
+
+describe("what a server of 2026-07-28 allows to be kept", () => {
+  it.effect.each(["private", "public"])(
+    `is fresh for its time to live from when it came, and fetched when it is needed next: %s${verifies(
+      "caching.ttl.positive",
+      "caching.stale.fetched-again",
+      "caching.ttl.not-polled"
+    )}`,
+    (scope) =>
+      Effect.gen(function* () {
+        const { asked, client } = yield* reading(read(1000, scope))
+        assert.strictEqual(yield* client.readText("a:1"), "of a:1")
+        yield* TestClock.adjust("999 millis")
+        assert.strictEqual(yield* client.readText("a:1"), "of a:1")
+        assert.deepStrictEqual(asked(), ["a:1"])
+        yield* TestClock.adjust("1 millis")
+        yield* settle
+        assert.deepStrictEqual(asked(), ["a:1"])
+        yield* client.readText("a:1")
+        assert.deepStrictEqual(asked(), ["a:1", "a:1"])
+      })
+  )
+
+  it.effect("ages from when it came, not from when it was asked for", () =>
+    Effect.gen(function* () {
+      const { asked, client } = yield* reading((params, exchange) =>
+        Effect.as(Effect.sleep("5 seconds"), read(1000)(params, exchange))
+      )
+      const first = yield* Effect.forkChild(client.read("a:1"), { startImmediately: true })
+      yield* settle
+      yield* TestClock.adjust("5 seconds")
+      yield* Fiber.join(first)
+      yield* client.read("a:1")
+      assert.deepStrictEqual(asked(), ["a:1"])
+    })
+  )
+
+  it.effect.each([[0], [-1], [undefined], [-1e9]] as const)(
+    `is nothing with a time to live of %j${verifies("caching.ttl.zero", "caching.ttl.absent", "caching.ttl.negative")}`,
+    ([ttlMs]) =>
+      Effect.gen(function* () {
+        const { asked, client } = yield* reading(read(ttlMs))
+        yield* client.readText("a:1")
+        yield* client.readText("a:1")
+        assert.deepStrictEqual(asked(), ["a:1", "a:1"])
+      })
+  )
+
+  it.effect(`answers only the same question${verifies("caching.key.method-and-params")}`, () =>
+    Effect.gen(function* () {
+      const kept = hints(60_000)
+      const { client, server } = yield* Modern.connected({
+        answers: {
+          "resources/read": read(60_000),
+          "resources/list": () => Modern.complete({ resources: [], ...kept }),
+          "resources/templates/list": () => Modern.complete({ resourceTemplates: [], ...kept }),
+          "prompts/list": () => Modern.complete({ prompts: [], ...kept }),
+          "tools/list": ({ cursor }) =>
+            cursor === undefined
+              ? Modern.complete({ tools: [tool("a")], nextCursor: "", ...kept })
+              : Modern.complete({ tools: [tool("b")], ...kept })
+        }
+      })
+      for (let time = 0; time < 2; time++) {
+        assert.strictEqual(yield* client.readText("a:1"), "of a:1")
+        assert.strictEqual(yield* client.readText("a:2"), "of a:2")
+        assert.deepStrictEqual(yield* names(client), ["a", "b"])
+        yield* Stream.runDrain(client.resources)
+        yield* Stream.runDrain(client.resourceTemplates)
+        yield* Stream.runDrain(client.prompts)
+      }
+      assert.deepStrictEqual(Modern.methods(server).slice(1), [
+        "resources/read",
+        "resources/read",
+        "tools/list",
+        "tools/list",
+        "resources/list",
+        "resources/templates/list",
+        "prompts/list"
+      ])
+      yield* client.read("a:1", { meta: { "com.example/tenant": "b" } })
+      yield* client.read("a:1", { meta: { "com.example/tenant": "b" } })
+      assert.strictEqual(server.requests("resources/read").length, 4)
+    })
+  )
+
+  it.effect("is never the result of a call, a prompt or a completion, whatever the server says", () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* Modern.connected({
+        answers: {
+          "tools/call": () => Modern.complete({ content: [], ...hints(60_000) }),
+          "prompts/get": () => Modern.complete({ messages: [], ...hints(60_000) })
+        }
+      })
+      for (let time = 0; time < 2; time++) {
+        yield* client.callTool("t")
+        yield* client.prompt("p")
+      }
+      assert.strictEqual(server.requests("tools/call").length, 2)
+      assert.strictEqual(server.requests("prompts/get").length, 2)
+    })
+  )
+
+  it.effect(`is never what depends on answers${verifies("caching.key.no-retries")}`, () =>
+    Effect.gen(function* () {
+      const { asked, client } = yield* reading((params, exchange) =>
+        params.requestState === undefined
+          ? { resultType: "input_required", inputRequests: { a: { method: "roots/list" } }, requestState: "s" }
+          : read(60_000)(params, exchange)
+      )
+      yield* client.readText("a:1")
+      yield* client.readText("a:1")
+      assert.deepStrictEqual(asked(), ["a:1", "a:1", "a:1", "a:1"])
+    }).pipe(Effect.provide(Roots.layerStatic([])))
+  )
+
+  it.effect("is never a failure", () =>
+    Effect.gen(function* () {
+      let broken = true
+      const { asked, client } = yield* reading((params, exchange) =>
+        broken ? Effect.fail(McpError.internalError("Broken")) : read(60_000)(params, exchange)
+      )
+      yield* Effect.flip(client.read("a:1"))
+      broken = false
+      yield* client.read("a:1")
+      yield* client.read("a:1")
+      assert.deepStrictEqual(asked(), ["a:1", "a:1"])
+    })
+  )
+
+  it.effect("is bounded: what was stored first goes first", () =>
+    Effect.gen(function* () {
+      const { asked, client } = yield* reading(read(60_000), { cacheSize: 2 })
+      for (const uri of ["a:1", "a:2", "a:3", "a:3", "a:2", "a:1"]) yield* client.read(uri)
+      assert.deepStrictEqual(asked(), ["a:1", "a:2", "a:3", "a:1"])
+    })
+  )
+
+  it.effect("is nothing for a client that keeps nothing", () =>
+    Effect.gen(function* () {
+      const { asked, client } = yield* reading(read(60_000), { cacheSize: 0 })
+      yield* client.read("a:1")
+      yield* client.read("a:1")
+      assert.strictEqual(asked().length, 2)
+    })
+  )
+
+  it.effect(`is never shared between clients${verifies("caching.scope.private")}`, () =>
+    Effect.gen(function* () {
+      const [one, two] = [yield* reading(read(60_000)), yield* reading(read(60_000))]
+      yield* one.client.read("a:1")
+      yield* two.client.read("a:1")
+      assert.strictEqual(one.asked().length, 1)
+      assert.strictEqual(two.asked().length, 1)
+    })
+  )
+})
+
+describe("what was kept of 2026-07-28 is forgotten", () => {
+  const kept = hints(600_000)
+  const answers: NonNullable<Scripted.Script["answers"]> = {
+    "resources/read": read(600_000),
+    "resources/list": () => Modern.complete({ resources: [], ...kept }),
+    "resources/templates/list": () => Modern.complete({ resourceTemplates: [], ...kept }),
+    "prompts/list": () => Modern.complete({ prompts: [], ...kept }),
+    "tools/list": () => Modern.complete({ tools: [tool("a")], ...kept })
+  }
+  const changes: ReadonlyArray<readonly [string, object, ReadonlyArray<string>]> = [
+    ["notifications/tools/list_changed", {}, ["tools/list"]],
+    ["notifications/prompts/list_changed", {}, ["prompts/list"]],
+    ["notifications/resources/list_changed", {}, ["resources/list", "resources/templates/list"]],
+    ["notifications/resources/updated", { uri: "a:1/part" }, ["resources/read"]]
+  ]
+  it.effect.each(changes)(`on %s${verifies("caching.notification.invalidates")}`, ([method, params, stale]) =>
+    Effect.gen(function* () {
+      const { answer, next } = yield* Modern.subscriptions(true)
+      const { client, server } = yield* Modern.connected({ answers: { ...answers, "subscriptions/listen": answer } })
+      const everything = Effect.all([
+        client.read("a:1"),
+        Stream.runDrain(client.tools),
+        Stream.runDrain(client.prompts),
+        Stream.runDrain(client.resources),
+        Stream.runDrain(client.resourceTemplates)
+      ])
+      yield* Effect.forkScoped(Stream.runDrain(client.toolChanges), { startImmediately: true })
+      const { tell } = yield* next
+      yield* everything
+      const before = server.heard.length
+      yield* everything
+      assert.strictEqual(server.heard.length, before)
+      tell(method, params)
+      yield* settle
+      yield* everything
+      assert.sameMembers(Modern.methods(server).slice(before), [...stale])
+    })
+  )
+
+  it.effect("though its answer was on the way when the change came", () =>
+    Effect.gen(function* () {
+      const { answer, next } = yield* Modern.subscriptions(true)
+      const go = yield* Deferred.make<void>()
+      const { client, server } = yield* Modern.connected({
+        answers: {
+          "subscriptions/listen": answer,
+          "tools/list": () => Effect.as(Deferred.await(go), Modern.complete({ tools: [], ...kept }))
+        }
+      })
+      yield* Effect.forkScoped(Stream.runDrain(client.toolChanges), { startImmediately: true })
+      const { tell } = yield* next
+      const first = yield* Effect.forkChild(Stream.runDrain(client.tools), { startImmediately: true })
+      yield* settle
+      tell("notifications/tools/list_changed")
+      yield* settle
+      yield* Deferred.succeed(go, undefined)
+      yield* Fiber.join(first)
+      yield* Stream.runDrain(client.tools)
+      assert.strictEqual(server.requests("tools/list").length, 2)
+    })
+  )
+
+  it.effect(
+    `when a cursor is refused: the pages before it are of another list${verifies(
+      "caching.pages.discarded",
+      "caching.page.fetched-again"
+    )}`,
+    () =>
+      Effect.gen(function* () {
+        let cursors = 0
+        let asked = 0
+        const { client, server } = yield* Modern.connected({
+          answers: {
+            "tools/list": ({ cursor }) => {
+              asked++
+              if (cursor === undefined)
+                return Modern.complete({ tools: [tool("a")], nextCursor: `${++cursors}`, ...kept })
+              return cursor === "1" && asked > 2
+                ? Effect.fail(McpError.invalidParams("No such cursor"))
+                : Modern.complete({ tools: [tool(`b${String(cursor)}`)], ...hints(1000) })
+            }
+          }
+        })
+        assert.deepStrictEqual(yield* names(client), ["a", "b1"])
+        yield* TestClock.adjust("2 seconds")
+        // The first page is fresh, the second is asked for by its cursor, which has expired.
+        assert.strictEqual((yield* Effect.flip(names(client)))._tag, "McpError")
+        assert.deepStrictEqual(
+          server.requests("tools/list").map(({ params }) => params?.cursor),
+          [undefined, "1", "1"]
+        )
+        assert.deepStrictEqual(yield* names(client), ["a", "b2"])
+      })
+  )
+})
