@@ -1,0 +1,313 @@
+/** The official SDK v2 client drives the reference server in 2026-07-28, and finds out by itself what a server speaks. */
+import { verifies } from "@effect-mcp/spec/verifies"
+import { assert, describe, it, layer } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { answering, call, connect, failure, listening, Modern, using } from "./support/modern-sdk-v2.ts"
+import { toolNames } from "./support/names.ts"
+
+const timeout = 30_000
+const options = { timeout, excludeTestServices: true }
+const asks = (name: string) => call(`test_input_required_result_${name}`)
+const textOf = ({ content }: any) => content[0].text
+const namesOf = (items: ReadonlyArray<{ readonly name: string }>) => items.map(({ name }) => name)
+
+/** An accepting user, a model and a root, for whoever asks. */
+const hospitable = (content: object) =>
+  Effect.all([
+    answering("elicitation/create", () => ({ action: "accept", content })),
+    answering("sampling/createMessage", () => ({
+      role: "assistant",
+      model: "parrot",
+      content: { type: "text", text: "Paris" }
+    })),
+    answering("roots/list", () => ({ roots: [{ uri: "file:///here" }] }))
+  ])
+
+layer(Layer.effect(Modern, connect()), options)("The TypeScript SDK v2 client in 2026-07-28", (it) => {
+  it.effect(
+    `discovers the server${verifies("discover.implemented", "discover.result.lists", "meta.result.server-info")}`,
+    () =>
+      Effect.gen(function* () {
+        const { client } = yield* Modern
+        assert.strictEqual(client.getNegotiatedProtocolVersion(), "2026-07-28")
+        assert.strictEqual(client.getProtocolEra(), "modern")
+        assert.deepInclude(client.getServerVersion(), { name: "effect-mcp-everything", title: "Everything" })
+        assert.match(client.getInstructions() ?? "", /Call anything/)
+        const { capabilities, supportedVersions } = yield* using((client) => client.discover())
+        assert.deepStrictEqual(supportedVersions.toSorted(), [
+          "2024-11-05",
+          "2025-03-26",
+          "2025-06-18",
+          "2025-11-25",
+          "2026-07-28"
+        ])
+        assert.deepStrictEqual(capabilities, client.getServerCapabilities())
+        assert.deepStrictEqual(capabilities.resources, { subscribe: true, listChanged: true })
+      })
+  )
+
+  it.effect(
+    `lists and reads everything, with hints for its cache (2026-07-28)${verifies("caching.hints.included", "caching.ttl.not-negative", "json-rpc.result.type-included")}`,
+    () =>
+      Effect.gen(function* () {
+        const { wire } = yield* Modern
+        const since = wire.received.length
+        assert.deepStrictEqual(namesOf((yield* using((client) => client.listTools())).tools), toolNames)
+        assert.strictEqual((yield* using((client) => client.listResources())).resources.length, 4)
+        assert.strictEqual((yield* using((client) => client.listResourceTemplates())).resourceTemplates.length, 1)
+        assert.strictEqual((yield* using((client) => client.listPrompts())).prompts.length, 5)
+        for (const uri of ["test://static-text", "test://static-binary", "test://template/7/data"]) {
+          const { contents } = yield* using((client) => client.readResource({ uri }))
+          assert.strictEqual(contents[0]?.uri, uri)
+        }
+        yield* using((client) => client.discover())
+        const results = wire.received.slice(since).map(({ result }) => result)
+        assert.strictEqual(results.length, 8)
+        for (const result of results) {
+          assert.deepInclude(result, { resultType: "complete", cacheScope: "private", ttlMs: 0 })
+          assert.strictEqual(result._meta["io.modelcontextprotocol/serverInfo"].name, "effect-mcp-everything")
+        }
+      })
+  )
+
+  it.effect(
+    `calls tools, and tells failed ones from failed requests (2026-07-28)${verifies("tools.call.error-in-result", "tools.call.unknown-tool", "tools.call.invalid-input-in-result", "tools.result.structured-conforms", "json-rpc.error.former")}`,
+    () =>
+      Effect.gen(function* () {
+        const mixed = yield* call("test_multiple_content_types")
+        assert.deepStrictEqual(
+          mixed.content.map(({ type }: { readonly type: string }) => type),
+          ["text", "image", "resource"]
+        )
+        assert.deepInclude(yield* call("add", { a: 1.5, b: 2 }), { structuredContent: { sum: 3.5 } })
+        assert.strictEqual(textOf(yield* call("big", { bytes: 1_000_000 })).length, 1_000_000)
+        assert.isTrue((yield* call("test_error_handling")).isError)
+        assert.isTrue((yield* call("echo", { message: 1 })).isError)
+        assert.strictEqual((yield* failure(call("no_such_tool"))).code, -32602)
+        assert.strictEqual((yield* failure(call("fail", { as: "protocol" }))).code, -32602)
+        assert.strictEqual((yield* failure(call("fail", { as: "defect" }))).code, -32603)
+        const nowhere = yield* failure(using((client) => client.readResource({ uri: "test://nowhere" })))
+        assert.strictEqual(nowhere.code, -32602)
+        const { wire } = yield* Modern
+        assert.strictEqual(wire.received.at(-1).error.code, -32602)
+      })
+  )
+
+  it.effect(
+    `is told of progress, and stops a handler by cancelling its call (2026-07-28)${verifies("progress.value.increases", "cancellation.receiver.stops", "stdio.cancel.stops")}`,
+    () =>
+      Effect.gen(function* () {
+        const events: Array<number> = []
+        yield* using((client) =>
+          client.callTool(
+            { name: "test_tool_with_progress" },
+            { onprogress: ({ progress }) => void events.push(progress) }
+          )
+        )
+        assert.deepStrictEqual(events, [0, 50, 100])
+        const uri = "test://interruptions"
+        const until = yield* listening
+        const subscription = yield* using((client) => client.listen({ resourceSubscriptions: [uri] }))
+        const aborter = new AbortController()
+        const onprogress = () => aborter.abort("enough")
+        yield* Effect.flip(
+          using((client) =>
+            client.callTool({ name: "slow", arguments: { label: "enough" } }, { signal: aborter.signal, onprogress })
+          )
+        )
+        yield* until(({ method }) => method === "notifications/resources/updated")
+        const { contents } = yield* using((client) => client.readResource({ uri }))
+        assert.deepInclude(contents[0], { text: JSON.stringify(["enough"]) })
+        yield* Effect.promise(() => subscription.close())
+      })
+  )
+
+  it.effect(
+    `answers what the server asks in rounds, of user, model and roots (2026-07-28)${verifies("mrtr.server.asks-in-results", "mrtr.questions.kinds", "stdio.server.no-requests", "stateless.server.no-requests")}`,
+    () =>
+      Effect.gen(function* () {
+        const { wire } = yield* Modern
+        yield* hospitable({ name: "Ada", color: "red", ok: true, context: "cats" })
+        assert.strictEqual(textOf(yield* asks("elicitation")), "Hello, Ada!")
+        assert.strictEqual(textOf(yield* asks("sampling")), "Paris")
+        assert.strictEqual(textOf(yield* asks("list_roots")), "Roots: file:///here")
+        assert.strictEqual(textOf(yield* asks("request_state")), "state-ok")
+        assert.strictEqual(textOf(yield* asks("multiple_inputs")), "Paris Ada, working in 1 folders")
+        assert.strictEqual(textOf(yield* asks("multi_round")), "Ada likes red")
+        assert.strictEqual(textOf(yield* asks("capabilities")), "User: Ada; model: Paris")
+        const prompt = yield* using((client) => client.getPrompt({ name: "test_input_required_result_prompt" }))
+        assert.deepInclude(prompt.messages[0]?.content, { text: "Let us talk about cats." })
+        assert.isTrue(wire.received.every(({ id, method }) => method === undefined || id === undefined))
+      })
+  )
+
+  it.effect(
+    `brings the state back as it was, under an id of its own (2026-07-28)${verifies("mrtr.client.state-echoed", "mrtr.client.new-id", "mrtr.questions.unique-keys")}`,
+    () =>
+      Effect.gen(function* () {
+        const { wire } = yield* Modern
+        yield* hospitable({ name: "Ada", color: "red" })
+        const [sent, received] = [wire.sent.length, wire.received.length]
+        yield* asks("multi_round")
+        const requests = wire.sent.slice(sent)
+        const results = wire.received.slice(received).map(({ result }) => result)
+        assert.deepStrictEqual(
+          results.map(({ inputRequests, resultType }) => [resultType, ...Object.keys(inputRequests ?? {})]),
+          [["input_required", "step1"], ["input_required", "step2"], ["complete"]]
+        )
+        assert.strictEqual(new Set(requests.map(({ id }) => id)).size, 3)
+        assert.deepStrictEqual(
+          requests.map(({ params }) => params.requestState),
+          [undefined, results[0].requestState, results[1].requestState]
+        )
+      })
+  )
+
+  it.effect(
+    `hears what the user refuses, and consents to a URL (2026-07-28)${verifies("elicitation.url.request")}`,
+    () =>
+      Effect.gen(function* () {
+        for (const action of ["decline", "cancel"]) {
+          yield* answering("elicitation/create", () => ({ action }))
+          assert.deepInclude(yield* asks("elicitation"), { isError: true })
+          const { content } = yield* call("test_elicitation", { message: "?" })
+          assert.include(content[0].text, `action=${action}`)
+        }
+        let asked: any
+        yield* answering("elicitation/create", (params) => {
+          asked = params
+          return { action: "accept" }
+        })
+        const visit = yield* call("visit", { url: "https://example.com/", id: "visit" })
+        assert.strictEqual(textOf(visit), "The user is on the way.")
+        assert.deepInclude(asked, { mode: "url", url: "https://example.com/" })
+      })
+  )
+
+  it.effect("gets prompts and completes arguments (2026-07-28)", () =>
+    Effect.gen(function* () {
+      const prompt = yield* using((client) =>
+        client.getPrompt({ name: "test_prompt_with_arguments", arguments: { arg1: "a", arg2: "b" } })
+      )
+      assert.deepInclude(prompt.messages[0]?.content, { text: "Prompt with arguments: arg1='a', arg2='b'" })
+      const complete = (ref: any, name: string, value: string, settled: { [name: string]: string } = {}) =>
+        Effect.map(
+          using((client) => client.complete({ ref, argument: { name, value }, context: { arguments: settled } })),
+          ({ completion }) => completion.values
+        )
+      const ref = { type: "ref/prompt", name: "test_prompt_with_arguments" }
+      assert.deepStrictEqual(yield* complete(ref, "arg1", "test"), ["testing", "testValue1"])
+      assert.deepStrictEqual(yield* complete(ref, "arg2", "x", { arg1: "y" }), ["x after y"])
+      const template = { type: "ref/resource", uri: "test://template/{id}/data" }
+      assert.deepStrictEqual(yield* complete(template, "id", "12"), ["123", "124"])
+    })
+  )
+
+  it.effect(
+    `listens: to what is granted, until it has enough (2026-07-28)${verifies("subscriptions.acknowledged.subset", "subscriptions.filter.only-requested", "prompts.list-changed.sent", "tools.list-changed.sent")}`,
+    () =>
+      Effect.gen(function* () {
+        const { wire } = yield* Modern
+        const until = yield* listening
+        const uri = "test://watched-resource"
+        const all = yield* using((client) =>
+          client.listen({
+            toolsListChanged: true,
+            promptsListChanged: true,
+            resourceSubscriptions: [uri, "test://nowhere"]
+          })
+        )
+        assert.deepStrictEqual(all.honoredFilter, {
+          toolsListChanged: true,
+          promptsListChanged: true,
+          resourceSubscriptions: [uri]
+        })
+        yield* call("touch")
+        assert.deepInclude((yield* until(({ method }) => method === "notifications/resources/updated")).params, { uri })
+        yield* call("test_trigger_tool_change")
+        yield* until(({ method }) => method === "notifications/tools/list_changed")
+        yield* call("test_trigger_prompt_change")
+        yield* until(({ method }) => method === "notifications/prompts/list_changed")
+        yield* Effect.promise(() => all.close())
+        assert.strictEqual(yield* Effect.promise(() => all.closed), "local")
+        const since = wire.received.length
+        yield* call("touch")
+        const tools = yield* using((client) => client.listen({ toolsListChanged: true }))
+        yield* call("test_trigger_tool_change")
+        yield* until(({ method }) => method === "notifications/tools/list_changed")
+        yield* Effect.promise(() => tools.close())
+        const methods = wire.received.slice(since).map(({ method }) => method)
+        assert.notInclude(methods, "notifications/resources/updated")
+      })
+  )
+
+  it.effect(
+    `gets the log messages that a call asks for (2026-07-28)${verifies("logging.request.silent", "logging.request.threshold")}`,
+    () =>
+      Effect.gen(function* () {
+        const { wire } = yield* Modern
+        const since = wire.received.length
+        yield* call("log", { message: "silent" })
+        yield* call("log", { message: "loud" }, { _meta: { "io.modelcontextprotocol/logLevel": "alert" } })
+        assert.deepStrictEqual(
+          wire.received.slice(since).flatMap(({ method, params }) => (method === undefined ? [] : [params])),
+          [
+            { level: "alert", logger: "everything", data: "loud" },
+            { level: "emergency", logger: "everything", data: "loud" }
+          ]
+        )
+      })
+  )
+})
+
+describe("The TypeScript SDK v2 client", () => {
+  it.live(
+    `is asked for no more than it declared, and learns what it would have to declare (2026-07-28)${verifies("mrtr.questions.declared", "meta.capabilities.missing")}`,
+    () =>
+      Effect.gen(function* () {
+        const modern = yield* connect({ declare: { sampling: {} } })
+        yield* Effect.gen(function* () {
+          yield* answering("sampling/createMessage", () => ({
+            role: "assistant",
+            model: "parrot",
+            content: { type: "text", text: "hello" }
+          }))
+          assert.strictEqual(textOf(yield* asks("capabilities")), "User: nobody; model: hello")
+          const missing = yield* failure(asks("elicitation"))
+          assert.deepInclude(missing, { code: -32021 })
+          assert.deepStrictEqual(missing.data.requiredCapabilities, { elicitation: { form: {} } })
+        }).pipe(Effect.provideService(Modern, modern))
+      }),
+    timeout
+  )
+
+  it.live(
+    "finds out the newest revision that a server speaks, in either era, and its questions arrive in both",
+    () =>
+      Effect.gen(function* () {
+        const asked = Effect.fnUntraced(function* (options: Parameters<typeof connect>[0]) {
+          const modern = yield* connect(options)
+          const texts = yield* Effect.provideService(
+            Effect.andThen(hospitable({ name: "Ada", color: "red" }), Effect.map(asks("multi_round"), textOf)),
+            Modern,
+            modern
+          )
+          return [modern.client.getNegotiatedProtocolVersion(), texts]
+        }, Effect.scoped)
+        const found = yield* Effect.all(
+          [
+            asked({ mode: "auto" }),
+            asked({ mode: "legacy" }),
+            asked({ mode: "auto", args: ["--revision", "2024-11-05"] })
+          ],
+          { concurrency: 3 }
+        )
+        assert.deepStrictEqual(found, [
+          ["2026-07-28", "Ada likes red"],
+          ["2025-11-25", "Ada likes red"],
+          ["2024-11-05", "The client cannot be asked this: it did not declare elicitation.form"]
+        ])
+      }),
+    timeout
+  )
+})

@@ -1,0 +1,96 @@
+/** The official TypeScript SDK v2 as a client of the reference server, at the revision that it is told or finds out. */
+import { Client, type VersionNegotiationMode } from "@modelcontextprotocol/client"
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio"
+import { type Cause, Context, Effect, PubSub, type Scope } from "effect"
+import { capabilities, clientInfo, type Notification, type Question, serverFile } from "./official.ts"
+
+export class Modern extends Context.Service<
+  Modern,
+  {
+    readonly client: Client
+    readonly notifications: PubSub.PubSub<Notification>
+    /** What the tests answer to the server's questions, by method. */
+    readonly answers: Map<Question, (params: any) => any>
+    /** Every message that crossed the wire after the era was found out. */
+    readonly wire: { readonly sent: Array<any>; readonly received: Array<any> }
+  }
+>()("test/Modern") {}
+
+export interface Options {
+  readonly mode?: VersionNegotiationMode
+  readonly args?: ReadonlyArray<string>
+  readonly declare?: object
+}
+
+export const connect = Effect.fnUntraced(function* ({
+  args = [],
+  declare = capabilities,
+  mode = { pin: "2026-07-28" }
+}: Options = {}): Effect.fn.Return<Modern["Service"], Cause.UnknownError, Scope.Scope> {
+  const notifications = yield* PubSub.unbounded<Notification>()
+  const answers = new Map<Question, (params: any) => any>()
+  const wire = { sent: new Array<any>(), received: new Array<any>() }
+  const client = new Client(clientInfo, { capabilities: declare, versionNegotiation: { mode } })
+  const notify = (notification: Notification) => void PubSub.publishUnsafe(notifications, notification)
+  client.fallbackNotificationHandler = async (notification) => notify(notification)
+  const answer = (question: Question, params: unknown) => {
+    const f = answers.get(question)
+    if (f === undefined) throw new Error(`The test expects no ${question}`)
+    return f(params)
+  }
+  const questions: ReadonlyArray<readonly [string, Question]> = [
+    ["sampling", "sampling/createMessage"],
+    ["elicitation", "elicitation/create"],
+    ["roots", "roots/list"]
+  ]
+  for (const [capability, question] of questions) {
+    if (capability in declare) client.setRequestHandler(question, ({ params }: any) => answer(question, params))
+  }
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [serverFile, "--stdio", ...args],
+    stderr: "ignore"
+  })
+  yield* Effect.acquireRelease(
+    Effect.tryPromise(() => client.connect(transport)),
+    () => Effect.promise(() => client.close())
+  )
+  const { onmessage } = transport
+  const send = transport.send.bind(transport)
+  Object.assign(transport, {
+    onmessage: (message: any) => {
+      wire.received.push(message)
+      onmessage?.(message)
+    },
+    send: (message: any) => {
+      wire.sent.push(message)
+      return send(message)
+    }
+  })
+  return { client, notifications, answers, wire }
+})
+
+export const using = <A>(f: (client: Client) => Promise<A>): Effect.Effect<A, Cause.UnknownError, Modern> =>
+  Effect.flatMap(Modern, ({ client }) => Effect.tryPromise(() => f(client)))
+
+export const call = (name: string, args: { [name: string]: unknown } = {}, more: object = {}) =>
+  using((client): Promise<any> => client.callTool({ name, arguments: args, ...more }))
+
+/** What a promise was rejected with. */
+export const failure = <A>(effect: Effect.Effect<A, Cause.UnknownError, Modern>) =>
+  Effect.map(Effect.flip(effect), ({ cause }) => cause as { readonly code: unknown; readonly data?: any })
+
+export const answering = (question: Question, f: (params: any) => any) =>
+  Effect.map(Modern, ({ answers }) => void answers.set(question, f))
+
+/** Subscribes to notifications now; the effect it gives waits for the next one that fits. */
+export const listening = Effect.map(
+  Effect.flatMap(Modern, ({ notifications }) => PubSub.subscribe(notifications)),
+  (subscription) =>
+    Effect.fnUntraced(function* (fits: (notification: Notification) => boolean) {
+      for (;;) {
+        const next = yield* PubSub.take(subscription)
+        if (fits(next)) return next
+      }
+    })
+)
