@@ -9,7 +9,7 @@ import type { Exchange } from "@effect-mcp/core/Peer"
 import { Principal } from "@effect-mcp/core/Principal"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import * as McpError from "@effect-mcp/protocol/McpError"
-import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
+import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Effect from "effect/Effect"
 import type { Request } from "../Middleware.ts"
 import * as Services from "../RequestServices.ts"
@@ -56,10 +56,7 @@ export type Handler<A> = (
   enter: Effect.Effect<void, McpError.McpError, Principal>
 ) => Effect.Effect<A, McpError.McpError, RequestServices>
 
-interface InputParams {
-  readonly inputResponses?: { readonly [key: string]: unknown }
-  readonly requestState?: string
-}
+const noParams: JsonObject = {}
 
 /** Whose state it is: a subject is unique within its issuer only. */
 const nameOf = ({ claims, subject }: Principal["Service"]): string => Journal.canonicalJson([subject, claims.iss])
@@ -107,13 +104,14 @@ export const make = (
       run: Run
     ): Effect.fn.Return<A | Asked, McpError.McpError> {
       const { exchange, facts, request } = run
-      // The codecs of the methods that may ask have read these; the others have none of them.
-      const { inputResponses = {}, requestState } = request.params as InputParams
+      const params: unknown = request.params
+      const { inputResponses, requestState } = isJsonObject(params) ? params : noParams
       const opened: Opened | undefined =
-        requestState === undefined
-          ? undefined
-          : yield* Effect.flatMap(seal, (service) => service.open(requestState, bindingOf(server, run)))
-      const journal = opened === undefined ? Journal.empty : Journal.settle(opened.journal, inputResponses)
+        typeof requestState === "string"
+          ? yield* Effect.flatMap(seal, (service) => service.open(requestState, bindingOf(server, run)))
+          : undefined
+      const answers = isJsonObject(inputResponses) ? inputResponses : noParams
+      const journal = opened === undefined ? Journal.empty : Journal.settle(opened.journal, answers)
       const { clientCapabilities: capabilities, revision } = facts.context
       let caller = journal.caller
       // Middleware may know better than the wire who asks; a state belongs to whom it was made for all the same.

@@ -33,7 +33,7 @@ const whoami = Tools.layer(Tool.make("whoami", { description: "" }), () =>
 const menu = Resources.layer({ uri: "menu://today", name: "menu" }, Effect.succeed("soup"))
 const dishes = Resources.layerTemplate(
   { uriTemplate: "dish://{name}", name: "dish", complete: { name: () => Effect.succeed(["soup"]) } },
-  ({ name }) => Effect.succeed(`${String(name)}`)
+  ({ name }) => Effect.succeed(String(name))
 )
 const review = Prompts.layer(Prompt.make("review", { arguments: { file: Schema.String } }), ({ file }) =>
   Effect.succeed(`Review ${file}`)

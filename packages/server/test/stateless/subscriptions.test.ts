@@ -1,12 +1,12 @@
 /** `subscriptions/listen`: one long request that is a stream of hints. */
 import { Principal, Resources, Tool, Tools } from "@effect-mcp/core"
-import { ResourceRegistry } from "@effect-mcp/core/Resources"
-import { ToolRegistry } from "@effect-mcp/core/Tools"
+import type { ResourceRegistry } from "@effect-mcp/core/Resources"
+import type { ToolRegistry } from "@effect-mcp/core/Tools"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Deferred, Effect, Exit, Fiber, Layer, Queue, Scope, Stream } from "effect"
+import { type Context, Deferred, Effect, Exit, Fiber, Layer, Queue, Scope, Stream } from "effect"
 import { connect, serve, settle } from "../support/raw.ts"
 import { join, modern, open } from "./support/modern.ts"
 
