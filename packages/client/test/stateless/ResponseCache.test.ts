@@ -9,12 +9,13 @@ import { settle } from "../support/connected.ts"
 import * as Modern from "../support/modern.ts"
 import type * as Scripted from "../support/scripted.ts"
 
+const text = (value: unknown): string => (typeof value === "string" ? value : "")
 const tool = (name: string) => ({ name, inputSchema: { type: "object" } })
 const hints = (ttlMs: unknown, cacheScope = "private") => ({ ...(ttlMs === undefined ? {} : { ttlMs }), cacheScope })
 const read =
   (ttlMs: unknown, cacheScope?: string): Scripted.Answer =>
   ({ uri }) =>
-    Modern.complete({ contents: [{ uri, text: `of ${uri}` }], ...hints(ttlMs, cacheScope) })
+    Modern.complete({ contents: [{ uri, text: `of ${text(uri)}` }], ...hints(ttlMs, cacheScope) })
 const names = (client: McpClient.McpClient["Service"]) =>
   Effect.map(Stream.runCollect(client.tools), (tools) => tools.map(({ name }) => name))
 
@@ -261,7 +262,7 @@ describe("what was kept of 2026-07-28 is forgotten", () => {
                 return Modern.complete({ tools: [tool("a")], nextCursor: `${++cursors}`, ...kept })
               return cursor === "1" && asked > 2
                 ? Effect.fail(McpError.invalidParams("No such cursor"))
-                : Modern.complete({ tools: [tool(`b${String(cursor)}`)], ...hints(1000) })
+                : Modern.complete({ tools: [tool(`b${text(cursor)}`)], ...hints(1000) })
             }
           }
         })
