@@ -104,11 +104,14 @@ export const make = (journal: Journal, asked: Asked, stepTimeout: number): Round
         (wire) => {
           // What is asked is part of its key, given or not: a changed question never gets the answer to what it was before.
           const question = `${options?.key ?? method}:${digest(`${method} ${canonicalJson(wire)}`)}`
-          const key = `${question}#${count(question)}`
+          // The roots are asked for once per request, whoever wants them: they have nothing that could tell two questions apart.
+          const shared = method === "roots/list"
+          const key = shared ? question : `${question}#${count(question)}`
           // The client sees the key as it was given.
           const name = options?.key ?? question
           const send = Effect.suspend(() => {
             if (open.has(name)) {
+              if (shared) return suspend
               return Effect.fail(inputError(`Two questions named ${name} are open at once: give each a key of its own`))
             }
             open.set(name, key)

@@ -186,6 +186,22 @@ describe("a question", () => {
     })
   )
 
+  it.effect("for the roots is asked once, however many ask it", () =>
+    Effect.gen(function* () {
+      const uris = Effect.map(Roots.list, (roots) => roots.map(({ uri }) => uri).join())
+      const handler = Effect.all([uris, Effect.all([ask("a"), uris]), uris], { concurrency: "unbounded" })
+      const client = yield* open(tool(handler))
+      const { asked, result } = yield* client.playTool("ask", (question) =>
+        question.method === "roots/list" ? { roots: [{ uri: "file:///a" }] } : echo(question, "")
+      )
+      assert.deepStrictEqual(said(result), ["file:///a", ["a", "file:///a"], "file:///a"])
+      assert.deepStrictEqual(
+        asked.map((questions) => questions.map(({ method }) => method)),
+        [["roots/list", "elicitation/create"]]
+      )
+    })
+  )
+
   it.effect("inside an uninterruptible region waits like any other; nothing that matters runs past it", () =>
     Effect.gen(function* () {
       const log: Array<string> = []
