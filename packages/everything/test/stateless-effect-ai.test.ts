@@ -1,0 +1,204 @@
+/** Effect's own MCP modules and ours, each as client and as server, in the two revisions that Effect's client speaks. */
+import { NodeServices } from "@effect/platform-node"
+import { verifies } from "@effect-mcp/spec/verifies"
+import { assert, describe, it, layer } from "@effect/vitest"
+import { Effect, Fiber, Layer, Queue, Schema, Stream } from "effect"
+import { McpClient as EffectClient, McpProtocol } from "effect/ai"
+import { ChildProcess } from "effect/process"
+import { toolNames } from "./support/names.ts"
+import { serverFile } from "./support/official.ts"
+import { call, client, fileOf, Host, layerClient, listening, textOf } from "./support/our-client.ts"
+
+const options = { timeout: 30_000, excludeTestServices: true }
+const protocols = [McpProtocol.v2026_07_28, McpProtocol.v2025_11_25] as const
+const theirServer = fileOf("../fixtures/effect-ai-server.ts")
+
+const theirClient = (protocol: (typeof protocols)[number]) =>
+  EffectClient.layerStdio({
+    name: "effect-ai",
+    version: "4.1.0",
+    command: ChildProcess.make(process.execPath, [serverFile, "--stdio"]),
+    protocol
+  }).pipe(Layer.provide(NodeServices.layer))
+
+for (const protocol of protocols) {
+  const version = protocol.protocolVersion
+
+  layer(theirClient(protocol), options)(`Effect's own client drives the reference server in ${version}`, (it) => {
+    const tool = Effect.fnUntraced(function* (name: string) {
+      const tools = yield* (yield* EffectClient.McpClient).listTools()
+      const tool = tools.find((tool) => tool.name === name)
+      assert(tool !== undefined, name)
+      return tool
+    })
+
+    it.effect("agrees on the revision, and lists everything", () =>
+      Effect.gen(function* () {
+        const mcp = yield* EffectClient.McpClient
+        assert.strictEqual(mcp.protocolVersion, version)
+        assert.strictEqual(mcp.serverInfo?.name, "effect-mcp-everything")
+        assert.match(mcp.instructions ?? "", /Call anything/)
+        assert.deepStrictEqual(
+          (yield* mcp.listTools()).map(({ name }) => name),
+          toolNames
+        )
+        assert.strictEqual((yield* mcp.listResources()).length, 4)
+        assert.strictEqual((yield* mcp.listPrompts()).length, 5)
+      })
+    )
+
+    it.effect("calls tools, with every content, and learns what failed", () =>
+      Effect.gen(function* () {
+        const mcp = yield* EffectClient.McpClient
+        const schema = Schema.Struct({ sum: Schema.Finite })
+        assert.deepStrictEqual(yield* mcp.callTool({ tool: yield* tool("add"), schema, arguments: { a: 1, b: 2 } }), {
+          sum: 3
+        })
+        const mixed = yield* mcp.callTool({ tool: yield* tool("test_multiple_content_types") })
+        assert.deepStrictEqual(
+          mixed.content.map(({ type }) => type),
+          ["text", "image", "resource"]
+        )
+        assert.isTrue((yield* mcp.callTool({ tool: yield* tool("test_error_handling") })).isError)
+        const refused = yield* Effect.flip(mcp.callTool({ tool: yield* tool("fail"), arguments: { as: "protocol" } }))
+        assert.deepInclude(refused.reason, { _tag: "ProtocolError", code: -32602 })
+      })
+    )
+
+    it.effect("reads resources and gets prompts", () =>
+      Effect.gen(function* () {
+        const mcp = yield* EffectClient.McpClient
+        const { contents } = yield* mcp.readResource({ uri: "test://template/7/data" })
+        assert.deepInclude(contents[0], { mimeType: "application/json" })
+        const missing = yield* Effect.flip(mcp.readResource({ uri: "test://nowhere" }))
+        assert.deepInclude(missing.reason, { code: version === "2026-07-28" ? -32602 : -32002 })
+        const prompts = yield* mcp.listPrompts()
+        const prompt = prompts.find(({ name }) => name === "test_prompt_with_arguments")
+        assert(prompt !== undefined)
+        const { messages } = yield* mcp.getPrompt({ prompt, arguments: { arg1: "a", arg2: "b" } })
+        assert.deepInclude(messages[0]?.content, { text: "Prompt with arguments: arg1='a', arg2='b'" })
+      })
+    )
+
+    it.effect("stops a handler by interrupting its call", () =>
+      Effect.gen(function* () {
+        const mcp = yield* EffectClient.McpClient
+        const slow = yield* tool("slow")
+        const waiting = yield* Effect.forkChild(mcp.callTool({ tool: slow, arguments: { label: "given up" } }), {
+          startImmediately: true
+        })
+        // The request is written before the next one, and answered by nobody.
+        yield* mcp.callTool({ tool: yield* tool("echo"), arguments: { message: "first" } })
+        yield* Fiber.interrupt(waiting)
+        const labels = Effect.map(mcp.readResource({ uri: "test://interruptions" }), ({ contents: [content] }) =>
+          content !== undefined && "text" in content ? content.text : ""
+        )
+        while ((yield* labels) === "[]") yield* Effect.yieldNow
+        assert.strictEqual(yield* labels, JSON.stringify(["given up"]))
+      })
+    )
+
+    it.effect(`is asked nothing, since it declares nothing${verifies("mrtr.questions.declared")}`, () =>
+      Effect.gen(function* () {
+        const mcp = yield* EffectClient.McpClient
+        const asking = yield* tool("test_input_required_result_elicitation")
+        if (version === "2026-07-28") {
+          const { reason } = yield* Effect.flip(mcp.callTool({ tool: asking }))
+          assert.deepInclude(reason, { _tag: "ProtocolError", code: -32021 })
+        } else assert.isTrue((yield* mcp.callTool({ tool: asking })).isError)
+        const either = yield* mcp.callTool({ tool: yield* tool("test_input_required_result_capabilities") })
+        assert.deepInclude(either.content[0], { text: "User: nobody; model: nobody" })
+      })
+    )
+  })
+
+  layer(layerClient([theirServer, version]), options)(`Our client drives Effect's own server of ${version}`, (it) => {
+    it.effect(`finds out by itself what it speaks${verifies("stdio.compatibility.probes")}`, () =>
+      Effect.gen(function* () {
+        const mcp = yield* client
+        assert.strictEqual(mcp.revision.version, version)
+        assert.deepInclude(mcp.serverInfo, { name: "effect-ai", version: "4.1.0" })
+        assert.strictEqual(mcp.instructions, "Effect's own.")
+        yield* mcp.ping
+      })
+    )
+
+    it.effect("lists and calls tools, and sees their progress", () =>
+      Effect.gen(function* () {
+        const mcp = yield* client
+        const tools = yield* Stream.runCollect(mcp.tools)
+        assert.sameMembers(
+          tools.map(({ name }) => name),
+          ["add", "echo", "progress", "wait", "grow", "greet"]
+        )
+        assert.strictEqual(yield* call("echo", { message: "hello" }), "hello")
+        assert.deepInclude(yield* mcp.callTool("add", { a: 1, b: 2 }), { structuredContent: { sum: 3 } })
+        assert.deepInclude(yield* Effect.flip(mcp.callTool("no_such_tool")), { code: -32602 })
+        const events = yield* Stream.runCollect(mcp.callToolStream("progress"))
+        assert.deepStrictEqual(
+          events.map((event) => (event._tag === "Progress" ? event.progress : textOf(event.value))),
+          [1, 2, 3, "done"]
+        )
+      })
+    )
+
+    it.effect("reads resources, gets prompts and completes arguments", () =>
+      Effect.gen(function* () {
+        const mcp = yield* client
+        assert.strictEqual((yield* Stream.runCollect(mcp.resources)).length, 2)
+        assert.strictEqual(yield* mcp.readText("effect://text"), "Some text.")
+        const { messages } = yield* mcp.prompt("greet", { name: "Ann" })
+        assert.deepInclude(messages[0]?.content, { text: "Greet Ann." })
+        const ref = { type: "ref/prompt", name: "greet" } as const
+        assert.deepStrictEqual((yield* mcp.complete({ ref, argument: { name: "name", value: "A" } })).values, ["Ann"])
+      })
+    )
+
+    it.effect("watches a resource, cancels a call, and hears that a tool appeared", () =>
+      Effect.gen(function* () {
+        const mcp = yield* client
+        const updates = yield* listening(mcp.watch("effect://interrupted"))
+        yield* Queue.take(updates)
+        const progress = yield* Queue.unbounded<unknown>()
+        const waiting = yield* Effect.forkChild(mcp.callTool("wait", { label: "given up" }, { progress }))
+        yield* Queue.take(progress)
+        yield* Fiber.interrupt(waiting)
+        assert.deepInclude(yield* Queue.take(updates), { _tag: "Updated" })
+        assert.strictEqual(yield* mcp.readText("effect://interrupted"), JSON.stringify(["given up"]))
+        const changes = yield* listening(mcp.toolChanges)
+        yield* call("grow", { name: "leaf" })
+        yield* Queue.take(changes)
+        assert.strictEqual(yield* call("leaf"), "I am leaf.")
+      })
+    )
+
+    if (version === "2026-07-28") {
+      it.effect(
+        `answers what it asks in rounds${verifies("mrtr.client.state-echoed", "mrtr.client.answers-all")}`,
+        () =>
+          Effect.gen(function* () {
+            const { answers } = yield* Host
+            answers.form = () => ({ action: "accept", content: { name: "Ada" } })
+            assert.strictEqual(yield* call("greet"), "Hello, Ada! (a state)")
+          })
+      )
+    }
+
+    it.effect("has understood everything the server said", () =>
+      Effect.gen(function* () {
+        assert.deepStrictEqual((yield* Host).dropped, [])
+      })
+    )
+  })
+}
+
+describe("Our client and Effect's own server of both revisions", () => {
+  it.live(
+    "agree on the newer one",
+    () =>
+      Effect.gen(function* () {
+        assert.strictEqual((yield* client).revision.version, "2026-07-28")
+      }).pipe(Effect.provide(layerClient([theirServer]))),
+    options.timeout
+  )
+})
