@@ -1,0 +1,108 @@
+/** The check of handlers under every interpreter: what it lets pass, and what it finds. */
+import { Elicitation, Once, type RequestContext, Roots, Sampling, Tools } from "@effect-mcp/core"
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Effect, Exit, Layer, Ref, Schema } from "effect"
+import * as McpCheck from "../src/McpCheck.ts"
+import { Bookings, BookTable, features } from "./features.ts"
+
+const Name = Schema.Struct({ name: Schema.String })
+const user = Elicitation.layer({
+  form: ({ message }) => Effect.succeed({ action: "accept", content: { name: message } })
+})
+const ask = (message: string) => Effect.map(Elicitation.form(message, Name), ({ name }) => name)
+class Counter extends Context.Service<Counter, Ref.Ref<number>>()("test/Counter") {
+  static readonly layer = Layer.effect(Counter, Ref.make(0))
+}
+const count = Effect.flatMap(
+  Counter,
+  Ref.updateAndGet((n) => n + 1)
+)
+const world = Layer.merge(user, Counter.layer)
+const step = (name: string) => Once.run(name, Schema.Finite, count)
+
+describe("McpCheck.interpreters", () => {
+  it.effect("lets a handler pass that asks in a row, at once, and takes steps in between", () =>
+    Effect.gen(function* () {
+      const handler = Effect.gen(function* () {
+        const held = yield* step("hold")
+        const names = yield* Effect.all([ask("a"), ask("b")], { concurrency: "unbounded" })
+        const paid = yield* step("pay")
+        return { held, paid, names: [...names, yield* ask("c")], thanked: yield* step("thank") }
+      })
+      const runs = yield* McpCheck.interpreters(handler, world)
+      assert.deepStrictEqual(
+        runs.map(({ interpreter, rounds, steps }) => [interpreter, rounds, steps.join()]),
+        [
+          ["remote", 1, "hold,pay,thank"],
+          ["replay", 3, "hold,pay,thank"],
+          ["strict", 5, "hold,pay,thank"]
+        ]
+      )
+      for (const { exit } of runs) {
+        assert.deepStrictEqual(exit, Exit.succeed({ held: 1, paid: 2, names: ["a", "b", "c"], thanked: 3 }))
+      }
+    })
+  )
+
+  it.effect("lets typed failures pass: of the handler, of the user, of a client that lacks something", () =>
+    Effect.gen(function* () {
+      const failing = [
+        [Effect.andThen(ask("a"), Effect.fail(new Tools.ToolFailure({ message: "no" }))), user],
+        [ask("a"), Elicitation.layerDecline],
+        [ask("a"), Elicitation.layerCancel],
+        [Sampling.createMessage({ messages: [], maxTokens: 1 }), user],
+        [Roots.list, user]
+      ] as const
+      for (const [handler, world] of failing) {
+        const handled: Effect.Effect<unknown, unknown, Elicitation.Elicitation | Sampling.Sampling | Roots.Roots> =
+          handler
+        const runs = yield* McpCheck.interpreters(handled, world)
+        for (const { exit } of runs) assert.isTrue(Exit.isFailure(exit) && exit.cause.reasons[0]?._tag === "Fail")
+      }
+    })
+  )
+
+  it.effect("takes a call of a tool for a handler", () =>
+    Effect.gen(function* () {
+      const booking = McpCheck.call(features, BookTable, { restaurant: "Maaemo", guests: 2 })
+      const runs = yield* McpCheck.interpreters(booking, Layer.merge(Bookings.layerTest, Elicitation.layerAccept()))
+      for (const { exit } of runs) {
+        assert(Exit.isSuccess(exit))
+        assert.deepStrictEqual(exit.value.structuredContent, { reference: "ref-1" })
+      }
+      const declined = yield* McpCheck.interpreters(booking, Layer.merge(Bookings.layerTest, Elicitation.layerDecline))
+      for (const { exit } of declined) assert.isTrue(Exit.isSuccess(exit) && exit.value.isError === true)
+    })
+  )
+
+  type Handler = Effect.Effect<unknown, unknown, Counter | RequestContext.RequestServices>
+  const broken: ReadonlyArray<readonly [what: string, handler: Handler, message: RegExp]> = [
+    ["acts before it asks", Effect.tap(count, () => ask("a")), /2/],
+    ["asks another thing every time", Effect.flatMap(count, (n) => ask(`a${n}`)), /a1|rounds/],
+    [
+      "takes other steps every time",
+      Effect.andThen(
+        Effect.flatMap(count, (n) => step(`s${n}`)),
+        ask("a")
+      ),
+      /s1|steps/
+    ]
+  ]
+  for (const [what, handler, message] of broken) {
+    it.effect(`finds a handler that ${what}`, () =>
+      Effect.gen(function* () {
+        const found = yield* Effect.flip(McpCheck.interpreters(handler, world))
+        assert(found._tag === "Mismatch")
+        assert.match(found.message, message)
+        assert.strictEqual(found.runs.length, 3)
+      })
+    )
+  }
+
+  it.effect("fails as the world fails to be built", () =>
+    Effect.gen(function* () {
+      const nowhere = Layer.effect(Counter, Effect.fail("no database" as const))
+      assert.strictEqual(yield* Effect.flip(McpCheck.interpreters(count, nowhere)), "no database")
+    })
+  )
+})
