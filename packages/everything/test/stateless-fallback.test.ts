@@ -55,6 +55,17 @@ describe("Our client, told nothing,", () => {
   )
 
   it.live(
+    `starts a server again that ends at its probe${verifies("stdio.compatibility.any-error")}`,
+    () =>
+      Effect.gen(function* () {
+        const mcp = yield* client
+        assert.strictEqual(mcp.revision.version, "2025-06-18")
+        assert.strictEqual(textOf(yield* mcp.callTool("any")), "said at last")
+      }).pipe(Effect.provide(layerClient([fileOf("../fixtures/strict-server.ts")]))),
+    timeout
+  )
+
+  it.live(
     `that is to speak 2026-07-28 only refuses an older server, and says why${verifies("stdio.compatibility.probes-modern", "versioning.unsupported.client-retries")}`,
     () =>
       Effect.gen(function* () {
