@@ -1,16 +1,18 @@
 import * as McpClient from "@effect-mcp/client/McpClient"
 import type { LogMessageParams } from "@effect-mcp/protocol/model/Logging"
+import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Latch, Queue, Scope, Stream } from "effect"
 import { TestClock } from "effect/testing"
-import { collect, connected, settle, versions } from "./support/connected.ts"
+import { collect, connected, settle, all } from "./support/connected.ts"
+import * as Modern from "./support/modern.ts"
 import * as Scripted from "./support/scripted.ts"
 
 const log = (server: Scripted.Scripted, data: unknown) =>
   server.peer.notify("notifications/message", { level: "info", logger: "test", data })
 
-describe.each(versions)("what a server of %s announces", (version) => {
+describe.each(all)("what a server of %s announces", (version) => {
   it.effect("log messages come as a stream", () =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({ version, answers: { "logging/setLevel": () => ({}) } })
@@ -20,7 +22,9 @@ describe.each(versions)("what a server of %s announces", (version) => {
         { startImmediately: true }
       )
       yield* client.setLogLevel("debug")
-      assert.strictEqual(server.requests("logging/setLevel")[0]?.params?.level, "debug")
+      yield* client.ping
+      const [asked] = server.requests(version === Modern.version ? "server/discover" : "logging/setLevel").slice(-1)
+      assert.strictEqual(asked?.params?.level ?? Modern.declared(asked, Meta.logLevel), "debug")
       log(server, { free: "form" })
       assert.deepStrictEqual(yield* Queue.take(logs), { level: "info", logger: "test", data: { free: "form" } })
     })
@@ -41,7 +45,7 @@ describe.each(versions)("what a server of %s announces", (version) => {
         { startImmediately: true }
       )
       for (let n = 1; n <= 1000; n++) log(server, n)
-      yield* server.peer.request("ping")
+      yield* client.ping
       server.end()
       yield* gate.open
       yield* Fiber.join(reader)
@@ -65,7 +69,7 @@ describe.each(versions)("what a server of %s announces", (version) => {
       yield* settle
       for (let n = 0; n < 100; n++) server.peer.notify("notifications/tools/list_changed")
       server.peer.notify("notifications/prompts/list_changed")
-      yield* server.peer.request("ping")
+      yield* client.ping
       yield* settle
       assert.isAtLeast(count.tools, 1)
       assert.isAtMost(count.tools, 2)
@@ -92,7 +96,9 @@ describe.each(versions)("what a server of %s announces", (version) => {
         ])
         assert.deepStrictEqual(
           server.heard.flatMap((message) => ("method" in message ? [message.method] : ["answer"])),
-          ["initialize", "notifications/initialized", "ping"]
+          version === Modern.version
+            ? ["server/discover", "server/discover"]
+            : ["initialize", "notifications/initialized", "ping"]
         )
       })
   )
@@ -105,7 +111,7 @@ describe("the end", () => {
         answers: { "tools/call": () => Effect.never, "resources/subscribe": () => ({}) }
       })
       const scope = yield* Scope.make()
-      const client = yield* McpClient.connect(server.transport, { revisions: versions }).pipe(Scope.provide(scope))
+      const client = yield* McpClient.connect(server.transport, { revisions: all }).pipe(Scope.provide(scope))
       const fork = <A, E>(effect: Effect.Effect<A, E>) =>
         Effect.forkChild(Effect.exit(effect), { startImmediately: true })
       const call = yield* fork(client.callTool("x"))

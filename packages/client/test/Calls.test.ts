@@ -8,7 +8,7 @@ import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Queue, Schema, Stream } from "effect"
 import { TestClock } from "effect/testing"
-import { collect, connected, settle, since, until, versions } from "./support/connected.ts"
+import { all, cancellation, collect, connected, settle, since, until } from "./support/connected.ts"
 import type * as Scripted from "./support/scripted.ts"
 
 class NoTable extends Schema.TaggedError<NoTable>()("NoTable", { guests: Schema.Int }) {}
@@ -42,7 +42,7 @@ const calling = (call: Scripted.Answer, options?: McpClient.Options & { readonly
     options
   )
 
-describe.each(versions)("calling a tool over %s", (version) => {
+describe.each(all)("calling a tool over %s", (version) => {
   it.effect("by its contract: encodes the input and decodes the output", () =>
     Effect.gen(function* () {
       const { client, server } = yield* calling(
@@ -214,9 +214,7 @@ describe.each(versions)("calling a tool over %s", (version) => {
         const fiber = yield* Effect.forkChild(client.callTool("x"))
         yield* Deferred.await(reached)
         yield* Fiber.interrupt(fiber)
-        yield* server.notification // initialized
-        const cancelled = yield* server.notification
-        assert.strictEqual(cancelled.method, "notifications/cancelled")
+        const cancelled = yield* cancellation(server)
         const id = server.requests("tools/call")[0]?.id
         assert.strictEqual(cancelled.params?.requestId, id)
         // Its answer was on the way already: nothing breaks.
@@ -235,8 +233,7 @@ describe.each(versions)("calling a tool over %s", (version) => {
         { version }
       )
       yield* Stream.runDrain(Stream.take(client.callToolStream("x"), 1))
-      yield* server.notification
-      assert.strictEqual((yield* server.notification).method, "notifications/cancelled")
+      yield* cancellation(server)
     })
   )
 
@@ -255,8 +252,7 @@ describe.each(versions)("calling a tool over %s", (version) => {
         assert.isUndefined(fiber.pollUnsafe())
         yield* TestClock.adjust("1 second")
         assert.strictEqual((yield* Fiber.join(fiber))._tag, "Timeout")
-        yield* server.notification
-        assert.strictEqual((yield* server.notification).method, "notifications/cancelled")
+        yield* cancellation(server)
       })
   )
 

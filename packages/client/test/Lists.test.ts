@@ -1,7 +1,8 @@
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
-import { collect, connected, versions } from "./support/connected.ts"
+import { collect, connected, all } from "./support/connected.ts"
+import * as Modern from "./support/modern.ts"
 import type { Answer } from "./support/scripted.ts"
 
 const tool = (name: string) => ({ name, inputSchema: { type: "object" } })
@@ -14,7 +15,7 @@ const paged =
     return { [key]: items, ...(nextCursor === undefined ? undefined : { nextCursor }) }
   }
 
-describe.each(versions)("lists over %s", (version) => {
+describe.each(all)("lists over %s", (version) => {
   it.effect(
     `turn their pages by themselves, whatever the cursors look like${verifies(
       "pagination.client.no-fixed-size",
@@ -141,8 +142,9 @@ describe.each(versions)("lists over %s", (version) => {
           assert.strictEqual(error._tag, "CapabilityMissing")
           assert.strictEqual((error as any).capability, capability)
         }
+        const before = version === Modern.version ? 1 : 2
         yield* client.ping
-        assert.strictEqual(server.heard.length, 3)
+        assert.strictEqual(server.heard.length, before + 1)
       })
   )
 

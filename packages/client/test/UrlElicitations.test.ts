@@ -5,7 +5,7 @@ import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Queue, Stream } from "effect"
 import { TestClock } from "effect/testing"
-import { connected, settle, since } from "./support/connected.ts"
+import { connected, settle } from "./support/connected.ts"
 import type { Scripted } from "./support/scripted.ts"
 
 const page = (elicitationId: string, url = `https://example.com/${elicitationId}`) => ({
@@ -41,7 +41,7 @@ const refusing = (error: McpError.McpError, times = 1) => {
   return () => (left-- > 0 ? Effect.fail(error) : { content: [], contents: [], messages: [] })
 }
 
-describe.each(since("2025-11-25"))("a request of %s that needs pages visited first", (version) => {
+describe.each(["2025-11-25"] as const)("a request of %s that needs pages visited first", (version) => {
   it.effect("is repeated once the user agreed and the server said that they are done", () =>
     Effect.gen(function* () {
       const ada = yield* user

@@ -351,7 +351,8 @@ describe("changes of lists over 2026-07-28", () => {
 
   it.effect("end when the server refuses them, and somebody is told", () =>
     Effect.gen(function* () {
-      const server = yield* Modern.make()
+      const refuse = () => Effect.fail(McpError.methodNotFound("subscriptions/listen"))
+      const server = yield* Modern.make({ answers: { "subscriptions/listen": refuse } })
       const dropped: Array<string> = []
       const client = yield* McpClient.connect(server.transport, { dropped: (reason) => dropped.push(reason) })
       yield* Stream.runDrain(client.toolChanges)

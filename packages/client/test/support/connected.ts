@@ -2,16 +2,24 @@
 import * as McpClient from "@effect-mcp/client/McpClient"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import { Effect, Stream } from "effect"
+import * as Modern from "./modern.ts"
 import * as Scripted from "./scripted.ts"
 
+/** Those with a session. */
 export const versions = Revision.stateful.map((revision) => revision.version)
-export const since = (first: Revision.Version) => versions.filter((version) => version >= first)
-export const until = (last: Revision.Version) => versions.filter((version) => version <= last)
+/** Those of both eras. */
+export const all = Revision.all.map((revision) => revision.version)
+export const since = (first: Revision.Version) => all.filter((version) => version >= first)
+export const until = (last: Revision.Version) => all.filter((version) => version <= last)
 
-/** Speaks the stateful revisions only, unless told otherwise: nothing is sent before `initialize`. */
+/** Speaks the era of the script's version only, unless told otherwise: nothing of the other one is sent. */
 export const connected = Effect.fnUntraced(function* (script: Scripted.Script, options?: McpClient.Options) {
-  const server = yield* Scripted.make(script)
-  const client = yield* McpClient.connect(server.transport, { revisions: versions, ...options })
+  const modern = script.version === Modern.version
+  const server = yield* modern ? Modern.make(script) : Scripted.make(script)
+  const client = yield* McpClient.connect(server.transport, {
+    revisions: modern ? [Modern.version] : versions,
+    ...options
+  })
   return { server, client }
 })
 
@@ -23,3 +31,7 @@ export const settle = Effect.andThen(
 
 export const collect = <A, E, R>(stream: Stream.Stream<A, E, R>) =>
   Effect.map(Stream.runCollect(stream), (chunk): ReadonlyArray<A> => [...chunk])
+
+/** The next cancellation that the server hears. */
+export const cancellation = ({ notification }: Scripted.Scripted) =>
+  Effect.repeat(notification, { until: ({ method }) => method === "notifications/cancelled" })

@@ -7,7 +7,7 @@ import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { Deferred, Effect, Queue } from "effect"
 import * as Scripted from "./scripted.ts"
 
-export const version = "2026-07-28"
+export const version = "2026-07-28" as const
 
 export const complete = (result: object) => ({ resultType: "complete", ...result })
 
@@ -30,12 +30,20 @@ export const unsupported = (...supported: ReadonlyArray<unknown>) =>
     })
   )
 
+/** Acknowledges a subscription at once; it stands until it is cancelled. */
+const granted: Scripted.Answer = ({ notifications }, { peer, request }) => {
+  const _meta = { [Meta.subscriptionId]: request.id }
+  peer.notify("notifications/subscriptions/acknowledged", { _meta, notifications })
+  return Effect.never
+}
+
 /** A server that is of no other era. */
 export const make = (script: Scripted.Script = {}) =>
   Scripted.make({
     ...script,
     answers: {
       "server/discover": () => discovered(script),
+      "subscriptions/listen": granted,
       initialize: () => unsupported(version),
       ...script.answers
     }
