@@ -129,7 +129,7 @@ for (const protocol of protocols) {
         const tools = yield* Stream.runCollect(mcp.tools)
         assert.sameMembers(
           tools.map(({ name }) => name),
-          ["add", "echo", "progress", "wait", "grow", "greet"]
+          ["add", "echo", "progress", "wait", "ask", "grow", "greet"]
         )
         assert.strictEqual(yield* call("echo", { message: "hello" }), "hello")
         assert.deepInclude(yield* mcp.callTool("add", { a: 1, b: 2 }), { structuredContent: { sum: 3 } })
@@ -181,6 +181,16 @@ for (const protocol of protocols) {
             answers.form = () => ({ action: "accept", content: { name: "Ada" } })
             assert.strictEqual(yield* call("greet"), "Hello, Ada! (a state)")
           })
+      )
+    } else {
+      it.effect("answers what it asks by requests", () =>
+        Effect.gen(function* () {
+          const { answers } = yield* Host
+          answers.form = () => ({ action: "accept", content: { name: "Ada" } })
+          assert.strictEqual(yield* call("ask"), "Hello, Ada!")
+          answers.form = () => ({ action: "decline" })
+          assert.strictEqual(yield* call("ask"), "Hello, a stranger!")
+        })
       )
     }
 

@@ -1,7 +1,7 @@
 /** The official SDK v2 client drives the reference server in 2026-07-28, and finds out by itself what a server speaks. */
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it, layer } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Deferred, Effect, Layer } from "effect"
 import { answering, call, connect, failure, listening, Modern, using } from "./support/modern-sdk-v2.ts"
 import { toolNames } from "./support/names.ts"
 
@@ -277,6 +277,20 @@ describe("The TypeScript SDK v2 client", () => {
           assert.deepInclude(missing, { code: -32021 })
           assert.deepStrictEqual(missing.data.requiredCapabilities, { elicitation: { form: {} } })
         }).pipe(Effect.provideService(Modern, modern))
+      }),
+    timeout
+  )
+
+  it.live(
+    `subscribes by itself, and lists anew what has changed (2026-07-28)${verifies("tools.list-changed.sent")}`,
+    () =>
+      Effect.gen(function* () {
+        const changed = yield* Deferred.make<ReadonlyArray<string>>()
+        const modern = yield* connect({
+          toolsChanged: (tools) => Deferred.doneUnsafe(changed, Effect.succeed(namesOf(tools)))
+        })
+        yield* Effect.provideService(call("grow", { name: "leaf" }), Modern, modern)
+        assert.deepStrictEqual(yield* Deferred.await(changed), [...toolNames, "grown_leaf"])
       }),
     timeout
   )

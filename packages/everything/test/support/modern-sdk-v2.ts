@@ -20,17 +20,24 @@ export interface Options {
   readonly mode?: VersionNegotiationMode
   readonly args?: ReadonlyArray<string>
   readonly declare?: object
+  /** Told of the tools whenever they have changed. */
+  readonly toolsChanged?: (tools: ReadonlyArray<{ readonly name: string }>) => void
 }
 
 export const connect = Effect.fnUntraced(function* ({
   args = [],
   declare = capabilities,
-  mode = { pin: "2026-07-28" }
+  mode = { pin: "2026-07-28" },
+  toolsChanged
 }: Options = {}): Effect.fn.Return<Modern["Service"], Cause.UnknownError, Scope.Scope> {
   const notifications = yield* PubSub.unbounded<Notification>()
   const answers = new Map<Question, (params: any) => any>()
   const wire = { sent: new Array<any>(), received: new Array<any>() }
-  const client = new Client(clientInfo, { capabilities: declare, versionNegotiation: { mode } })
+  const client = new Client(clientInfo, {
+    capabilities: declare,
+    versionNegotiation: { mode },
+    ...(toolsChanged && { listChanged: { tools: { onChanged: (_error, tools) => toolsChanged(tools ?? []) } } })
+  })
   const notify = (notification: Notification) => void PubSub.publishUnsafe(notifications, notification)
   client.fallbackNotificationHandler = async (notification) => notify(notification)
   const answer = (question: Question, params: unknown) => {
