@@ -142,7 +142,7 @@ layer(Layer.effect(Modern, connect()), options)("The TypeScript SDK v2 client in
   )
 
   it.effect(
-    `brings the state back as it was, under an id of its own (2026-07-28)${verifies("mrtr.client.state-echoed", "mrtr.client.new-id", "mrtr.questions.unique-keys")}`,
+    `brings the state back as it was, under an id of its own (2026-07-28)${verifies("mrtr.questions.unique-keys")}`,
     () =>
       Effect.gen(function* () {
         const { wire } = yield* Modern
