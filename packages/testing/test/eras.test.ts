@@ -16,12 +16,22 @@ type Program =
   | { readonly _tag: Leaf; readonly name: string; readonly of?: undefined }
   | { readonly _tag: "sequence" | "all"; readonly of: ReadonlyArray<Program> }
 
+const leaves = Schema.Literals([
+  "form",
+  "form",
+  "confirm",
+  "sample",
+  "roots",
+  "roots",
+  "once",
+  "once",
+  "progress",
+  "fail"
+])
 const Shape = Schema.Struct({
-  leaves: Schema.Array(
-    Schema.Literals(["form", "form", "confirm", "sample", "roots", "once", "once", "progress", "fail"])
-  ).check(Schema.isMaxLength(6)),
-  /** How leaves are grouped: a new group where it says so, inside or beside the one before. */
-  cuts: Schema.Array(Schema.Literals(["go on", "sequence", "all"])).check(Schema.isMaxLength(6))
+  leaves: Schema.Array(leaves).check(Schema.isMinLength(2), Schema.isMaxLength(7)),
+  /** How leaves are grouped: the rest after each, inside a group of its own or not. */
+  cuts: Schema.Array(Schema.Literals(["go on", "sequence", "all"])).check(Schema.isMinLength(7), Schema.isMaxLength(7))
 })
 
 const programs: Arbitrary.Arbitrary<Program> = Arbitrary.map(Arbitrary.schema(Shape), ({ cuts, leaves }) => {
@@ -33,7 +43,7 @@ const programs: Arbitrary.Arbitrary<Program> = Arbitrary.map(Arbitrary.schema(Sh
     const cut = cuts[from]
     return cut === undefined || cut === "go on" ? [leaf, ...rest] : [{ _tag: cut, of: [leaf, ...rest] }]
   }
-  return { _tag: cuts.at(-1) === "all" ? "all" : "sequence", of: build(0) }
+  return { _tag: leaves.length % 2 === 0 ? "all" : "sequence", of: build(0) }
 })
 
 // --- what runs ---
@@ -167,7 +177,7 @@ const check = Effect.fnUntraced(function* (
   }
 })
 
-const options = { runs: 60, seed: 20_260_728 }
+const options = { runs: 100, seed: 20_260_728 }
 const passes = <E, R>(checked: Effect.Effect<Arbitrary.CheckResult<Program, E>, never, R>) =>
   Effect.map(checked, (result) => assert.isUndefined(Arbitrary.formatCheckFailure(result)))
 

@@ -169,6 +169,20 @@ describe("a question", () => {
     })
   )
 
+  it.effect("of a sibling that takes a few turns to come to it is in the same round", () =>
+    Effect.gen(function* () {
+      const later = Effect.andThen(Effect.repeat(Effect.yieldNow, { times: 3 }), ask("b"))
+      const forked = Effect.flatMap(
+        Effect.forkChild(Effect.flatMap(Effect.forkChild(ask("c")), Fiber.join)),
+        Fiber.join
+      )
+      const client = yield* open(tool(Effect.all([ask("a"), later, forked], { concurrency: "unbounded" })))
+      const { asked, result } = yield* client.playTool("ask", echo)
+      assert.deepStrictEqual(said(result), ["a", "b", "c"])
+      assert.strictEqual(asked.length, 1)
+    })
+  )
+
   it.effect("that is identical to one that is open is a clear error; keys tell them apart", () =>
     Effect.gen(function* () {
       const twice = (keys: ReadonlyArray<string | undefined>) =>
