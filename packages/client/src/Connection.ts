@@ -10,6 +10,7 @@ import type { Inbound, Transport, TransportError } from "@effect-mcp/core/Transp
 import * as Codecs from "@effect-mcp/protocol/Codecs"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as Method from "@effect-mcp/protocol/Method"
+import { isExtensionId } from "@effect-mcp/protocol/model/Meta"
 import type { ProgressParams } from "@effect-mcp/protocol/model/Progress"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as Deferred from "effect/Deferred"
@@ -151,11 +152,14 @@ export const make = Effect.fnUntraced(function* (
   transport: Transport,
   options: Options
 ): Effect.fn.Return<Connection, Negotiation.NegotiationError, Scope.Scope> {
-  const { experimental, extensions, services } = options
+  const { experimental, extensions = {}, services } = options
+  const unnamed = Object.keys(extensions).find((id) => !isExtensionId(id))
+  // The programmer's mistake (spec 2026-07-28: basic/versioning, extension negotiation).
+  if (unnamed !== undefined) return yield* Effect.die(new Error(`The name of an extension has a prefix: ${unnamed}`))
   const capabilities = {
     ...Handlers.capabilities(services),
     ...(experimental === undefined ? undefined : { experimental }),
-    ...(extensions === undefined ? undefined : { extensions })
+    ...(options.extensions === undefined ? undefined : { extensions })
   }
   const answer = Handlers.make(services)
   const announce = announcer(options)

@@ -1,11 +1,13 @@
 import * as McpClient from "@effect-mcp/client/McpClient"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
+import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { collect, connected, settle, versions } from "./support/connected.ts"
+import { all, collect, connected, settle, versions } from "./support/connected.ts"
+import * as Modern from "./support/modern.ts"
 import * as Scripted from "./support/scripted.ts"
 
 describe.each(versions)("the handshake with a server of %s", (version) => {
@@ -150,19 +152,23 @@ describe("a handshake that fails", () => {
   )
 })
 
-it.effect("takes out the icons that must not be shown" + verifies("icons.uri.unsafe-rejected"), () =>
-  Effect.gen(function* () {
-    const icons = [{ src: "javascript:alert(1)" }, { src: "https://example.com/i.png" }, { src: "http://x/i.png" }]
-    const safe = [{ src: "https://example.com/i.png" }]
-    const serverInfo = { ...Scripted.info, icons }
-    const { client } = yield* connected({
-      answers: {
-        initialize: () => ({ ...Scripted.initializeResult({}), serverInfo }),
-        "tools/list": () => ({ tools: [{ name: "t", inputSchema: { type: "object" }, icons }] })
-      }
+it.effect.each(all)(
+  `takes out the icons that must not be shown, over %s${verifies("icons.uri.unsafe-rejected")}`,
+  (version) =>
+    Effect.gen(function* () {
+      const icons = [{ src: "javascript:alert(1)" }, { src: "https://example.com/i.png" }, { src: "http://x/i.png" }]
+      const safe = [{ src: "https://example.com/i.png" }]
+      const serverInfo = { ...Scripted.info, icons }
+      const { client } = yield* connected({
+        version,
+        answers: {
+          initialize: () => ({ ...Scripted.initializeResult({ version }), serverInfo }),
+          "server/discover": () => ({ ...Modern.discovered(), _meta: { [Meta.serverInfo]: serverInfo } }),
+          "tools/list": () => ({ tools: [{ name: "t", inputSchema: { type: "object" }, icons }] })
+        }
+      })
+      const [tool] = yield* collect(client.tools)
+      assert.deepStrictEqual(client.serverInfo.icons, safe)
+      assert.deepStrictEqual(tool?.icons, safe)
     })
-    assert.deepStrictEqual(client.serverInfo.icons, safe)
-    const [tool] = yield* collect(client.tools)
-    assert.deepStrictEqual(tool?.icons, safe)
-  })
 )

@@ -44,23 +44,29 @@ const textOf = (result: { readonly content: ReadonlyArray<object> }): string => 
 }
 
 describe("a server as a child process", () => {
-  it.live(`is talked to and gone afterwards${verifies("stdio.client.supported", "stdio.stdin.only-messages")}`, () =>
-    withProcesses(
-      Effect.gen(function* () {
-        const pid = yield* Effect.scoped(
-          Effect.gen(function* () {
-            const { client, wire } = yield* start(server())
-            assert.strictEqual(client.serverInfo.name, "fixture")
-            assert.deepStrictEqual((yield* client.callTool("add", { a: 1, b: 2 })).structuredContent, { sum: 3 })
-            const text = "line\nbreak\u2028and 🙂"
-            assert.strictEqual(textOf(yield* client.callTool("echo", { text })), text)
-            assert.strictEqual(textOf(yield* client.callTool("pid")), `${wire.pid}`)
-            return wire.pid
-          })
-        )
-        assert.isFalse(isAlive(pid))
-      })
-    )
+  it.live.each([
+    ["2025-11-25", []],
+    ["2026-07-28", ["modern"]]
+  ] as const)(
+    `of %s is talked to and gone afterwards${verifies("stdio.client.supported", "stdio.stdin.only-messages")}`,
+    ([version, flags]) =>
+      withProcesses(
+        Effect.gen(function* () {
+          const pid = yield* Effect.scoped(
+            Effect.gen(function* () {
+              const { client, wire } = yield* start(server(...flags))
+              assert.strictEqual(client.revision.version, version)
+              assert.strictEqual(client.serverInfo.name, "fixture")
+              assert.deepStrictEqual((yield* client.callTool("add", { a: 1, b: 2 })).structuredContent, { sum: 3 })
+              const text = "line\nbreak\u2028and 🙂"
+              assert.strictEqual(textOf(yield* client.callTool("echo", { text })), text)
+              assert.strictEqual(textOf(yield* client.callTool("pid")), `${wire.pid}`)
+              return wire.pid
+            })
+          )
+          assert.isFalse(isAlive(pid))
+        })
+      )
   )
 
   it.live("is a layer", () =>

@@ -160,20 +160,22 @@ describe("a server of the older era", () => {
     ["names only versions of its own era", () => Modern.unsupported("2025-06-18", "2025-11-25")],
     ["discovers only versions of its own era", () => ({ ...Modern.discovered(), supportedVersions: ["2025-11-25"] })]
   ]
-  it.effect.each(answers)(`that %s gets the handshake${verifies("stdio.compatibility.any-error")}`, ([, answer]) =>
-    Effect.gen(function* () {
-      const server = yield* legacy(answer)
-      const client = yield* McpClient.connect(server.transport)
-      yield* client.ping
-      assert.strictEqual(client.revision.version, "2025-11-25")
-      assert.deepStrictEqual(Modern.methods(server), [
-        "server/discover",
-        "initialize",
-        "notifications/initialized",
-        "ping"
-      ])
-      assert.isFalse(server.requests("ping").some((request) => request.params !== undefined))
-    })
+  it.effect.each(answers)(
+    `that %s gets the handshake${verifies("stdio.compatibility.any-error", "versioning.era.remembered")}`,
+    ([, answer]) =>
+      Effect.gen(function* () {
+        const server = yield* legacy(answer)
+        const client = yield* McpClient.connect(server.transport)
+        yield* client.ping
+        assert.strictEqual(client.revision.version, "2025-11-25")
+        assert.deepStrictEqual(Modern.methods(server), [
+          "server/discover",
+          "initialize",
+          "notifications/initialized",
+          "ping"
+        ])
+        assert.isFalse(server.requests("ping").some((request) => request.params !== undefined))
+      })
   )
 
   it.effect.each(answers.filter(([name]) => !name.includes("versions of its own")))(

@@ -10,7 +10,7 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Layer, Stream, SubscriptionRef } from "effect"
+import { Deferred, Effect, Exit, Fiber, Layer, Stream, SubscriptionRef } from "effect"
 import { TestClock } from "effect/testing"
 import { settle } from "../support/connected.ts"
 import * as Modern from "../support/modern.ts"
@@ -55,7 +55,7 @@ const all = (client: McpClient.McpClient["Service"]) =>
 
 describe("requests of 2026-07-28", () => {
   it.effect(
-    `all say who asks, in which revision, and what may be asked back${verifies("meta.request.required", "meta.request.client-info")}`,
+    `all say who asks, in which revision, and what may be asked back${verifies("meta.request.required", "meta.request.client-info", "json-rpc.request.id-in-flight", "elicitation.capability.each-request", "sampling.capability.each-request", "roots.capability.each-request")}`,
     () =>
       Effect.gen(function* () {
         const roots = yield* SubscriptionRef.make<ReadonlyArray<{ readonly uri: string }>>([])
@@ -95,6 +95,17 @@ describe("requests of 2026-07-28", () => {
           assert.isUndefined(Modern.declared(request, Meta.logLevel), request.method)
         }
         assert.strictEqual(new Set(requests.map(({ id }) => id)).size, requests.length)
+      })
+  )
+
+  it.effect.each(["nope", "", "/x", "1com.example/x"])(
+    `never declare an extension whose name has no prefix: %j${verifies("versioning.extension.identifier")}`,
+    (id) =>
+      Effect.gen(function* () {
+        const server = yield* Modern.make()
+        const exit = yield* Effect.exit(McpClient.connect(server.transport, { extensions: { [id]: {} } }))
+        assert.isTrue(Exit.hasDies(exit))
+        assert.deepStrictEqual(server.heard, [])
       })
   )
 
@@ -251,6 +262,20 @@ describe("results of 2026-07-28", () => {
       const error = yield* Effect.flip(client.callTool("t"))
       assert.deepStrictEqual(error._tag === "InvalidResult" && error.result, Modern.complete({ content: 1 }))
     })
+  )
+
+  it.effect.each([-32000, -32001, -32010, -32019])(
+    `are errors that mean no more than they say: %i${verifies("json-rpc.error.legacy-no-meaning")}`,
+    (code) =>
+      Effect.gen(function* () {
+        const { client, server } = yield* Modern.connected({
+          answers: { "tools/call": () => Effect.fail(new McpError.McpError({ code, message: "Once upon a time" })) }
+        })
+        const error = yield* Effect.flip(client.callTool("t"))
+        assert.strictEqual(error._tag === "McpError" && error.code, code)
+        yield* client.ping
+        assert.deepStrictEqual(Modern.methods(server), ["server/discover", "tools/call", "server/discover"])
+      })
   )
 
   it.effect("are errors where the server says so, and -32042 is one like any other", () =>
