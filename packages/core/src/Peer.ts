@@ -22,17 +22,22 @@ import * as Outbound from "./internal/outbound.ts"
 import { type InFlight, type Running, view } from "./internal/running.ts"
 import type { Envelope, Inbound, Single, Sink, Transport, TransportError } from "./Transport.ts"
 
+export { answer, response } from "./internal/answer.ts"
 export type { InFlight } from "./internal/running.ts"
 export { Closed, type RequestError, type RequestOptions, Timeout } from "./internal/outbound.ts"
 
-/** What a request handler is given beside the request: the way back to the asker. */
-export interface Exchange {
+/** A request and the way back to its asker: all that it takes to answer. */
+export interface Asked {
   readonly request: JsonRpc.Request
   readonly envelope: Envelope
   readonly sink: Sink
-  readonly peer: Peer
   /** Set when the asker wants no answer any more: nothing is to be sent for the request from then on. */
   cancelled?: boolean
+}
+
+/** What a peer's request handler is given. */
+export interface Exchange extends Asked {
+  readonly peer: Peer
 }
 
 /** What the two roles plug in. All of it runs without requirements: a role captures its own context. */

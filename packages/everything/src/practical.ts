@@ -22,6 +22,15 @@ const add = Tools.layer(
   ({ a, b }) => Effect.succeed({ sum: a + b })
 )
 
+/** Over HTTP a gateway can see where a call goes without reading it. */
+const route = Tools.layer(
+  Tool.make("route", {
+    description: "Says where it was called for. The region travels in an HTTP header too.",
+    input: { region: Schema.String.annotate({ "x-mcp-header": "Region" }) }
+  }),
+  ({ region }) => Effect.succeed(`Routed to ${region}.`)
+)
+
 const slow = Tools.layer(
   Tool.make("slow", {
     description:
@@ -100,4 +109,4 @@ const grow = Layer.unwrap(
   })
 )
 
-export const practical = Layer.mergeAll(echo, add, slow, big, fail, log, touch, grow)
+export const practical = Layer.mergeAll(echo, add, route, slow, big, fail, log, touch, grow)

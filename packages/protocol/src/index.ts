@@ -1,6 +1,7 @@
 export * as Capabilities from "./Capabilities.ts"
 export * as Codecs from "./Codecs.ts"
 export * as HeaderParams from "./HeaderParams.ts"
+export * as Headers from "./Headers.ts"
 export * as JsonRpc from "./JsonRpc.ts"
 export * as JsonSchema from "./JsonSchema.ts"
 export * as JsonSchemaValidator from "./JsonSchemaValidator.ts"

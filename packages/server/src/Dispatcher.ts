@@ -20,9 +20,10 @@ import type { Session } from "./Session.ts"
 import * as Subscriptions from "./Subscriptions.ts"
 import { unknownTool } from "./ToolRegistry.ts"
 
+/** Without a session in revisions that have none; their requests need none. */
 type Handler<M extends keyof Method.ClientRequests> = (
   params: Method.ClientRequests[M]["params"],
-  session: Session
+  session: Session | undefined
 ) => Effect.Effect<Method.ClientRequests[M]["result"], McpError.McpError, RequestServices>
 
 /** Everything but the handshake, discovery, ping and the long request for notifications, which never reach the features. */
@@ -33,6 +34,12 @@ export type Handlers = {
 }
 
 const empty = Effect.succeed({})
+
+const needs = <A, E, R>(
+  session: Session | undefined,
+  use: (session: Session) => Effect.Effect<A, E, R>
+): Effect.Effect<A, E | McpError.McpError, R> =>
+  session === undefined ? Effect.fail(McpError.invalidRequest("There is no session")) : use(session)
 
 const complete = (
   features: Features,
@@ -96,14 +103,17 @@ export const make = (features: Features, pageSize: number): Handlers => {
       ),
     "resources/read": (params) => resources.read(params) ?? notFound(params.uri),
     "resources/subscribe": ({ uri }, session) =>
-      Effect.andThen(Subscriptions.subscribe(resources, session, uri), empty),
-    "resources/unsubscribe": ({ uri }, session) => Effect.andThen(Subscriptions.unsubscribe(session, uri), empty),
+      needs(session, (session) => Effect.andThen(Subscriptions.subscribe(resources, session, uri), empty)),
+    "resources/unsubscribe": ({ uri }, session) =>
+      needs(session, (session) => Effect.andThen(Subscriptions.unsubscribe(session, uri), empty)),
     "completion/complete": (params) => complete(features, params),
     "logging/setLevel": ({ level }, session) =>
-      Effect.sync(() => {
-        session.logLevel = level
-        return {}
-      })
+      needs(session, (session) =>
+        Effect.sync(() => {
+          session.logLevel = level
+          return {}
+        })
+      )
   }
 }
 
@@ -111,12 +121,12 @@ export const make = (features: Features, pageSize: number): Handlers => {
 export const run = (
   handlers: Handlers,
   request: Request,
-  session: Session
+  session: Session | undefined
 ): Effect.Effect<Result, McpError.McpError, RequestServices> =>
   // What there is to answer with is looked up when the effect runs: middleware may take its time, or run it again.
   Effect.suspend(() => {
     // Method and params were decoded together; the correlation is lost on the way through the table.
-    const handler: (params: never, session: Session) => ReturnType<Handler<Request["method"]>> =
+    const handler: (params: never, session: Session | undefined) => ReturnType<Handler<Request["method"]>> =
       handlers[request.method as keyof Handlers]
     return handler(request.params as never, session)
   })

@@ -4,7 +4,7 @@
  * Subscribed before it is acknowledged, acknowledged before anything else; every message carries the subscription's id. It ends when
  * the client cancels it, or with a result when the server closes.
  */
-import type { Exchange } from "@effect-mcp/core/Peer"
+import type { Asked } from "@effect-mcp/core/Peer"
 import type { Principal } from "@effect-mcp/core/Principal"
 import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -32,7 +32,7 @@ const kinds: ReadonlyArray<ListKind> = ["tools", "prompts", "resources"]
 /** Runs for as long as the subscription does. */
 export const listen = (
   options: Options,
-  exchange: Exchange,
+  exchange: Asked,
   principal: Principal["Service"],
   { notifications: wanted }: ListenParams
 ): Effect.Effect<ListenResult> =>

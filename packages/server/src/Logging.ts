@@ -5,13 +5,13 @@
  * Each session has a budget per second; what is over it, or meets a wire that does not move, is dropped, counted and owned up to.
  */
 import type { Log } from "@effect-mcp/core/Log"
-import type { Exchange } from "@effect-mcp/core/Peer"
+import type { Asked } from "@effect-mcp/core/Peer"
+import type { Sink } from "@effect-mcp/core/Transport"
 import { isAtLeast, type LoggingLevel } from "@effect-mcp/protocol/model/Logging"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { TokenBucket } from "./internal/TokenBucket.ts"
-import type { Session } from "./Session.ts"
 
 export interface Options {
   /** What passes before the client says what it wants. Default `info`. */
@@ -25,9 +25,9 @@ export interface Options {
 export interface Logging {
   /**
    * The log of one request: its messages travel with the request's own stream. `level` is the least that passes at a moment; nothing
-   * passes without one.
+   * passes without one. `payer` is whose budget it uses.
    */
-  readonly forRequest: (session: Session, exchange: Exchange, level: () => LoggingLevel | undefined) => Log["Service"]
+  readonly forRequest: (payer: object, exchange: Asked, level: () => LoggingLevel | undefined) => Log["Service"]
   /** What passes in a session that asked for nothing. */
   readonly fallback: LoggingLevel
 }
@@ -57,20 +57,20 @@ interface Budget {
 
 export const make = (options: Options, clock: Clock.Clock): Logging => {
   const { level: fallback = "info", perSecond = 100, redact } = options
-  const budgets = new WeakMap<Session, Budget>()
+  const budgets = new WeakMap<object, Budget>()
 
-  const spend = (session: Session): Budget | undefined => {
+  const spend = (payer: object, sink: Sink): Budget | undefined => {
     const now = clock.currentTimeMillisUnsafe()
-    const budget = budgets.get(session) ?? { bucket: new TokenBucket(perSecond, now), dropped: 0 }
-    budgets.set(session, budget)
-    if (session.peer.sink.writable() && budget.bucket.take(now)) return budget
+    const budget = budgets.get(payer) ?? { bucket: new TokenBucket(perSecond, now), dropped: 0 }
+    budgets.set(payer, budget)
+    if (sink.writable() && budget.bucket.take(now)) return budget
     budget.dropped++
     return undefined
   }
 
   return {
     fallback,
-    forRequest: (session, { request, sink }, threshold) => {
+    forRequest: (payer, { request, sink }, threshold) => {
       const send = (params: { readonly level: LoggingLevel; readonly data: unknown; readonly logger?: string }): void =>
         sink.send(JsonRpc.notification("notifications/message", params), "data", request.id)
       const logUnsafe: Log["Service"]["logUnsafe"] = (level, data, logger) => {
@@ -78,7 +78,7 @@ export const make = (options: Options, clock: Clock.Clock): Logging => {
         if (least === undefined || !isAtLeast(level, least)) return
         const redacted = redact === undefined ? data : redact(data, level)
         if (redact !== undefined && redacted === undefined) return
-        const budget = spend(session)
+        const budget = spend(payer, sink)
         if (budget === undefined) return
         if (budget.dropped > 0) {
           const data = `${budget.dropped} log messages were dropped`

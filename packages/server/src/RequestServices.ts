@@ -5,7 +5,7 @@
 import * as ClientInput from "@effect-mcp/core/ClientInput"
 import * as Elicitation from "@effect-mcp/core/Elicitation"
 import { Log } from "@effect-mcp/core/Log"
-import type { Exchange } from "@effect-mcp/core/Peer"
+import type { Asked } from "@effect-mcp/core/Peer"
 import { Principal } from "@effect-mcp/core/Principal"
 import * as Progress from "@effect-mcp/core/Progress"
 import { RequestContext, type RequestServices } from "@effect-mcp/core/RequestContext"
@@ -37,7 +37,7 @@ export interface Facts {
 /** Runs `effect` with the services of its request, in a Scope of its own; when it is over, so is its progress. */
 export const provide = <A, E>(
   effect: Effect.Effect<A, E, RequestServices>,
-  exchange: Exchange,
+  exchange: Asked,
   facts: Facts
 ): Effect.Effect<A, E> => {
   let over = false
@@ -53,7 +53,7 @@ export const provide = <A, E>(
  * is `over` is dropped; so are logs where they belong to the request alone, not to a session.
  */
 export const make = (
-  exchange: Exchange,
+  exchange: Asked,
   facts: Facts,
   over: () => boolean = () => false
 ): Context.Context<Exclude<RequestServices, Scope.Scope>> => {

@@ -8,7 +8,7 @@ import * as Peer from "@effect-mcp/core/Peer"
 import * as Principal from "@effect-mcp/core/Principal"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import * as TraceContext from "@effect-mcp/core/TraceContext"
-import type { Transport } from "@effect-mcp/core/Transport"
+import type { Envelope, Sink, Transport } from "@effect-mcp/core/Transport"
 import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -84,11 +84,28 @@ export interface ConnectOptions {
   readonly grace?: Duration.Input | undefined
 }
 
+export interface DispatchOptions {
+  /** Completes when whoever dispatches is about to stop: a subscription then ends with its result. Default never. */
+  readonly closing?: Effect.Effect<void> | undefined
+  /** Called when the request has passed all checks that need no handler: what is refused without it never got to one. */
+  readonly admitted?: (() => void) | undefined
+}
+
 export class McpServer extends Context.Service<
   McpServer,
   {
     /** Serves one connection until its end, or until the scope closes. */
     readonly connect: (transport: Transport, options?: ConnectOptions) => Effect.Effect<Session, never, Scope.Scope>
+    /**
+     * Answers one request of a stateless revision, without a session: the fiber that runs it is the request's, and interrupting it
+     * ends the request. What precedes the answer goes to the sink, then the answer, which is sent in any case.
+     */
+    readonly dispatch: (
+      request: JsonRpc.Request,
+      envelope: Envelope,
+      sink: Sink,
+      options?: DispatchOptions
+    ) => Effect.Effect<void>
     /** The sessions that are open. */
     readonly sessions: Effect.Effect<ReadonlyArray<Session>>
     /** Tells the client that was asked that its URL elicitation was completed; one that has no such mode is told nothing. */
@@ -155,11 +172,29 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
     ),
     caching: options.caching ?? {}
   })
+  const observed = (effect: Effect.Effect<unknown, McpError.McpError>, request: JsonRpc.Request) =>
+    TraceContext.serverSpan(Effect.tapCause(effect, reportDefect), request)
   const handle = (session: Session, exchange: Peer.Exchange): Effect.Effect<unknown, McpError.McpError> => {
     if (session.draining) return Effect.fail(McpError.interrupted("The server is shutting down"))
     const era = Stateless.isModern(exchange.request) ? stateless : stateful
-    return TraceContext.serverSpan(Effect.tapCause(era.handle(session, exchange), reportDefect), exchange.request)
+    return observed(era.handle(session, exchange), exchange.request)
   }
+  const dispatch = (
+    request: JsonRpc.Request,
+    envelope: Envelope,
+    sink: Sink,
+    { closing = Effect.never, admitted }: DispatchOptions = {}
+  ): Effect.Effect<void> =>
+    Effect.suspend(() => {
+      const origin = { principal: envelope.principal ?? Principal.anonymous, closing, admitted, stateful: false }
+      return observed(stateless.handle(origin, { request, envelope, sink }), request)
+    }).pipe(
+      Effect.onExit((exit) =>
+        Effect.sync(() => Peer.answer(sink, Peer.response(request.id, "The request was interrupted", exit)))
+      ),
+      Effect.exit,
+      Effect.asVoid
+    )
   const hasSessions = identity.revisions.some(({ era }) => era === "stateful")
   const pings = (request: JsonRpc.Request): boolean => hasSessions && !Stateless.isModern(request)
   const sessions = new Set<Session>()
@@ -234,6 +269,7 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
 
   return McpServer.of({
     connect,
+    dispatch,
     sessions: Effect.sync(() => [...sessions]),
     elicitationComplete: (session, elicitationId) =>
       Effect.sync(() => {

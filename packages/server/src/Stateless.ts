@@ -1,20 +1,21 @@
 /**
  * The stateless era (2026-07-28): every request says itself what it speaks, who asks and what may be asked back.
  *
- * Nothing is remembered between requests. Same features, same dispatcher and same handlers as the stateful era; a handler that asks
- * is replayed (`mrtr/Replay`).
+ * Nothing is remembered between requests, and no session is needed. Same features, same dispatcher and same handlers as the stateful
+ * era; a handler that asks is replayed (`mrtr/Replay`). Where a request came with headers, they must agree with it.
  */
-import type { Exchange } from "@effect-mcp/core/Peer"
+import type { Asked } from "@effect-mcp/core/Peer"
 import { Principal } from "@effect-mcp/core/Principal"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import * as Codecs from "@effect-mcp/protocol/Codecs"
+import * as Headers from "@effect-mcp/protocol/Headers"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { Declaration } from "@effect-mcp/protocol/model/Declaration"
 import type { DiscoverResult } from "@effect-mcp/protocol/model/Discover"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
-import type { Revision } from "@effect-mcp/protocol/Revision"
+import type { Revision, Version } from "@effect-mcp/protocol/Revision"
 import { declaration } from "@effect-mcp/protocol/revision/v2026_07_28"
 import * as Effect from "effect/Effect"
 import type { Announcer } from "./Announcer.ts"
@@ -28,7 +29,6 @@ import type { Logging } from "./Logging.ts"
 import type { Request, Result } from "./Middleware.ts"
 import * as InputRounds from "./mrtr/InputRounds.ts"
 import * as Services from "./RequestServices.ts"
-import type { Session } from "./Session.ts"
 
 export interface Options {
   readonly identity: Identity
@@ -38,6 +38,17 @@ export interface Options {
   readonly rounds: InputRounds.InputRounds
   readonly caching: Caching.Hints
   readonly listeners: Set<Announcer>
+}
+
+/** What a request of this era came by: a session's wire, or a POST of its own. */
+export interface Origin {
+  readonly principal: Principal["Service"]
+  /** Completes when the server is about to end by itself: subscriptions then end with their result. */
+  readonly closing: Effect.Effect<void>
+  /** Whether older revisions are served there too. Default true. */
+  readonly stateful?: boolean | undefined
+  /** Called once a request is let in: from then on it is answered by its handler, no longer by the edge. */
+  readonly admitted?: (() => void) | undefined
 }
 
 /** Whether a request belongs to this era: by its `_meta`, never by its method. */
@@ -58,7 +69,7 @@ const kept: ReadonlySet<number> = new Set([
 const permitted = (error: McpError.McpError): McpError.McpError =>
   error.code <= -32000 && error.code >= -32099 && !kept.has(error.code) ? McpError.internalError(error.message) : error
 
-/** Answers requests of this era. The session is only the wire they came by. */
+/** Answers requests of this era. */
 export const make = (options: Options) => {
   const { identity, features, handlers, logging, rounds, caching, listeners } = options
   const served = new Map(
@@ -74,18 +85,28 @@ export const make = (options: Options) => {
     "server/discover": caching.discover
   }
   const supported = identity.revisions.map(({ version }) => version).toReversed()
+  const supportedAt = ({ stateful }: Origin): ReadonlyArray<Version> =>
+    stateful === false ? supported.filter((version) => served.has(version)) : supported
 
-  const revisionOf = (request: JsonRpc.Request): Revision | McpError.McpError => {
+  const revisionOf = (request: JsonRpc.Request, origin: Origin): Revision | McpError.McpError => {
     const version = Services.metaOf(request)[Meta.protocolVersion]
     const revision = [...served.values()].find((candidate) => candidate.version === version)
     if (revision !== undefined) return revision
     return typeof version === "string"
-      ? McpError.unsupportedProtocolVersion(supported, version)
+      ? McpError.unsupportedProtocolVersion(supportedAt(origin), version)
       : McpError.invalidParams(`_meta: ${Meta.protocolVersion} must be a string`)
   }
 
-  const discover = (): DiscoverResult => ({
-    supportedVersions: supported,
+  /** How the headers of a request disagree with it. Tools that were mounted keep their headers for whoever serves them. */
+  const mismatch = (request: JsonRpc.Request, headers: Headers.Headers, { principal }: Origin): string | undefined => {
+    const standard = Headers.mismatch(headers, request)
+    if (standard !== undefined || request.method !== "tools/call") return standard
+    const params = features.tools.headerParams(request.params?.name, principal)
+    return Headers.paramMismatch(headers, params, request.params?.arguments)
+  }
+
+  const discover = (origin: Origin): DiscoverResult => ({
+    supportedVersions: supportedAt(origin),
     capabilities: identity.capabilities(),
     ...(identity.instructions === undefined ? undefined : { instructions: identity.instructions })
   })
@@ -95,8 +116,8 @@ export const make = (options: Options) => {
     request: Request,
     declared: Declaration,
     revision: Revision,
-    session: Session,
-    exchange: Exchange
+    origin: Origin,
+    exchange: Asked
   ): Effect.Effect<Result | InputRounds.Asked, McpError.McpError> => {
     const facts: Omit<Services.Facts, "input"> = {
       context: {
@@ -105,20 +126,20 @@ export const make = (options: Options) => {
         clientInfo: declared[Meta.clientInfo],
         clientCapabilities: declared[Meta.clientCapabilities]
       },
-      principal: exchange.envelope.principal ?? session.principal,
-      log: logging.forRequest(session, exchange, () => declared[Meta.logLevel]),
+      principal: exchange.envelope.principal ?? origin.principal,
+      log: logging.forRequest(origin, exchange, () => declared[Meta.logLevel]),
       rootsChanges: undefined
     }
     const run: InputRounds.Handler<Result> = (enter) =>
       features.middleware(
         request,
         Effect.suspend((): Effect.Effect<Result, McpError.McpError, RequestServices> => {
-          if (request.method === "server/discover") return Effect.succeed(discover())
+          if (request.method === "server/discover") return Effect.succeed(discover(origin))
           if (request.method !== "subscriptions/listen") {
-            return Effect.andThen(enter, Dispatcher.run(handlers, request, session))
+            return Effect.andThen(enter, Dispatcher.run(handlers, request, undefined))
           }
           const { resources } = features
-          const listening = { resources, capabilities: identity.capabilities(), listeners, closing: session.closing }
+          const listening = { resources, capabilities: identity.capabilities(), listeners, closing: origin.closing }
           return Effect.flatMap(Principal, (principal) => listen(listening, exchange, principal, request.params))
         })
       )
@@ -127,9 +148,16 @@ export const make = (options: Options) => {
       : Services.provide(run(Effect.void), exchange, { ...facts, input: InputRounds.none })
   }
 
-  const handle = (session: Session, exchange: Exchange): Effect.Effect<unknown, McpError.McpError> => {
-    const { request } = exchange
-    const revision = revisionOf(request)
+  const handle = (origin: Origin, exchange: Asked): Effect.Effect<unknown, McpError.McpError> => {
+    const { envelope, request } = exchange
+    const different = envelope.headers === undefined ? undefined : mismatch(request, envelope.headers, origin)
+    if (different !== undefined) {
+      const { code, message } = McpError.headerMismatch(different)
+      // An older client learns what it would have to speak.
+      const more = request.method === "initialize" ? { data: { supported: supportedAt(origin) } } : undefined
+      return Effect.fail(new McpError.McpError({ code, message, ...more }))
+    }
+    const revision = revisionOf(request, origin)
     if (revision instanceof McpError.McpError) return Effect.fail(revision)
     const { method, params } = request
     if (method === "initialize") {
@@ -143,12 +171,13 @@ export const make = (options: Options) => {
     }
     return declarations.decode(Services.metaOf(request)).pipe(
       Effect.mapError((message) => McpError.invalidParams(`Invalid _meta: ${message}`)),
+      Effect.tap(() => Effect.sync(() => origin.admitted?.())),
       Effect.flatMap((declared) =>
         codec.params.decode(params).pipe(
           Effect.mapError((message) => McpError.invalidParams(`Invalid params for ${method}: ${message}`)),
           Effect.flatMap((decoded) =>
             // The codec of this very method decoded it.
-            answer({ method, params: decoded } as Request, declared, revision, session, exchange)
+            answer({ method, params: decoded } as Request, declared, revision, origin, exchange)
           )
         )
       ),

@@ -1,6 +1,7 @@
 /** The server's tools: what feature layers registered, and what was mounted. Own tools win over mounted ones of the same name. */
 import { Principal } from "@effect-mcp/core/Principal"
 import { type ToolEntry, ToolRegistry, type ToolSource } from "@effect-mcp/core/Tools"
+import * as HeaderParams from "@effect-mcp/protocol/HeaderParams"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { Tool } from "@effect-mcp/protocol/model/Tool"
 import * as Context from "effect/Context"
@@ -19,6 +20,8 @@ export const unknownTool = (name: string): McpError.McpError => McpError.invalid
 
 export interface ToolSet extends ToolSource {
   readonly isEmpty: () => boolean
+  /** The arguments of one of the server's own tools that travel in headers too; none where the caller sees no such tool. */
+  readonly headerParams: (name: unknown, principal: Principal["Service"]) => ReadonlyArray<HeaderParams.HeaderParam>
 }
 
 /** A fresh registry: the tag for feature layers, and what the dispatcher reads. */
@@ -48,7 +51,15 @@ export const make: Effect.Effect<{ readonly tools: ToolSet; readonly context: Co
         visible(entry, principal) ? entry.call(params) : elsewhere
       return Effect.flatMap(Principal, (principal) => registry.hold(name, own(principal), elsewhere))
     }
-    const tools: ToolSet = { list, call, changes: registry.changes, isEmpty: () => registry.isEmpty }
+    const annotated = new WeakMap<ToolEntry, ReadonlyArray<HeaderParams.HeaderParam>>()
+    const headerParams: ToolSet["headerParams"] = (name, principal) => {
+      const entry = typeof name === "string" ? registry.get(name) : undefined
+      if (entry === undefined || !visible(entry, principal)) return []
+      const params = annotated.get(entry) ?? HeaderParams.parse(entry.tool.inputSchema).params
+      annotated.set(entry, params)
+      return params
+    }
+    const tools: ToolSet = { list, call, headerParams, changes: registry.changes, isEmpty: () => registry.isEmpty }
     return {
       tools,
       context: Context.make(ToolRegistry, {

@@ -5,7 +5,7 @@
  * Bounded: a request that asks in more rounds, or remembers more, than allowed is a clear error.
  */
 import type { ClientInput } from "@effect-mcp/core/ClientInput"
-import type { Exchange } from "@effect-mcp/core/Peer"
+import type { Asked as AskedFor } from "@effect-mcp/core/Peer"
 import { Principal } from "@effect-mcp/core/Principal"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -43,7 +43,7 @@ export const none: ClientInput["Service"] = {
 }
 
 export interface Run {
-  readonly exchange: Exchange
+  readonly exchange: AskedFor
   readonly facts: Omit<Services.Facts, "input">
   readonly request: Request
 }

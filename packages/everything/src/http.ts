@@ -1,0 +1,24 @@
+/**
+ * The reference server over Streamable HTTP, on loopback. A module of its own: who serves stdio loads no HTTP.
+ */
+import { NodeHttpServer } from "@effect/platform-node"
+import type { McpServer } from "@effect-mcp/server"
+import * as Http from "@effect-mcp/server/endpoint/Http"
+import { Console, Effect, Layer } from "effect"
+import * as HttpServer from "effect/http/HttpServer"
+import { createServer } from "node:http"
+
+const announce = (path: string) =>
+  Layer.effectDiscard(
+    Effect.flatMap(HttpServer.HttpServer, ({ address }) =>
+      address._tag === "UnixPathAddress" ? Effect.void : Console.error(`http://127.0.0.1:${address.port}${path}`)
+    )
+  )
+
+/** Serves at `/mcp` and says on stderr where that is. Port 0 is any that is free. */
+export const layer = (server: Layer.Layer<McpServer.McpServer>, port: number) =>
+  announce("/mcp").pipe(
+    Layer.provideMerge(Http.serve(Http.layer({ path: "/mcp" }), { disableLogger: true, disableListenLog: true })),
+    Layer.provide(server),
+    Layer.provide(NodeHttpServer.layer(createServer, { port, host: "127.0.0.1" }))
+  )

@@ -1,0 +1,58 @@
+/**
+ * Protection from DNS rebinding (spec: basic/transports/streamable-http, security): a web page must not reach a server through a name
+ * that its author made to point here.
+ *
+ * Both headers are looked at: `Host` says by what name the server was reached, `Origin` which page asks. Loopback names are known
+ * without being told; every other name a server goes by has to be.
+ */
+
+export interface Options {
+  /** Names the server goes by, beside loopback: `example.com` (any port) or `example.com:8443`; `*` for any. Default none. */
+  readonly allowedHosts?: ReadonlyArray<string> | undefined
+  /** Origins of other sites' pages, as `https://example.com`; `*` for any. Its own pages and those of loopback always may. */
+  readonly allowedOrigins?: ReadonlyArray<string> | undefined
+}
+
+interface Place {
+  readonly protocol: string
+  /** With the port, where it is not the default one. */
+  readonly host: string
+  readonly hostname: string
+  readonly origin: string
+}
+
+const placeOf = (url: string): Place | undefined => {
+  try {
+    const { protocol, host, hostname, origin, pathname, username, search } = new URL(url)
+    // Anything beyond a place is no host and no origin.
+    return pathname === "/" && username === "" && search === "" ? { protocol, host, hostname, origin } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const isLoopback = ({ hostname }: Place): boolean =>
+  hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname)
+
+/** Why a request with these headers (names in lower case) is refused; `undefined` if it is not. */
+export const check = (
+  headers: { readonly [name: string]: string | undefined },
+  { allowedHosts = [], allowedOrigins = [] }: Options
+): string | undefined => {
+  const { host = "", origin } = headers
+  const own = placeOf(`http://${host}`)
+  const known =
+    own !== undefined &&
+    (isLoopback(own) || allowedHosts.some((allowed) => [own.host, own.hostname, "*"].includes(allowed.toLowerCase())))
+  if (!known) return `The host ${JSON.stringify(host)} is not allowed here`
+  if (origin === undefined || allowedOrigins.includes("*")) return undefined
+  const page = placeOf(origin)
+  const welcome =
+    page !== undefined &&
+    /^https?:$/.test(page.protocol) &&
+    // The default port depends on the scheme, which a proxy in front may have changed: it is compared by the page's.
+    (placeOf(`${page.protocol}//${host}`)?.host === page.host ||
+      isLoopback(page) ||
+      allowedOrigins.some((allowed) => placeOf(allowed)?.origin === page.origin))
+  return welcome ? undefined : `The origin ${JSON.stringify(origin)} is not allowed here`
+}

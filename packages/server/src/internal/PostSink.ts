@@ -1,0 +1,71 @@
+/**
+ * Where the messages of one POST leave: one JSON object if the answer is all there is, else server-sent events.
+ *
+ * Counted in bytes like any outbox; what is sent after the answer, or after the asker has gone, is dropped.
+ */
+import type { Sink } from "@effect-mcp/core/Transport"
+import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import * as Cause from "effect/Cause"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Latch from "effect/Latch"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+
+/** Above this many bytes waiting, senders wait. */
+const highWater = 1024 * 1024
+const encoder = new TextEncoder()
+const comment = encoder.encode(": keep-alive\n\n")
+
+export class PostSink implements Sink {
+  /** The answer, once it was sent. */
+  answer: { readonly message: JsonRpc.Message; readonly text: string } | undefined
+  /** Whether something preceded the answer. */
+  streaming = false
+  private events = ""
+  private closed = false
+  private readonly said = Latch.makeUnsafe(false)
+  private readonly room = Latch.makeUnsafe(true)
+  /** Waits for the first message. */
+  readonly first: Effect.Effect<void> = this.said.await
+  readonly ready: Effect.Effect<void> = this.room.await
+  readonly writable = (): boolean => this.events.length < highWater
+
+  readonly send: Sink["send"] = (message) => {
+    const messages: ReadonlyArray<JsonRpc.Message> = "length" in message ? message : [message]
+    for (const message of messages) {
+      if (this.closed || this.answer !== undefined) return
+      const text = JsonRpc.encode(message)
+      if (JsonRpc.isResponse(message)) this.answer = { message, text }
+      else this.streaming = true
+      if (this.streaming) this.events += `data: ${text}\n\n`
+      if (!this.writable()) this.room.closeUnsafe()
+      this.said.openUnsafe()
+    }
+  }
+
+  /** Nobody listens any more. */
+  readonly close = (): void => {
+    this.closed = true
+    this.events = ""
+    this.room.openUnsafe()
+    this.said.openUnsafe()
+  }
+
+  /** What was sent and will be, up to the answer; a comment whenever nothing was for as long as `keepAlive`. */
+  readonly stream = (keepAlive: Duration.Input): Stream.Stream<Uint8Array> => {
+    const waited = Effect.timeoutOption(this.first, keepAlive)
+    const pull: Effect.Effect<readonly [Uint8Array], Cause.Done> = Effect.suspend(() => {
+      if (this.events !== "") {
+        const bytes = encoder.encode(this.events)
+        this.events = ""
+        this.room.openUnsafe()
+        return Effect.succeed([bytes] as const)
+      }
+      if (this.closed || this.answer !== undefined) return Cause.done()
+      this.said.closeUnsafe()
+      return Effect.flatMap(waited, (woken) => (Option.isSome(woken) ? pull : Effect.succeed([comment] as const)))
+    })
+    return Stream.fromPull(Effect.succeed(pull))
+  }
+}

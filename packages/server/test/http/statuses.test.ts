@@ -1,0 +1,285 @@
+/** What HTTP answers: which status, which error, and who may ask at all. */
+import * as Tool from "@effect-mcp/core/Tool"
+import * as Tools from "@effect-mcp/core/Tools"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import { verifies } from "@effect-mcp/spec/verifies"
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Fiber, Layer, Queue } from "effect"
+import { call, echo, open, region, sent } from "./support/http.ts"
+
+const version = "io.modelcontextprotocol/protocolVersion"
+const capabilities = "io.modelcontextprotocol/clientCapabilities"
+const fails = (name: string, error: McpError.McpError) =>
+  Tools.layer(Tool.make(name, { description: "Fails." }), () => Effect.fail(error))
+const features = Layer.mergeAll(
+  echo,
+  region,
+  fails("refuses", McpError.methodNotFound("nothing")),
+  fails("needs_sampling", McpError.missingClientCapability({ sampling: {} }))
+)
+
+describe("a POST", () => {
+  it.live(`is answered by one JSON object, beside the routes of the user${verifies("http.endpoint.post")}`, () =>
+    Effect.gen(function* () {
+      const { fetch } = yield* open(features)
+      const reply = yield* fetch(call("echo", { text: "hei" }))
+      assert.strictEqual(reply.status, 200)
+      assert.strictEqual(reply.headers["content-type"], "application/json")
+      const { id, result } = yield* reply.json
+      assert.strictEqual(id, 1)
+      assert.deepStrictEqual(result.content, [{ type: "text", text: "hei" }])
+      assert.strictEqual(yield* (yield* fetch({ method: "GET", path: "/health" })).text, "well")
+    })
+  )
+
+  it.live("says that only revisions without sessions are served here", () =>
+    Effect.gen(function* () {
+      const { fetch, post } = yield* open(features)
+      const discovered = yield* (yield* post("server/discover")).json
+      assert.deepStrictEqual(discovered.result.supportedVersions, ["2026-07-28"])
+      const old = { jsonrpc: "2.0", id: 7, method: "initialize", params: { protocolVersion: "2025-11-25" } }
+      const reply = yield* fetch({ body: JSON.stringify(old) })
+      assert.strictEqual(reply.status, 400)
+      assert.deepInclude((yield* reply.json).error, { code: -32020, data: { supported: ["2026-07-28"] } })
+    })
+  )
+
+  it.live(
+    "that is no request gets 202 if it is a notification, else 400 and an error with the id that could be read",
+    () =>
+      Effect.gen(function* () {
+        const { fetch } = yield* open(features)
+        const accepted = yield* fetch({ body: `{"jsonrpc":"2.0","method":"notifications/cancelled"}` })
+        assert.strictEqual(accepted.status, 202)
+        assert.strictEqual(yield* accepted.text, "")
+        const refused: ReadonlyArray<readonly [body: string | Uint8Array, code: number, id: unknown]> = [
+          ["", -32700, undefined],
+          ["{", -32700, undefined],
+          [Uint8Array.of(0x22, 0xff, 0x22), -32700, undefined],
+          ["[]", -32600, undefined],
+          [`[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, -32600, undefined],
+          [`{"jsonrpc":"2.0","id":5,"method":1}`, -32600, 5],
+          [`{"jsonrpc":"2.0","id":5,"result":{}}`, -32600, undefined],
+          [`{"jsonrpc":"2.0","id":5,"result":{},"error":{}}`, -32600, undefined]
+        ]
+        for (const [body, code, id] of refused) {
+          const reply = yield* fetch({ body })
+          assert.strictEqual(reply.status, 400, String(body))
+          const answer = yield* reply.json
+          assert.strictEqual(answer.error.code, code, String(body))
+          assert.strictEqual(answer.id, id, String(body))
+        }
+      })
+  )
+
+  it.live("is refused by its media types and by its size", () =>
+    Effect.gen(function* () {
+      const { fetch } = yield* open(features, { maxMessageBytes: 1000 })
+      const status = (sent: Parameters<typeof fetch>[0]) => Effect.map(fetch(sent), (reply) => reply.status)
+      const accepted = (accept: string) => status(call("echo", { text: "" }, { accept }))
+      for (const accept of ["*/*", "text/*, application/json;q=0.5", "APPLICATION/JSON , text/event-stream"]) {
+        assert.strictEqual(yield* accepted(accept), 200, accept)
+      }
+      for (const accept of ["application/json", "text/event-stream", "text/html", "*/*;q=0"]) {
+        assert.strictEqual(yield* accepted(accept), 406, accept)
+      }
+      for (const type of ["text/plain", undefined, "application/jsonx"]) {
+        assert.strictEqual(yield* status(call("echo", { text: "" }, { "content-type": type })), 415, type)
+      }
+      assert.strictEqual(
+        yield* status(call("echo", { text: "" }, { "content-type": "application/json; charset=utf-8" })),
+        200
+      )
+      const large = call("echo", { text: "x".repeat(1000) })
+      assert.strictEqual(yield* status(large), 413)
+      assert.strictEqual(
+        yield* status({ ...large, headers: { ...large.headers, "transfer-encoding": "chunked" } }),
+        413
+      )
+    })
+  )
+
+  it.live(
+    `gets 400 for what its headers or its metadata lack, 404 for a method that is not there${verifies("http.headers.mismatch", "http.version.mismatch", "http.version.unsupported", "http.version.missing", "http.method.unknown", "http.status.missing-field", "http.status.missing-capability", "http.headers.case-insensitive")}`,
+    () =>
+      Effect.gen(function* () {
+        const { fetch, post } = yield* open(features)
+        const answer = (reply: Effect.Success<ReturnType<typeof fetch>>) =>
+          Effect.map(reply.json, ({ error, id }) => [reply.status, error?.code, id])
+        const refused = (...message: Parameters<typeof post>) => Effect.flatMap(post(...message), answer)
+        for (const header of ["mcp-protocol-version", "mcp-method"]) {
+          for (const value of [undefined, "other"]) {
+            assert.deepStrictEqual(yield* refused("tools/list", {}, { [header]: value }), [400, -32020, 1])
+          }
+        }
+        for (const value of [undefined, "other", "ECHO", "=?base64?!?="]) {
+          const wrong = call("echo", { text: "" }, { "mcp-name": value })
+          assert.deepStrictEqual(yield* Effect.flatMap(fetch(wrong), answer), [400, -32020, 1])
+        }
+        const shouting = sent("tools/list", {}, { "mcp-method": undefined, "MCP-METHOD": "tools/list" })
+        assert.strictEqual((yield* fetch(shouting)).status, 200)
+
+        // That they differ is said before that the version is none that is served.
+        const future = { _meta: { [version]: "2099-01-01" } }
+        assert.deepStrictEqual(
+          yield* refused("tools/list", future, { "mcp-protocol-version": "2026-07-28" }),
+          [400, -32020, 1]
+        )
+        assert.deepStrictEqual(yield* refused("tools/list", future), [400, -32022, 1])
+        assert.deepStrictEqual(yield* refused("tools/list", { _meta: { [version]: "2025-11-25" } }), [400, -32022, 1])
+        for (const field of [version, capabilities]) {
+          const headers = { "mcp-protocol-version": "2026-07-28" }
+          assert.deepStrictEqual(
+            yield* refused("tools/list", { _meta: { [field]: undefined } }, headers),
+            [400, -32602, 1]
+          )
+        }
+        const removed = ["initialize", "ping", "logging/setLevel", "resources/subscribe", "tasks/get", "prompts/list"]
+        for (const method of removed) assert.deepStrictEqual(yield* refused(method), [404, -32601, 1], method)
+        const incapable = yield* fetch(call("needs_sampling"))
+        assert.deepStrictEqual(yield* answer(incapable), [400, -32021, 1])
+      })
+  )
+
+  it.live("gets 200 for whatever its handler answers", () =>
+    Effect.gen(function* () {
+      const { fetch } = yield* open(features)
+      for (const [name, code] of [
+        ["refuses", -32601],
+        ["no_such_tool", -32602]
+      ] as const) {
+        const reply = yield* fetch(call(name))
+        assert.strictEqual(reply.status, 200, name)
+        assert.strictEqual((yield* reply.json).error.code, code, name)
+      }
+    })
+  )
+
+  it.live(
+    `must say annotated arguments in headers too, and the same${verifies("http.params.mismatch", "http.params.missing", "http.params.validated", "http.params.not-expected", "http.params.decoded")}`,
+    () =>
+      Effect.gen(function* () {
+        const { fetch } = yield* open(features)
+        const status = (args: object, headers: { [name: string]: string }) =>
+          Effect.flatMap(fetch(call("region", args, headers)), (reply) =>
+            Effect.map(reply.json, ({ error }) => [reply.status, error?.code])
+          )
+        const well = [200, undefined]
+        assert.deepStrictEqual(yield* status({}, {}), well)
+        assert.deepStrictEqual(yield* status({ region: null }, {}), well)
+        assert.deepStrictEqual(yield* status({ region: "nord" }, { "Mcp-Param-Region": "nord" }), well)
+        assert.deepStrictEqual(yield* status({ region: "sør" }, { "mcp-param-region": "=?base64?c8O4cg==?=" }), well)
+        assert.deepStrictEqual(
+          yield* status({ limit: 42 }, { "mcp-param-limit": "42.0", "mcp-param-unknown": "1" }),
+          well
+        )
+        const bad = [400, -32020]
+        assert.deepStrictEqual(yield* status({ region: "nord" }, {}), bad)
+        assert.deepStrictEqual(yield* status({}, { "mcp-param-region": "nord" }), bad)
+        assert.deepStrictEqual(yield* status({ region: "nord" }, { "mcp-param-region": "sør" }), bad)
+        assert.deepStrictEqual(yield* status({ region: "Hello" }, { "mcp-param-region": "=?base64?SGVsbG8?=" }), bad)
+        assert.deepStrictEqual(yield* status({ limit: 42 }, { "mcp-param-limit": "43" }), bad)
+      })
+  )
+})
+
+describe("the endpoint", () => {
+  it.live(
+    `answers GET and DELETE with 405, and ignores what belongs to sessions${verifies("http.compatibility.get-delete-405", "http.compatibility.session-id-ignored", "http.compatibility.last-event-id-ignored")}`,
+    () =>
+      Effect.gen(function* () {
+        const { fetch } = yield* open(features)
+        for (const method of ["GET", "DELETE", "PUT"]) {
+          const reply = yield* fetch({ method })
+          assert.strictEqual(reply.status, 405, method)
+          assert.strictEqual(reply.headers["allow"], "POST")
+        }
+        const reply = yield* fetch(call("echo", { text: "" }, { "mcp-session-id": "x", "last-event-id": "3" }))
+        assert.strictEqual(reply.status, 200)
+        assert.isUndefined(reply.headers["mcp-session-id"])
+      })
+  )
+
+  it.live(
+    `lets nobody in by a name or from a page that it does not know${verifies("http.origin.validated", "http.origin.forbidden")}`,
+    () =>
+      Effect.gen(function* () {
+        const { fetch, port } = yield* open(features)
+        const status = (headers: object) =>
+          Effect.map(fetch(call("echo", { text: "" }, { ...headers })), ({ status }) => status)
+        for (const host of ["localhost", `localhost:${port}`, `[::1]:${port}`, "127.0.0.1:1"]) {
+          assert.strictEqual(yield* status({ host }), 200, host)
+          assert.strictEqual(yield* status({ host, origin: `http://${host}` }), 200, host)
+        }
+        assert.strictEqual(yield* status({ origin: "http://localhost:1234" }), 200)
+        for (const host of [
+          "evil.example.com",
+          `evil.example.com:${port}`,
+          "localhost.evil.example.com",
+          "a@localhost",
+          "localhost/x"
+        ]) {
+          assert.strictEqual(yield* status({ host }), 403, host)
+          assert.strictEqual(yield* status({ host, origin: `http://${host}` }), 403, host)
+        }
+        for (const origin of [
+          "http://evil.example.com",
+          "https://localhost.evil.example.com",
+          "null",
+          "",
+          "file://",
+          "http://127.0.0.1.evil.example.com"
+        ]) {
+          assert.strictEqual(yield* status({ origin }), 403, origin)
+        }
+        assert.strictEqual(
+          (yield* fetch({ method: "GET", headers: { origin: "http://evil.example.com" } })).status,
+          403
+        )
+      })
+  )
+
+  it.live("goes by the names it is told, and welcomes the pages it is told of", () =>
+    Effect.gen(function* () {
+      const { fetch } = yield* open(features, {
+        allowedHosts: ["mcp.example.com", "other.example.com:8443"],
+        allowedOrigins: ["https://app.example.com"]
+      })
+      const status = (headers: object) =>
+        Effect.map(fetch(call("echo", { text: "" }, { ...headers })), ({ status }) => status)
+      const host = "mcp.example.com"
+      assert.strictEqual(yield* status({ host }), 200)
+      assert.strictEqual(yield* status({ host: "mcp.example.com:8080" }), 200)
+      assert.strictEqual(yield* status({ host: "other.example.com:8443" }), 200)
+      assert.strictEqual(yield* status({ host: "other.example.com" }), 403)
+      assert.strictEqual(yield* status({ host, origin: "https://mcp.example.com" }), 200)
+      assert.strictEqual(yield* status({ host, origin: "https://app.example.com" }), 200)
+      assert.strictEqual(yield* status({ host, origin: "http://app.example.com" }), 403)
+      assert.strictEqual(yield* status({ host, origin: "https://app.example.com.evil.example.com" }), 403)
+    })
+  )
+
+  it.live("refuses what is over its limits with 429 and says when to come back", () =>
+    Effect.gen(function* () {
+      const entered = yield* Queue.unbounded<void>()
+      const go = yield* Deferred.make<void>()
+      const wait = Tools.layer(Tool.make("wait", { description: "Waits." }), () =>
+        Effect.as(Effect.andThen(Queue.offer(entered, undefined), Deferred.await(go)), "done")
+      )
+      const { fetch, post } = yield* open(Layer.merge(wait, echo), { inFlight: 1, subscriptions: 1 })
+      const listen = yield* post("subscriptions/listen", { notifications: { toolsListChanged: true } })
+      assert.strictEqual(listen.status, 200)
+      const second = yield* post("subscriptions/listen", { notifications: {} })
+      assert.deepStrictEqual([second.status, second.headers["retry-after"]], [429, "1"])
+      assert.strictEqual((yield* second.json).error.code, McpError.LimitExceeded)
+
+      const waiting = yield* Effect.forkChild(fetch(call("wait")), { startImmediately: true })
+      yield* Queue.take(entered)
+      const over = yield* fetch(call("echo", { text: "" }))
+      assert.deepStrictEqual([over.status, over.headers["retry-after"]], [429, "1"])
+      yield* Deferred.succeed(go, undefined)
+      assert.strictEqual((yield* Fiber.join(waiting)).status, 200)
+      assert.strictEqual((yield* fetch(call("echo", { text: "" }))).status, 200)
+    })
+  )
+})

@@ -1,0 +1,165 @@
+/** A server behind real HTTP on loopback, and a client on node:http that says exactly what it is told to. */
+import { NodeHttpServer } from "@effect/platform-node"
+import * as Tool from "@effect-mcp/core/Tool"
+import * as Tools from "@effect-mcp/core/Tools"
+import * as Headers from "@effect-mcp/protocol/Headers"
+import type { JsonRpc } from "@effect-mcp/protocol"
+import * as Http from "@effect-mcp/server/endpoint/Http"
+import * as McpServer from "@effect-mcp/server/McpServer"
+import { type Cause, Context, Effect, Exit, Layer, Option, Queue, Schema, Scope } from "effect"
+import { HttpRouter, HttpServer, HttpServerResponse } from "effect/http"
+import { createServer, type IncomingHttpHeaders, type OutgoingHttpHeaders, request as send } from "node:http"
+import { metaOf } from "../../stateless/support/modern.ts"
+
+export const Region = Tool.raw("region", {
+  description: "Says where.",
+  inputSchema: {
+    type: "object",
+    properties: {
+      region: { type: "string", "x-mcp-header": "Region" },
+      limit: { type: "integer", "x-mcp-header": "Limit" }
+    }
+  }
+})
+export const region = Tools.layer(Region, (args) => Effect.succeed({ content: [], structuredContent: args }))
+export const echo = Tools.layer(
+  Tool.make("echo", { description: "Says it again.", input: { text: Schema.String } }),
+  ({ text }) => Effect.succeed(text)
+)
+
+export interface Reply {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  /** The whole body, once it has ended. */
+  readonly text: Effect.Effect<string>
+  readonly json: Effect.Effect<any>
+  /** The next line that says something: a message as JSON, or a comment as it is. Fails with Done at the end of the body. */
+  readonly next: Effect.Effect<any, Cause.Done>
+  readonly disconnect: Effect.Effect<void>
+}
+
+export interface Sent {
+  readonly method?: string
+  readonly path?: string
+  readonly headers?: OutgoingHttpHeaders
+  readonly body?: string | Uint8Array
+}
+
+export interface Client {
+  readonly port: number
+  /** Any HTTP request; answers once there are headers. */
+  readonly fetch: (sent: Sent) => Effect.Effect<Reply>
+  /** Begins a request and hangs up when the scope closes, whether or not anything was answered. */
+  readonly abandon: (sent: Sent) => Effect.Effect<void, never, Scope.Scope>
+  /** A well-made request of the revision; headers given here replace its own, `undefined` takes one away. */
+  readonly post: (
+    method: string,
+    params?: object,
+    headers?: OutgoingHttpHeaders,
+    id?: JsonRpc.Id
+  ) => Effect.Effect<Reply>
+  /** Shuts the server down and waits for it. */
+  readonly shutdown: Effect.Effect<void>
+}
+
+const basic = { "content-type": "application/json", accept: "application/json, text/event-stream" }
+
+/** A request as the revision wants it. */
+export const sent = (
+  method: string,
+  params: object = {},
+  headers: OutgoingHttpHeaders = {},
+  id: JsonRpc.Id = 1
+): Sent => {
+  const { _meta }: { readonly _meta?: object } = params
+  const message = { jsonrpc: "2.0" as const, id, method, params: { ...params, _meta: metaOf({}, _meta) } }
+  return { headers: { ...Headers.of(message), ...headers }, body: JSON.stringify(message) }
+}
+export const call = (name: string, args: object = {}, headers?: OutgoingHttpHeaders, meta?: object): Sent =>
+  sent("tools/call", { name, arguments: args, ...(meta && { _meta: meta }) }, headers)
+
+const start = (port: number, { method = "POST", path = "/mcp", headers = {}, body }: Sent) => {
+  const all = Object.entries({ ...basic, ...headers }).filter(([, value]) => value !== undefined)
+  const request = send({ port, host: "127.0.0.1", method, path, agent: false, headers: Object.fromEntries(all) })
+  request.on("error", () => {})
+  request.end(body)
+  return request
+}
+
+const fetch = (port: number, sent: Sent): Effect.Effect<Reply> =>
+  Effect.callback((resume) => {
+    const request = start(port, sent)
+    request.on("error", (error) => resume(Effect.die(error)))
+    request.on("response", (response) => {
+      const lines = Effect.runSync(Queue.unbounded<string, Cause.Done>())
+      const chunks: Array<Buffer> = []
+      let rest = ""
+      response.on("data", (chunk: Buffer) => {
+        chunks.push(chunk)
+        const [last = "", ...complete] = `${rest}${chunk.toString()}`.split("\n").toReversed()
+        rest = last
+        for (const line of complete.toReversed()) if (line !== "") Queue.offerUnsafe(lines, line)
+      })
+      response.on("close", () => Queue.endUnsafe(lines))
+      response.on("error", () => {})
+      const ended = new Promise<string>((resolve) =>
+        response.on("close", () => resolve(Buffer.concat(chunks).toString()))
+      )
+      const text = Effect.promise(() => ended)
+      resume(
+        Effect.succeed({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          text,
+          json: Effect.map(text, (text) => JSON.parse(text)),
+          next: Effect.map(Queue.take(lines), (line) =>
+            line.startsWith("data: ") ? JSON.parse(line.slice("data: ".length)) : line
+          ),
+          disconnect: Effect.sync(() => void response.destroy())
+        })
+      )
+    })
+  })
+
+/** Serves features in the scope, beside a route of the user's own at `/health`. */
+export const open = Effect.fnUntraced(function* <E>(
+  features: Layer.Layer<never, E, McpServer.Registries>,
+  options: Partial<Http.Options> = {},
+  serverOptions: Partial<McpServer.Options<never, never>> = {}
+): Effect.fn.Return<Client, unknown, Scope.Scope> {
+  const scope = yield* Scope.fork(yield* Scope.Scope)
+  const health = HttpRouter.add("GET", "/health", HttpServerResponse.text("well"))
+  const served = Http.serve(Layer.mergeAll(Http.layer({ path: "/mcp", ...options }), health), {
+    disableLogger: true,
+    disableListenLog: true
+  }).pipe(
+    Layer.provide(Layer.fresh(McpServer.layer({ name: "test", version: "1", features, ...serverOptions }))),
+    Layer.provideMerge(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" }))
+  )
+  const { address } = Context.get(yield* Layer.buildWithScope(served, scope), HttpServer.HttpServer)
+  const port = address._tag === "UnixPathAddress" ? 0 : address.port
+  return {
+    port,
+    fetch: (sent) => fetch(port, sent),
+    abandon: (sent) =>
+      Effect.asVoid(
+        Effect.acquireRelease(
+          Effect.sync(() => start(port, sent)),
+          (request) => Effect.sync(() => void request.destroy())
+        )
+      ),
+    post: (...message) => fetch(port, sent(...message)),
+    shutdown: Scope.close(scope, Exit.void)
+  }
+})
+
+/** Every message up to the end of the stream. */
+export const messages = (reply: Reply): Effect.Effect<ReadonlyArray<any>> =>
+  Effect.gen(function* () {
+    const all: Array<unknown> = []
+    for (;;) {
+      const next = yield* Effect.option(reply.next)
+      if (Option.isNone(next)) return all
+      all.push(next.value)
+    }
+  })
