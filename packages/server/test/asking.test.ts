@@ -118,7 +118,7 @@ describe("forms", () => {
 
 describe("pages", () => {
   it.effect(
-    `are asked with mode, message, url and id; accepting is consent${verifies("elicitation.url.request", "elicitation.request.mode-and-message")}`,
+    `are asked with mode, message, url and id; accepting is consent (2025-11-25)${verifies("elicitation.url.request", "elicitation.request.mode-and-message")}`,
     () =>
       Effect.gen(function* () {
         const client = yield* session(page, {
@@ -135,7 +135,7 @@ describe("pages", () => {
       })
   )
 
-  it.effect(`with what is no URL are a defect, and never asked${verifies("elicitation.url.valid")}`, () =>
+  it.effect(`with what is no URL are a defect, and never asked (2025-11-25)${verifies("elicitation.url.valid")}`, () =>
     Effect.gen(function* () {
       for (const url of ["", "pay", "//example.com", "https://"]) {
         const client = yield* session(asking(Elicitation.url({ message: "Pay", url, elicitationId: "e" })), {
@@ -242,23 +242,25 @@ describe("models", () => {
   const text = { type: "text", text: "x" } as const
   const all = { sampling: { tools: {}, context: {} } }
 
-  it.effect(`may use tools where they were declared; _meta survives${verifies("sampling.tools.meta-preserved")}`, () =>
-    Effect.gen(function* () {
-      const messages = [
-        { role: "assistant", content: [{ ...use, _meta: { k: 1 } }] },
-        { role: "user", content: [result] }
-      ] as const
-      const client = yield* session(model({ tools: [tool], toolChoice: { mode: "auto" }, messages }), {
-        capabilities: all,
-        answer: answering({ ...sampled, content: [use], stopReason: "toolUse" })
+  it.effect(
+    `may use tools where they were declared; _meta survives (2025-11-25)${verifies("sampling.tools.meta-preserved")}`,
+    () =>
+      Effect.gen(function* () {
+        const messages = [
+          { role: "assistant", content: [{ ...use, _meta: { k: 1 } }] },
+          { role: "user", content: [result] }
+        ] as const
+        const client = yield* session(model({ tools: [tool], toolChoice: { mode: "auto" }, messages }), {
+          capabilities: all,
+          answer: answering({ ...sampled, content: [use], stopReason: "toolUse" })
+        })
+        assert.deepStrictEqual((yield* ask(client)).content, [use])
+        assert.deepStrictEqual(client.asked[0]?.params.messages, messages)
       })
-      assert.deepStrictEqual((yield* ask(client)).content, [use])
-      assert.deepStrictEqual(client.asked[0]?.params.messages, messages)
-    })
   )
 
   it.effect(
-    `are never sent tool results that do not balance the uses: -32602, and nothing on the wire${verifies("sampling.tool-results.alone", "sampling.tool-results.balanced", "sampling.tool-results.known-id", "sampling.security.content-validated")}`,
+    `are never sent tool results that do not balance the uses: -32602, and nothing on the wire (2025-11-25)${verifies("sampling.tool-results.alone", "sampling.tool-results.balanced", "sampling.tool-results.known-id", "sampling.security.content-validated")}`,
     () =>
       Effect.gen(function* () {
         const assistant = (...content: ReadonlyArray<any>) => ({ role: "assistant", content }) as const
@@ -333,7 +335,7 @@ describe("roots", () => {
       })
   )
 
-  it.effect(`that cannot be had are an error of the question${verifies("roots.server.unavailable")}`, () =>
+  it.effect(`that cannot be had are an error of the question (2025-11-25)${verifies("roots.server.unavailable")}`, () =>
     Effect.gen(function* () {
       const client = yield* session(asking(Roots.list), {
         capabilities: { roots: {} },
@@ -453,7 +455,7 @@ describe("a question", () => {
   const elicitation = { elicitation: {} }
 
   it.effect(
-    `is cancelled on the wire when the request that caused it is${verifies("cancellation.receiver.stops", "cancellation.sender.own-request", "cancellation.notification.request-id")}`,
+    `is cancelled on the wire when the request that caused it is (2025-11-25)${verifies("cancellation.receiver.stops", "cancellation.sender.own-request", "cancellation.notification.request-id")}`,
     () =>
       Effect.gen(function* () {
         const client = yield* session(form, { capabilities: elicitation })
@@ -469,7 +471,7 @@ describe("a question", () => {
   )
 
   it.effect(
-    `that nobody answers ends with Timeout, and is cancelled on the wire${verifies("lifecycle.timeout.every-request", "lifecycle.timeout.cancels", "lifecycle.error.timeout")}`,
+    `that nobody answers ends with Timeout, and is cancelled on the wire (2025-11-25)${verifies("lifecycle.timeout.every-request", "lifecycle.timeout.cancels", "lifecycle.error.timeout")}`,
     () =>
       Effect.gen(function* () {
         const client = yield* session(form, { capabilities: elicitation }, { askTimeout: "1 minute" })

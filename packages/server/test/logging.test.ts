@@ -64,7 +64,7 @@ describe("levels", () => {
   )
 
   it.effect(
-    `that do not exist are answered -32602 and change nothing${verifies("logging.level.invalid", "logging.security.fields-validated")}`,
+    `that do not exist are answered -32602 and change nothing (2025-11-25)${verifies("logging.level.invalid", "logging.security.fields-validated")}`,
     () =>
       Effect.gen(function* () {
         const client = yield* session(doing(everyLevel))
@@ -78,7 +78,7 @@ describe("levels", () => {
 
 describe("rate", () => {
   it.effect(
-    `is bounded per session: a burst, then a number per second, and what was dropped is owned up to${verifies("logging.server.rate-limited", "logging.security.rate-limited")}`,
+    `is bounded per session: a burst, then a number per second, and what was dropped is owned up to (2025-11-25)${verifies("logging.server.rate-limited", "logging.security.rate-limited")}`,
     () =>
       Effect.gen(function* () {
         const flood = Effect.forEach(Array.from({ length: 50 }), () => Log.info("x"), { discard: true })
@@ -121,7 +121,7 @@ describe("rate", () => {
 
 describe("what leaves", () => {
   it.effect(
-    `passes the redaction hook, which may change or drop it${verifies("logging.server.sensitive-removed")}`,
+    `passes the redaction hook, which may change or drop it (2025-11-25)${verifies("logging.server.sensitive-removed")}`,
     () =>
       Effect.gen(function* () {
         const client = yield* session(
@@ -145,27 +145,29 @@ describe("what leaves", () => {
     readonly query?: string
   }> {}
 
-  it.effect(`of an error is its name and message: no stack, no cause${verifies("logging.content.no-internals")}`, () =>
-    Effect.gen(function* () {
-      const error = new Failed({ message: "no luck", cause: new Error("secret"), query: "select secret" })
-      const client = yield* session(
-        doing(
-          Effect.all([
-            Log.error(error),
-            Log.error({ error, more: [new TypeError("t")] }),
-            Effect.logError("went wrong", Cause.die(new Error("secret"))),
-            Effect.logError(error)
-          ])
+  it.effect(
+    `of an error is its name and message: no stack, no cause (2025-11-25)${verifies("logging.content.no-internals")}`,
+    () =>
+      Effect.gen(function* () {
+        const error = new Failed({ message: "no luck", cause: new Error("secret"), query: "select secret" })
+        const client = yield* session(
+          doing(
+            Effect.all([
+              Log.error(error),
+              Log.error({ error, more: [new TypeError("t")] }),
+              Effect.logError("went wrong", Cause.die(new Error("secret"))),
+              Effect.logError(error)
+            ])
+          )
         )
-      )
-      yield* client.call("do")
-      assert.deepStrictEqual(datas(client), [
-        "Failed: no luck",
-        { error: "Failed: no luck", more: ["TypeError: t"] },
-        "went wrong",
-        "Failed: no luck"
-      ])
-    })
+        yield* client.call("do")
+        assert.deepStrictEqual(datas(client), [
+          "Failed: no luck",
+          { error: "Failed: no luck", more: ["TypeError: t"] },
+          "went wrong",
+          "Failed: no luck"
+        ])
+      })
   )
 
   it.effect("is always JSON: what is none costs the handler nothing", () =>

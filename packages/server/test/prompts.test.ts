@@ -148,7 +148,7 @@ describe("prompts/get", () => {
     })
   )
 
-  it.effect(`says nothing of what went wrong inside: -32603${verifies("prompts.error.internal")}`, () =>
+  it.effect(`says nothing of what went wrong inside: -32603 (2025-11-25)${verifies("prompts.error.internal")}`, () =>
     Effect.gen(function* () {
       const client = yield* session(
         Layer.merge(
@@ -266,7 +266,7 @@ describe("completion/complete", () => {
     )
   }
 
-  it.effect(`says nothing of what went wrong inside: -32603${verifies("completion.error.internal")}`, () =>
+  it.effect(`says nothing of what went wrong inside: -32603 (2025-11-25)${verifies("completion.error.internal")}`, () =>
     Effect.gen(function* () {
       const client = yield* session(features)
       const error = yield* client.refused("completion/complete", prompt("p", "dies"))

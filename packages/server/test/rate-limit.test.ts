@@ -21,7 +21,7 @@ const features = Layer.mergeAll(
 const completion = { ref: { type: "ref/prompt", name: "p" }, argument: { name: "x", value: "" } }
 
 it.effect(
-  `a caller has a burst, then so many per second${verifies("tools.security.rate-limited", "completion.security.rate-limited", "completion.server.rate-limited")}`,
+  `a caller has a burst, then so many per second (2025-11-25)${verifies("tools.security.rate-limited", "completion.security.rate-limited", "completion.server.rate-limited")}`,
   () =>
     Effect.gen(function* () {
       const server = yield* serve({ features })

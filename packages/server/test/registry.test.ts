@@ -159,7 +159,7 @@ describe("lifetimes", () => {
   )
 
   it.effect(
-    `list_changed tells every session once of many changes of one turn${verifies("tools.list-changed.sent", "prompts.list-changed.sent")}`,
+    `list_changed tells every session once of many changes of one turn (2025-11-25)${verifies("tools.list-changed.sent", "prompts.list-changed.sent")}`,
     () =>
       Effect.gen(function* () {
         const { add, server } = yield* open
@@ -215,7 +215,7 @@ describe("what a handler can see", () => {
   )
 
   it.effect(
-    `includes who asks, how, and with what _meta, whatever it holds${verifies("meta.reserved.no-assumptions")}`,
+    `includes who asks, how, and with what _meta, whatever it holds (2025-11-25)${verifies("meta.reserved.no-assumptions")}`,
     () =>
       Effect.gen(function* () {
         let seen: RequestContext["Service"] | undefined
@@ -269,7 +269,7 @@ describe("what a handler can see", () => {
 
 describe("visibility", () => {
   it.effect(
-    `hides a tool from the list and from calls of those who may not see it${verifies("tools.security.access-control")}`,
+    `hides a tool from the list and from calls of those who may not see it (2025-11-25)${verifies("tools.security.access-control")}`,
     () =>
       Effect.gen(function* () {
         const visible = ({ scopes }: Principal["Service"]) => scopes.includes("admin")

@@ -57,7 +57,7 @@ describe("cancellation", () => {
   }
 
   it.effect(
-    `that names nothing in flight, or is malformed, is ignored${verifies("cancellation.invalid.unknown-id-ignored", "cancellation.invalid.completed-ignored", "cancellation.invalid.malformed-ignored", "cancellation.race.graceful")}`,
+    `that names nothing in flight, or is malformed, is ignored (2025-11-25)${verifies("cancellation.invalid.unknown-id-ignored", "cancellation.invalid.completed-ignored", "cancellation.invalid.malformed-ignored", "cancellation.race.graceful")}`,
     () =>
       Effect.gen(function* () {
         const { features, finalized, started } = yield* hanging
@@ -166,7 +166,7 @@ describe("progress", () => {
   }
 
   it.effect(
-    `is not sent without a token, or for one that is none${verifies("progress.token.from-active-request")}`,
+    `is not sent without a token, or for one that is none (2025-11-25)${verifies("progress.token.from-active-request")}`,
     () =>
       Effect.gen(function* () {
         const client = yield* session(reporting([1]))
@@ -179,7 +179,7 @@ describe("progress", () => {
   )
 
   it.effect(
-    `is over when its request is, whatever still runs${verifies("progress.token.in-progress", "progress.stops-after-completion")}`,
+    `is over when its request is, whatever still runs (2025-11-25)${verifies("progress.token.in-progress", "progress.stops-after-completion")}`,
     () =>
       Effect.gen(function* () {
         const go = yield* Latch.make()
@@ -511,7 +511,7 @@ it.effect(
     })
 )
 
-it.effect(`a cancelled request is logged with its reason${verifies("cancellation.reason-logged")}`, () => {
+it.effect(`a cancelled request is logged with its reason (2025-11-25)${verifies("cancellation.reason-logged")}`, () => {
   const logged: Array<unknown> = []
   const logger = Logger.make(({ message }) => logged.push(message))
   const features = Tools.layer(Tool.make("slow", { description: "" }), () => Effect.never)

@@ -161,7 +161,7 @@ describe("resources/read", () => {
   }
 
   it.effect(
-    `keeps an error that the handler chose, and hides the others: -32603${verifies("resources.error.internal")}`,
+    `keeps an error that the handler chose, and hides the others: -32603 (2025-11-25)${verifies("resources.error.internal")}`,
     () =>
       Effect.gen(function* () {
         const chosen = Resources.layer({ uri: "x:chosen", name: "a" }, Effect.fail(McpError.invalidParams("Closed")))
@@ -175,7 +175,7 @@ describe("resources/read", () => {
   )
 
   it.effect(
-    `shows a hidden resource to nobody: not in a list, not to a read, not to a subscriber${verifies("resources.security.access-control", "resources.security.permission-checked")}`,
+    `shows a hidden resource to nobody: not in a list, not to a read, not to a subscriber (2025-11-25)${verifies("resources.security.access-control", "resources.security.permission-checked")}`,
     () =>
       Effect.gen(function* () {
         const visible = ({ subject }: Principal["Service"]) => subject === "ann"
@@ -388,7 +388,7 @@ describe("subscriptions", () => {
 })
 
 it.effect(
-  `list_changed is sent when a resource or a template comes or goes${verifies("resources.list-changed.sent")}`,
+  `list_changed is sent when a resource or a template comes or goes (2025-11-25)${verifies("resources.list-changed.sent")}`,
   () =>
     Effect.gen(function* () {
       const registry = yield* Deferred.make<Resources.ResourceRegistry["Service"]>()

@@ -53,14 +53,16 @@ describe("tools/list", () => {
     )
   }
 
-  it.effect(`says that a tool without parameters takes none${verifies("tools.definition.no-parameters")}`, () =>
-    Effect.gen(function* () {
-      const client = yield* session(one(Tool.make("bare", { description: "" }), () => Effect.succeed("")))
-      assert.deepInclude((yield* client.request("tools/list")).tools[0].inputSchema, {
-        type: "object",
-        additionalProperties: false
+  it.effect(
+    `says that a tool without parameters takes none (2025-11-25)${verifies("tools.definition.no-parameters")}`,
+    () =>
+      Effect.gen(function* () {
+        const client = yield* session(one(Tool.make("bare", { description: "" }), () => Effect.succeed("")))
+        assert.deepInclude((yield* client.request("tools/list")).tools[0].inputSchema, {
+          type: "object",
+          additionalProperties: false
+        })
       })
-    })
   )
 
   it(
@@ -75,7 +77,7 @@ describe("tools/list", () => {
     }
   )
 
-  it.effect(`tells names apart by case${verifies("tools.name.case-sensitive")}`, () =>
+  it.effect(`tells names apart by case (2025-11-25)${verifies("tools.name.case-sensitive")}`, () =>
     Effect.gen(function* () {
       const say = (name: string) => one(Tool.make(name, { description: "" }), () => Effect.succeed(name))
       const client = yield* session(Layer.merge(say("echo"), say("Echo")))
@@ -314,15 +316,20 @@ describe("failures", () => {
     )
   }
 
-  it.effect(`for the model to read are results with isError${verifies("tools.call.error-in-result")}`, () =>
-    Effect.gen(function* () {
-      const client = yield* session(
-        Tools.layer(Tool.make("no", { description: "" }), () =>
-          Effect.fail(new Tools.ToolFailure({ message: "No luck" }))
+  it.effect(
+    `for the model to read are results with isError (2025-11-25)${verifies("tools.call.error-in-result")}`,
+    () =>
+      Effect.gen(function* () {
+        const client = yield* session(
+          Tools.layer(Tool.make("no", { description: "" }), () =>
+            Effect.fail(new Tools.ToolFailure({ message: "No luck" }))
+          )
         )
-      )
-      assert.deepStrictEqual(yield* client.call("no"), { content: [{ type: "text", text: "No luck" }], isError: true })
-    })
+        assert.deepStrictEqual(yield* client.call("no"), {
+          content: [{ type: "text", text: "No luck" }],
+          isError: true
+        })
+      })
   )
 
   it.effect("that are protocol errors leave as they are, data and all", () =>

@@ -19,7 +19,7 @@ export interface Traits {
 }
 
 export const suite = (name: string, connector: Connector, { notFound, turnsPages }: Traits) =>
-  describe(`${name} drives the reference server`, () => {
+  describe(`${name} drives the reference server over 2025-11-25`, () => {
     layer(Layer.effect(Official, connect(connector)), options)("over stdio", (it) => {
       tools(it, name)
       reading(it, notFound)

@@ -17,7 +17,7 @@ const Greet = Prompt.make("greet", { arguments: { team: Schema.String, name: Sch
 
 export const suite = (name: string, args: ReadonlyArray<string>) =>
   layer(layerClient(args), { timeout: 20_000, excludeTestServices: true })(
-    `Our client drives a server of ${name}`,
+    `Our client drives a server of ${name} over 2025-11-25`,
     (it) => {
       it.effect(
         `agrees on the newest revision and learns who the server is${verifies("lifecycle.version.client-offers-latest", "lifecycle.initialized.sent", "stdio.client.supported")}`,
