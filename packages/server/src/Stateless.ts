@@ -60,14 +60,11 @@ const declarations = Codecs.coder(declaration)
 /** The methods that may be answered with questions. */
 const asking: ReadonlySet<string> = new Set(["tools/call", "prompts/get", "resources/read"])
 
-/** Codes of older revisions must not be seen here, nor ones that the specification keeps for itself. */
-const kept: ReadonlySet<number> = new Set([
-  McpError.HeaderMismatch,
-  McpError.MissingClientCapability,
-  McpError.UnsupportedProtocolVersion
-])
+/** Codes of older revisions must not be seen here, and those that the specification keeps for itself only as they are meant. */
+const meant = ({ code, data }: McpError.McpError): boolean =>
+  code === McpError.MissingClientCapability && isJsonObject(data) && isJsonObject(data.requiredCapabilities)
 const permitted = (error: McpError.McpError): McpError.McpError =>
-  error.code <= -32000 && error.code >= -32099 && !kept.has(error.code) ? McpError.internalError(error.message) : error
+  error.code <= -32000 && error.code >= -32099 && !meant(error) ? McpError.internalError(error.message) : error
 
 /** Answers requests of this era. */
 export const make = (options: Options) => {

@@ -3,6 +3,7 @@ import {
   type ClientInput,
   Elicitation,
   Log,
+  Progress,
   Prompt,
   Prompts,
   Resources,
@@ -55,6 +56,53 @@ const requests: ReadonlyArray<readonly [method: string, params: object]> = [
     { ref: { type: "ref/resource", uri: "dish://{name}" }, argument: { name: "name", value: "" } }
   ]
 ]
+
+it.effect(
+  `who a client says it is changes nothing (2026-07-28)${verifies("meta.info.behaviour", "meta.info.security")}`,
+  () =>
+    Effect.gen(function* () {
+      const client = yield* open(features)
+      for (const [method, params] of requests) {
+        const one = yield* client.request(method, params)
+        for (const name of ["admin", "", "modern"]) {
+          const info = { [Meta.clientInfo]: { name, version: "9" } }
+          assert.deepStrictEqual(yield* client.request(method, { ...params, _meta: info }), one)
+        }
+      }
+    })
+)
+
+it.effect(
+  `the wire carries requests one way, answers and notifications the other, with all their metadata (2026-07-28)${verifies("transport.directions", "transport.custom.preserves-patterns", "versioning.base.supported", "stateless.server.no-requests")}`,
+  () =>
+    Effect.gen(function* () {
+      const asks = Tools.layer(Tool.make("asks", { description: "" }), () =>
+        Effect.gen(function* () {
+          yield* Progress.report(1)
+          yield* Log.info("hello")
+          const { meta } = yield* RequestContext
+          yield* Elicitation.confirm("?")
+          return JSON.stringify(meta["com.example/mine"])
+        })
+      )
+      const client = yield* open(Layer.merge(features, asks))
+      const listening = yield* client.listen({ toolsListChanged: true })
+      const _meta = { progressToken: 7, [Meta.logLevel]: "debug", "com.example/mine": { a: [1] } }
+      const { result } = yield* client.play("tools/call", { name: "asks", arguments: {}, _meta }, () => accept())
+      assert.strictEqual(result.content[0].text, '{"a":[1]}')
+      yield* listening.cancel
+      for (const message of client.received) assert.isFalse("method" in message && "id" in message)
+      assert.deepStrictEqual(
+        new Set(client.received.map(({ method }) => method ?? "answer")),
+        new Set([
+          "notifications/subscriptions/acknowledged",
+          "notifications/progress",
+          "notifications/message",
+          "answer"
+        ])
+      )
+    })
+)
 
 describe("what a request declares", () => {
   const broken: ReadonlyArray<readonly [why: string, meta: object]> = [
@@ -229,7 +277,8 @@ describe("every answer", () => {
 })
 
 describe("errors", () => {
-  const codes = [-32000, -32001, -32002, -32019, -32020, -32023, -32042, -32050, -32099]
+  // The last defined ones would not be meant as the specification means them.
+  const codes = [-32000, -32001, -32002, -32019, -32023, -32042, -32050, -32099, -32020, -32021, -32022]
   const failing = Layer.mergeAll(
     Tools.layer(Tool.make("fail", { description: "", input: { code: Schema.Int } }), ({ code }) =>
       Effect.fail(new McpError.McpError({ code, message: "The code is the message" }))
@@ -242,7 +291,7 @@ describe("errors", () => {
     )
   )
   it.effect(
-    `never have a code of older revisions, nor one the specification keeps, whatever a handler fails with (2026-07-28)${verifies("json-rpc.error.reserved", "json-rpc.error.former", "json-rpc.error.legacy-not-used", "json-rpc.error.legacy-not-allocated", "json-rpc.error.own-range")}`,
+    `never have a code of older revisions, nor one the specification keeps, whatever a handler fails with (2026-07-28)${verifies("json-rpc.error.reserved", "json-rpc.error.former", "json-rpc.error.legacy-not-used", "json-rpc.error.legacy-not-allocated", "json-rpc.error.own-range", "json-rpc.error.meaning")}`,
     () =>
       Effect.gen(function* () {
         const client = yield* open(failing)
@@ -253,7 +302,6 @@ describe("errors", () => {
             yield* client.refused("prompts/get", { name: "fail", arguments: { code: `${code}` } })
           ]
           for (const error of errors) {
-            if (code === McpError.HeaderMismatch) continue
             assert.strictEqual(error.code, McpError.InternalError, `${code}`)
             assert.strictEqual(error.message, "The code is the message")
           }
@@ -450,6 +498,31 @@ describe("server/discover", () => {
 })
 
 describe("logging and progress", () => {
+  const reports = Tools.layer(Tool.make("reports", { description: "" }), () =>
+    Effect.gen(function* () {
+      for (const progress of [1, 3, 2, 3, 4]) yield* Progress.report(progress, { total: 4, message: `${progress}` })
+      return "done"
+    })
+  )
+  it.effect("are reported by the token of the request, ever more, and not without one", () =>
+    Effect.gen(function* () {
+      const client = yield* open(reports)
+      yield* client.call("reports")
+      assert.deepStrictEqual(client.notes("notifications/progress"), [])
+      for (const progressToken of [0, "", "t"]) {
+        const before = client.notes("notifications/progress").length
+        yield* client.call("reports", {}, { progressToken })
+        assert.deepStrictEqual(
+          client
+            .notes("notifications/progress")
+            .slice(before)
+            .map(({ params }) => params),
+          [1, 3, 4].map((progress) => ({ progressToken, progress, total: 4, message: `${progress}` }))
+        )
+      }
+    })
+  )
+
   const logs = Tools.layer(Tool.make("logs", { description: "" }), () =>
     Effect.gen(function* () {
       yield* Log.debug("a debug")

@@ -194,6 +194,60 @@ describe("tool arguments", () => {
   )
 })
 
+describe("the schema of a tool", () => {
+  const schema = (properties: object, rest: object = {}) => ({ type: "object", properties, ...rest })
+  const header = (name: unknown, type = "string") => ({ type, "x-mcp-header": name })
+  const made = (inputSchema: any) => () => Tool.raw("t", { description: "", inputSchema })
+
+  it.effect("may name headers for its arguments", () =>
+    Effect.gen(function* () {
+      const client = yield* open(
+        Tools.layer(Tool.raw("t", { description: "", inputSchema: schema({ a: header("Region") }) }), () =>
+          Effect.succeed("x")
+        )
+      )
+      const { tools } = yield* client.request("tools/list")
+      assert.strictEqual(tools[0].inputSchema.properties.a["x-mcp-header"], "Region")
+    })
+  )
+
+  it(`is refused with headers that break a rule (2026-07-28)${verifies("tools.header.not-empty", "tools.header.token", "tools.header.no-control-characters", "tools.header.unique", "tools.header.primitive", "tools.header.reachable")}`, () => {
+    for (const broken of [
+      schema({ a: header("") }),
+      schema({ a: header("a b") }),
+      schema({ a: header("a:b") }),
+      schema({ a: header("a\r\nb") }),
+      schema({ a: header("é") }),
+      schema({ a: header(3) }),
+      schema({ a: header("A"), b: header("a") }),
+      schema({ a: header("A", "number") }),
+      schema({ a: header("A", "object") }),
+      schema({ a: { type: "array", items: header("A") } }),
+      schema({ a: { anyOf: [header("A"), { type: "null" }] } })
+    ]) {
+      assert.throws(made(broken), /x-mcp-header/, JSON.stringify(broken))
+    }
+    made(schema({ a: header("A"), b: header("B", "integer"), c: schema({ d: header("C", "boolean") }) }))()
+  })
+
+  it(`is refused when it refers to the network, which nothing is fetched from (2026-07-28)${verifies("json-schema.ref.not-fetched", "json-schema.ref.unresolved", "json-schema.bounded")}`, () => {
+    const { fetch } = globalThis
+    globalThis.fetch = () => {
+      throw new Error("fetched")
+    }
+    try {
+      for (const $ref of ["https://example.com/a.json", "http://localhost/a", "//example.com/a", "other.json"]) {
+        assert.throws(made(schema({ a: { $ref } })), /Unsupported JSON Schema/, $ref)
+      }
+      let deep: object = { type: "string" }
+      for (let i = 0; i < 5000; i++) deep = { anyOf: [deep] }
+      assert.throws(made(schema({ a: deep })), /deep|many|depth/)
+    } finally {
+      globalThis.fetch = fetch
+    }
+  })
+})
+
 describe("structured content", () => {
   const values: ReadonlyArray<readonly [string, Schema.Codec<any, any>, unknown]> = [
     ["a string", Schema.String, "x"],

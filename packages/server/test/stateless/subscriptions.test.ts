@@ -4,6 +4,9 @@ import type { ResourceRegistry } from "@effect-mcp/core/Resources"
 import type { ToolRegistry } from "@effect-mcp/core/Tools"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
+import type { Announcer } from "@effect-mcp/server/Announcer"
+import * as Features from "@effect-mcp/server/Features"
+import { listen } from "@effect-mcp/server/Listen"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { type Context, Deferred, Effect, Exit, Fiber, Layer, Queue, Scope, Stream } from "effect"
@@ -253,6 +256,31 @@ describe("subscriptions/listen", () => {
       yield* settle
       assert.strictEqual(listening.messages()[0].method, "notifications/subscriptions/acknowledged")
       assert.strictEqual(listening.messages()[1].method, "notifications/resources/updated")
+    })
+  )
+
+  it.effect("is forgotten by who announces lists when it ends, however it ends", () =>
+    Effect.gen(function* () {
+      const { resources } = yield* Features.build(tool("a"))
+      const { session } = yield* open(tool("a"))
+      const listeners = new Set<Announcer>()
+      const closing = yield* Deferred.make<void>()
+      const options = { resources, capabilities: {}, listeners, closing: Deferred.await(closing) }
+      const exchange = {
+        request: { jsonrpc: "2.0", id: 1, method: "subscriptions/listen" } as const,
+        envelope: {},
+        sink: session.peer.sink,
+        peer: session.peer
+      }
+      const run = listen(options, exchange, Principal.anonymous, { notifications: {} })
+      const cancelled = yield* Effect.forkChild(run, { startImmediately: true })
+      const ended = yield* Effect.forkChild(run, { startImmediately: true })
+      assert.strictEqual(listeners.size, 2)
+      yield* Fiber.interrupt(cancelled)
+      assert.strictEqual(listeners.size, 1)
+      yield* Deferred.succeed(closing, undefined)
+      yield* Fiber.join(ended)
+      assert.strictEqual(listeners.size, 0)
     })
   )
 
