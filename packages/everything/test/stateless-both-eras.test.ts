@@ -177,15 +177,4 @@ describe("a server of one era only", () => {
       }),
     timeout
   )
-
-  it.live(
-    `that speaks 2025-11-25 names it to whoever asks without one${verifies("versioning.unsupported.error")}`,
-    () =>
-      Effect.gen(function* () {
-        const { ask } = yield* open(["--revision", "2025-11-25"])
-        const { error } = yield* ask("discover", "server/discover", { _meta: meta() })
-        assert.deepInclude(error, { code: -32022, data: { supported: ["2025-11-25"], requested: "2026-07-28" } })
-      }),
-    timeout
-  )
 })

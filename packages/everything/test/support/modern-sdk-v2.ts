@@ -1,5 +1,5 @@
 /** The official TypeScript SDK v2 as a client of the reference server, at the revision that it is told or finds out. */
-import { Client, type VersionNegotiationMode } from "@modelcontextprotocol/client"
+import { Client, StreamableHTTPClientTransport, type VersionNegotiationMode } from "@modelcontextprotocol/client"
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio"
 import { type Cause, Context, Effect, PubSub, type Scope } from "effect"
 import { capabilities, clientInfo, type Notification, type Question, serverFile } from "./official.ts"
@@ -16,9 +16,14 @@ export class Modern extends Context.Service<
   }
 >()("test/Modern") {}
 
+/** Only the base class is probed in a process of its own: this one is asked in place, and its server started once. */
+class InPlace extends StdioClientTransport {}
+
 export interface Options {
   readonly mode?: VersionNegotiationMode
   readonly args?: ReadonlyArray<string>
+  /** Where the server is, if not in a process of the client's. */
+  readonly url?: string
   readonly declare?: object
   /** Told of the tools whenever they have changed. */
   readonly toolsChanged?: (tools: ReadonlyArray<{ readonly name: string }>) => void
@@ -28,7 +33,8 @@ export const connect = Effect.fnUntraced(function* ({
   args = [],
   declare = capabilities,
   mode = { pin: "2026-07-28" },
-  toolsChanged
+  toolsChanged,
+  url
 }: Options = {}): Effect.fn.Return<Modern["Service"], Cause.UnknownError, Scope.Scope> {
   const notifications = yield* PubSub.unbounded<Notification>()
   const answers = new Map<Question, (params: any) => any>()
@@ -53,7 +59,8 @@ export const connect = Effect.fnUntraced(function* ({
   for (const [capability, question] of questions) {
     if (capability in declare) client.setRequestHandler(question, ({ params }: any) => answer(question, params))
   }
-  const transport = new StdioClientTransport({
+  const Transport = mode === "auto" ? StdioClientTransport : InPlace
+  const transport = new Transport({
     command: process.execPath,
     args: [serverFile, "--stdio", ...args],
     stderr: "ignore"

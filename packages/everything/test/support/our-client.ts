@@ -62,6 +62,8 @@ export const layerClient = (
         command: process.execPath,
         args,
         dropped: (reason) => void dropped.push(reason),
+        // A slow start is no sign of the older era: it would be tried, too, and its answer dropped.
+        probeTimeout: "20 seconds",
         ...options
       })
     )
