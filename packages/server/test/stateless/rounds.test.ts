@@ -758,6 +758,19 @@ describe("a request that asks", () => {
   )
 })
 
+it.effect("the first request to be sealed may be cancelled at any moment: the next one is sealed all the same", () =>
+  Effect.gen(function* () {
+    for (let turns = 0; turns < 40; turns += 3) {
+      const client = yield* open(tool(ask("a")))
+      const call = yield* Effect.forkChild(client.call("ask"), { startImmediately: true })
+      yield* Effect.repeat(Effect.yieldNow, { times: turns })
+      yield* Fiber.interrupt(call)
+      const { result } = yield* client.playTool("ask", echo)
+      assert.strictEqual(said(result), "a", `${turns}`)
+    }
+  })
+)
+
 it.effect("two servers of one features value do not take each other's states", () =>
   Effect.gen(function* () {
     const features = tool(ask("a"))
