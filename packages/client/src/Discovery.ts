@@ -5,7 +5,7 @@
  * A server that answers, or refuses in the way of the new era, is stateless. Any other error, and silence, mean the older era: no
  * single code is trusted to say so.
  */
-import type { Peer } from "@effect-mcp/core/Peer"
+import type { Peer, Timeout } from "@effect-mcp/core/Peer"
 import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
 import * as Codecs from "@effect-mcp/protocol/Codecs"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -67,15 +67,18 @@ export const probe = Effect.fnUntraced(function* (
   const newest = stateless.at(-1)
   if (newest === undefined) return undefined
 
-  const unsupported = (offered: string, server: ReadonlyArray<string>): UnsupportedRevision =>
+  const unsupported = (offered: string, server: ReadonlyArray<string>, why = ""): UnsupportedRevision =>
     new UnsupportedRevision({
       offered,
       server,
-      message: `No common revision: offered ${offered}, the server speaks ${server.join(", ") || "another"}`
+      message: `No common revision: offered ${offered}, the server speaks ${server.join(", ") || "another"}${why}`
     })
   /** The older era, unless the client is not to speak it. */
-  const older = (offered: string, server: ReadonlyArray<string> = []) =>
-    stateful.length > 0 ? Effect.succeed(undefined) : Effect.fail(unsupported(offered, server))
+  const older = (offered: string, error?: McpError.McpError | Timeout) => {
+    if (stateful.length > 0) return Effect.succeed(undefined)
+    if (error?._tag === "Timeout") return Effect.fail(error)
+    return Effect.fail(unsupported(offered, [], error === undefined ? "" : ` (it answered: ${error.message})`))
+  }
 
   const refused = new Set<Revision.Revision>()
   const ask = (revision: Revision.Revision): Effect.Effect<Negotiated | undefined, NegotiationError> => {
@@ -90,7 +93,9 @@ export const probe = Effect.fnUntraced(function* (
           if (error._tag === "Closed") return Effect.fail(error)
           const versions = error._tag === "Timeout" ? undefined : namedBy(error)
           if (versions !== undefined) return choose(revision, versions)
-          return error._tag === "McpError" && modernCodes.has(error.code) ? Effect.fail(error) : older(revision.version)
+          return error._tag === "McpError" && modernCodes.has(error.code)
+            ? Effect.fail(error)
+            : older(revision.version, error)
         }
       })
     )

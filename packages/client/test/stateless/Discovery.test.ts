@@ -192,12 +192,20 @@ describe("a server of the older era", () => {
   it.effect("that stays silent gets the handshake after a while, and is told that the probe is over", () =>
     Effect.gen(function* () {
       const server = yield* legacy(() => Effect.never)
-      const fiber = yield* connecting(server, { probeTimeout: "2 seconds" })
+      const connected = yield* Deferred.make<McpClient.McpClient["Service"]>()
+      // Not ended by the end of its fiber.
+      yield* Effect.forkChild(
+        McpClient.connect(server.transport, { probeTimeout: "2 seconds" }).pipe(
+          Effect.flatMap((client) => Deferred.succeed(connected, client)),
+          Effect.andThen(Effect.never)
+        )
+      )
+      yield* settle
       yield* TestClock.adjust("1999 millis")
       yield* settle
       assert.deepStrictEqual(Modern.methods(server), ["server/discover"])
       yield* TestClock.adjust("1 millis")
-      const client = yield* Fiber.join(fiber)
+      const client = yield* Deferred.await(connected)
       assert.strictEqual(client.revision.version, "2025-11-25")
       yield* client.ping
       assert.deepStrictEqual(Modern.methods(server), [
@@ -241,6 +249,16 @@ describe("a server of the older era", () => {
       yield* settle
       yield* TestClock.adjust("3 seconds")
       assert.strictEqual((yield* Effect.flip(Fiber.join(fiber))).message, "Out of order")
+    })
+  )
+
+  it.effect("that stays silent is out of time for a client of 2026-07-28 alone", () =>
+    Effect.gen(function* () {
+      const server = yield* legacy(() => Effect.never)
+      const fiber = yield* connecting(server, { revisions: ["2026-07-28"] })
+      yield* TestClock.adjust("60 seconds")
+      assert.strictEqual((yield* Effect.flip(Fiber.join(fiber)))._tag, "Timeout")
+      assert.strictEqual(server.requests("initialize").length, 0)
     })
   )
 

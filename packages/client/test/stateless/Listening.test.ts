@@ -116,6 +116,7 @@ describe("watching a resource over 2026-07-28", () => {
         server.peer.notify(updated, { _meta, uri: "a:b" })
         server.peer.notify("notifications/cancelled", { requestId: other })
       }
+      yield* client.ping
       yield* settle
       assert.strictEqual(yield* watch.waiting, 0)
       assert.strictEqual(yield* all.waiting, 0)
@@ -250,7 +251,9 @@ describe("watching a resource over 2026-07-28", () => {
       yield* next
       yield* watch.next
       server.end()
-      assert.strictEqual((yield* endOf(watch))._tag, "Closed")
+      const error = yield* endOf(watch)
+      assert.strictEqual(error._tag, "Closed")
+      assert.include(error.message, "connection")
     })
   )
 
