@@ -8,7 +8,12 @@ import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import { ClientInput } from "./ClientInput.ts"
 
-/** Runs `effect` and records its value under `name`, which must be unique within the handler. `schema` is how it is recorded. */
+/**
+ * Runs `effect` and records its value under `name`, which must be unique within the handler. `schema` is how it is recorded, as JSON.
+ *
+ * Gotcha: where requests are replayed the effect is not interrupted by a cancel, has a time limit of its own, and must not ask. One that
+ * fails is not recorded; it may be tried again.
+ */
 export const run = <A, E, R>(
   name: string,
   schema: Schema.Codec<A, unknown>,

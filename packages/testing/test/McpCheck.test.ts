@@ -86,7 +86,10 @@ describe("McpCheck.interpreters", () => {
         ask("a")
       ),
       /s1|steps/
-    ]
+    ],
+    ["asks the same twice at once", Effect.all([ask("a"), ask("a")], { concurrency: "unbounded" }), /key/],
+    ["asks inside a step", Once.run("ask", Schema.String, ask("a")), /step must not ask/],
+    ["takes two steps of one name", Effect.all([step("same"), step("same")]), /same/]
   ]
   for (const [what, handler, message] of broken) {
     it.effect(`finds a handler that ${what}`, () =>
