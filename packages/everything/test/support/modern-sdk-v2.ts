@@ -60,11 +60,10 @@ export const connect = Effect.fnUntraced(function* ({
     if (capability in declare) client.setRequestHandler(question, ({ params }: any) => answer(question, params))
   }
   const Transport = mode === "auto" ? StdioClientTransport : InPlace
-  const transport = new Transport({
-    command: process.execPath,
-    args: [serverFile, "--stdio", ...args],
-    stderr: "ignore"
-  })
+  const transport =
+    url === undefined
+      ? new Transport({ command: process.execPath, args: [serverFile, "--stdio", ...args], stderr: "ignore" })
+      : new StreamableHTTPClientTransport(new URL(url))
   yield* Effect.acquireRelease(
     Effect.tryPromise(() => client.connect(transport)),
     () => Effect.promise(() => client.close())
@@ -72,13 +71,13 @@ export const connect = Effect.fnUntraced(function* ({
   const { onmessage } = transport
   const send = transport.send.bind(transport)
   Object.assign(transport, {
-    onmessage: (message: any) => {
+    onmessage: (message: any, extra: any) => {
       wire.received.push(message)
-      onmessage?.(message)
+      onmessage?.(message, extra)
     },
-    send: (message: any) => {
+    send: (message: any, options: any) => {
       wire.sent.push(message)
-      return send(message)
+      return send(message, options)
     }
   })
   return { client, notifications, answers, wire }

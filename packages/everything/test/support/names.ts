@@ -18,6 +18,7 @@ export const toolNames: Array<string> = [
   "roots",
   "echo",
   "add",
+  "route",
   "slow",
   "big",
   "fail",

@@ -1,0 +1,105 @@
+/** The official SDK v2 client drives the reference server over Streamable HTTP in 2026-07-28. */
+import { verifies } from "@effect-mcp/spec/verifies"
+import { assert, describe, it, layer } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { serve } from "./support/http-server.ts"
+import { answering, call, connect, failure, listening, Modern, using } from "./support/modern-sdk-v2.ts"
+import { toolNames } from "./support/names.ts"
+
+const timeout = 30_000
+const options = { timeout, excludeTestServices: true }
+const asks = (name: string) => call(`test_input_required_result_${name}`)
+const textOf = ({ content }: any) => content[0].text
+
+layer(
+  Layer.effect(
+    Modern,
+    Effect.flatMap(serve, ({ url }) => connect({ url }))
+  ),
+  options
+)("The TypeScript SDK v2 client over HTTP", (it) => {
+  it.effect(`discovers, lists, reads and calls${verifies("http.endpoint.post", "discover.implemented")}`, () =>
+    Effect.gen(function* () {
+      const { client } = yield* Modern
+      assert.strictEqual(client.getNegotiatedProtocolVersion(), "2026-07-28")
+      assert.deepStrictEqual((yield* using((client) => client.discover())).supportedVersions, ["2026-07-28"])
+      const { tools } = yield* using((client) => client.listTools())
+      assert.deepStrictEqual(
+        tools.map(({ name }) => name),
+        toolNames
+      )
+      const { contents } = yield* using((client) => client.readResource({ uri: "test://static-text" }))
+      assert.strictEqual(contents[0]?.uri, "test://static-text")
+      assert.deepInclude(yield* call("add", { a: 1.5, b: 2 }), { structuredContent: { sum: 3.5 } })
+      assert.strictEqual(textOf(yield* call("big", { bytes: 1_000_000 })).length, 1_000_000)
+      assert.strictEqual((yield* failure(call("no_such_tool"))).code, -32602)
+    })
+  )
+
+  it.effect(
+    `mirrors an argument into a header, whatever it says${verifies("http.params.validated", "http.params.decoded")}`,
+    () =>
+      Effect.gen(function* () {
+        for (const region of ["nord", "sør", " padded ", "=?base64?literal?="]) {
+          assert.strictEqual(textOf(yield* call("route", { region })), `Routed to ${region}.`)
+        }
+      })
+  )
+
+  it.effect("is told of progress on the way", () =>
+    Effect.gen(function* () {
+      const events: Array<number> = []
+      const onprogress = ({ progress }: { readonly progress: number }) => void events.push(progress)
+      yield* using((client) => client.callTool({ name: "test_tool_with_progress" }, { onprogress }))
+      assert.deepStrictEqual(events, [0, 50, 100])
+    })
+  )
+
+  it.effect(
+    `stops a handler by hanging up, and hears of it by a subscription${verifies("http.disconnect.cancels", "http.disconnect.stops")}`,
+    () =>
+      Effect.gen(function* () {
+        const uri = "test://interruptions"
+        const until = yield* listening
+        const subscription = yield* using((client) => client.listen({ resourceSubscriptions: [uri] }))
+        const aborter = new AbortController()
+        const onprogress = () => aborter.abort("enough")
+        yield* Effect.flip(
+          using((client) =>
+            client.callTool({ name: "slow", arguments: { label: "hung up" } }, { signal: aborter.signal, onprogress })
+          )
+        )
+        yield* until(({ method }) => method === "notifications/resources/updated")
+        const { contents } = yield* using((client) => client.readResource({ uri }))
+        assert.deepInclude(contents[0], { text: JSON.stringify(["hung up"]) })
+        yield* Effect.promise(() => subscription.close())
+      })
+  )
+
+  it.effect(
+    `answers what the server asks in rounds${verifies("mrtr.server.asks-in-results", "http.post-stream.no-requests")}`,
+    () =>
+      Effect.gen(function* () {
+        yield* answering("elicitation/create", () => ({ action: "accept", content: { name: "Ada", color: "red" } }))
+        assert.strictEqual(textOf(yield* asks("elicitation")), "Hello, Ada!")
+        assert.strictEqual(textOf(yield* asks("multi_round")), "Ada likes red")
+      })
+  )
+})
+
+describe("The reference server over HTTP", () => {
+  it.live(
+    "stops in order when it is asked to, while a client is subscribed",
+    () =>
+      Effect.gen(function* () {
+        const { terminate, url } = yield* serve
+        const modern = yield* connect({ url })
+        const listen = yield* Effect.promise(() => modern.client.listen({ toolsListChanged: true }))
+        // Nothing waits for the stream: an HTTP server alone would, for 20 seconds.
+        const exit = yield* Effect.timeoutOption(terminate, "10 seconds")
+        assert.strictEqual(exit._tag, "Some")
+        assert.strictEqual(yield* Effect.promise(() => listen.closed), "graceful")
+      }),
+    timeout
+  )
+})

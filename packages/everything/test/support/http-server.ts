@@ -1,0 +1,32 @@
+/** The reference server over HTTP, in a process of its own. */
+import { Deferred, Effect, type Scope } from "effect"
+import { spawn } from "node:child_process"
+import { createInterface } from "node:readline"
+import { serverFile } from "./official.ts"
+
+export interface Served {
+  readonly url: string
+  /** Asks the process to stop; gives its exit code, or what signal killed it. */
+  readonly terminate: Effect.Effect<number | NodeJS.Signals | null>
+}
+
+/** Waits until it says where it is. */
+export const serve: Effect.Effect<Served, never, Scope.Scope> = Effect.gen(function* () {
+  const child = yield* Effect.acquireRelease(
+    Effect.sync(() =>
+      spawn(process.execPath, [serverFile, "--http", "--port", "0"], { stdio: ["ignore", "ignore", "pipe"] })
+    ),
+    (child) => Effect.sync(() => void child.kill("SIGKILL"))
+  )
+  const exited = yield* Deferred.make<number | NodeJS.Signals | null>()
+  child.once("exit", (code, signal) => Deferred.doneUnsafe(exited, Effect.succeed(code ?? signal)))
+  const said = yield* Deferred.make<string>()
+  createInterface({ input: child.stderr }).on("line", (line) => Deferred.doneUnsafe(said, Effect.succeed(line)))
+  return {
+    url: yield* Deferred.await(said),
+    terminate: Effect.andThen(
+      Effect.sync(() => void child.kill("SIGTERM")),
+      Deferred.await(exited)
+    )
+  }
+})
