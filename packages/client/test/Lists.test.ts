@@ -1,7 +1,7 @@
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
-import { collect, connected, all } from "./support/connected.ts"
+import { collect, connected, all, since } from "./support/connected.ts"
 import * as Modern from "./support/modern.ts"
 import type { Answer } from "./support/scripted.ts"
 
@@ -158,6 +158,24 @@ describe.each(all)("lists over %s", (version) => {
       const silent = yield* connected({ version, capabilities: {}, answers })
       const outcome = yield* Effect.exit(silent.client.complete(params))
       assert.strictEqual(outcome._tag, version === "2024-11-05" ? "Success" : "Failure")
+    })
+  )
+})
+
+describe.each(since("2025-06-18"))("over %s", (version) => {
+  it.effect(`completion is asked for with the arguments that are known${verifies("completion.client.context")}`, () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* connected({
+        version,
+        answers: { "completion/complete": () => ({ completion: { values: [] } }) }
+      })
+      const context = { arguments: { country: "Norway" } }
+      yield* client.complete({
+        ref: { type: "ref/prompt", name: "p" },
+        argument: { name: "city", value: "Os" },
+        context
+      })
+      assert.deepStrictEqual(server.requests("completion/complete")[0]?.params?.context, context)
     })
   )
 })

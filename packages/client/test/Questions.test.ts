@@ -115,7 +115,7 @@ describe.each(all)("a client of %s", (version) => {
 
   it.effect(
     "asks for consent before roots and sampling requests are answered" +
-      verifies("sampling.security.approval", "roots.client.access-control"),
+      verifies("sampling.security.approval", "roots.client.access-control", "roots.client.permitted-only"),
     () =>
       Effect.gen(function* () {
         const asks: Array<string> = []
@@ -458,7 +458,7 @@ describe("consent", () => {
     })
 
   it.effect.each(all)(
-    `over %s is asked before a tool is called, and told of the outcome${verifies("tools.security.audited")}`,
+    `over %s is asked before a tool is called, and told of the outcome${verifies("tools.security.audited", "tools.annotations.untrusted")}`,
     (version) =>
       Effect.gen(function* () {
         const asks: Array<Consent.Action> = []

@@ -61,20 +61,22 @@ const target = (address: net.AddressInfo | string | null): net.NetConnectOpts =>
   typeof address === "string" ? { path: address } : { host: "127.0.0.1", port: address?.port ?? 0 }
 
 describe.each(endpoints)("a server behind %s", (_, where) => {
-  it.live(`is talked to, and let go in the end${verifies("transport.custom.preserves-protocol")}`, () =>
-    Effect.gen(function* () {
-      const server = yield* listening(where())
-      const layer = McpClient.layerSocket().pipe(Layer.provide(NodeSocket.layerNet(target(server.address))))
-      yield* Effect.gen(function* () {
-        const client = yield* McpClient.McpClient
-        assert.strictEqual(client.serverInfo.name, "scripted")
-        yield* client.ping
-        assert.strictEqual(server.open.size, 1)
-      }).pipe(Effect.provide(layer))
-      const [socket] = server.open
-      if (socket !== undefined) yield* Effect.promise(() => new Promise((done) => socket.once("close", done)))
-      assert.strictEqual(server.open.size, 0)
-    })
+  it.live(
+    `is talked to, and let go in the end${verifies("transport.custom.preserves-protocol", "stdio.framing.reused")}`,
+    () =>
+      Effect.gen(function* () {
+        const server = yield* listening(where())
+        const layer = McpClient.layerSocket().pipe(Layer.provide(NodeSocket.layerNet(target(server.address))))
+        yield* Effect.gen(function* () {
+          const client = yield* McpClient.McpClient
+          assert.strictEqual(client.serverInfo.name, "scripted")
+          yield* client.ping
+          assert.strictEqual(server.open.size, 1)
+        }).pipe(Effect.provide(layer))
+        const [socket] = server.open
+        if (socket !== undefined) yield* Effect.promise(() => new Promise((done) => socket.once("close", done)))
+        assert.strictEqual(server.open.size, 0)
+      })
   )
 
   it.live("that hangs up fails what waits for it", () =>

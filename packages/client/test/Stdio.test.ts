@@ -233,13 +233,15 @@ describe("shutting a server down", () => {
     )
   )
 
-  it.live(`goes on with SIGTERM when it does not go by itself${verifies("lifecycle.shutdown.stdio-sigterm")}`, () =>
-    withProcesses(
-      Effect.gen(function* () {
-        const { words } = yield* closing({ ...server("farewell", "deaf"), exitTimeout: "100 millis" })
-        assert.deepStrictEqual(words, ["end of stdin", "SIGTERM", "exit 0"])
-      })
-    )
+  it.live(
+    `goes on with SIGTERM when it does not go by itself${verifies("lifecycle.shutdown.stdio-sigterm", "stdio.shutdown.forced")}`,
+    () =>
+      withProcesses(
+        Effect.gen(function* () {
+          const { words } = yield* closing({ ...server("farewell", "deaf"), exitTimeout: "100 millis" })
+          assert.deepStrictEqual(words, ["end of stdin", "SIGTERM", "exit 0"])
+        })
+      )
   )
 
   it.live(

@@ -321,7 +321,7 @@ describe("a server of 2026-07-28", () => {
   )
 
   it.effect(
-    `is told of a request that its caller has left${verifies("cancellation.stdio.notification", "cancellation.client.sent")}`,
+    `is told of a request that its caller has left${verifies("cancellation.stdio.notification", "cancellation.client.sent", "json-rpc.notification.no-id")}`,
     () =>
       Effect.gen(function* () {
         const reached = yield* Deferred.make<void>()
@@ -331,7 +331,9 @@ describe("a server of 2026-07-28", () => {
         const call = yield* Effect.forkChild(client.callTool("t"), { startImmediately: true })
         yield* Deferred.await(reached)
         yield* Fiber.interrupt(call)
-        const { method, params } = yield* server.notification
+        const notification = yield* server.notification
+        assert.notProperty(notification, "id")
+        const { method, params } = notification
         assert.strictEqual(method, "notifications/cancelled")
         assert.strictEqual(params?.requestId, server.requests("tools/call")[0]?.id)
       })
