@@ -68,8 +68,9 @@ export const connect = Effect.fnUntraced(function* ({
     Effect.tryPromise(() => client.connect(transport)),
     () => Effect.promise(() => client.close())
   )
-  const { onmessage } = transport
-  const send = transport.send.bind(transport)
+  // Both transports pass on more than the interface names.
+  const onmessage = transport.onmessage as ((message: any, extra?: any) => void) | undefined
+  const send = transport.send.bind(transport) as (message: any, options?: any) => Promise<void>
   Object.assign(transport, {
     onmessage: (message: any, extra: any) => {
       wire.received.push(message)
