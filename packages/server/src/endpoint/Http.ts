@@ -129,6 +129,8 @@ const make = Effect.fnUntraced(function* (options: Options) {
   }
 
   const end = Effect.suspend(() => {
+    // Once is enough: who served it may have ended it before the router does.
+    if (draining) return Effect.void
     draining = true
     Deferred.doneUnsafe(closing, Effect.void)
     if (posts.size === 0) return Effect.void

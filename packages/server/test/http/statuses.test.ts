@@ -1,10 +1,12 @@
 /** What HTTP answers: which status, which error, and who may ask at all. */
+import { Principal } from "@effect-mcp/core/Principal"
 import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, Queue } from "effect"
+import { HttpRouter, HttpServerRequest } from "effect/http"
 import { call, echo, open, region, sent } from "./support/http.ts"
 
 const version = "io.modelcontextprotocol/protocolVersion"
@@ -256,6 +258,27 @@ describe("the endpoint", () => {
       assert.strictEqual(yield* status({ host, origin: "https://app.example.com" }), 200)
       assert.strictEqual(yield* status({ host, origin: "http://app.example.com" }), 403)
       assert.strictEqual(yield* status({ host, origin: "https://app.example.com.evil.example.com" }), 403)
+    })
+  )
+
+  it.live("knows who asks if a middleware of its route says so", () =>
+    Effect.gen(function* () {
+      const who = Tools.layer(Tool.make("who", { description: "Says who asks." }), () =>
+        Effect.map(Principal, ({ subject }) => subject ?? "nobody")
+      )
+      const authenticated = HttpRouter.middleware<{ provides: Principal }>()((handler) =>
+        Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) =>
+          Effect.provideService(handler, Principal, { subject: headers["x-user"], scopes: [], claims: {} })
+        )
+      )
+      const { fetch } = yield* open(who, { around: Layer.provide(authenticated.layer) })
+      for (const [headers, name] of [
+        [{ "x-user": "ada" }, "ada"],
+        [{}, "nobody"]
+      ] as const) {
+        const { result } = yield* (yield* fetch(call("who", {}, headers))).json
+        assert.strictEqual(result.content[0].text, name)
+      }
     })
   )
 

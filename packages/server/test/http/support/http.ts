@@ -121,15 +121,18 @@ const fetch = (port: number, sent: Sent): Effect.Effect<Reply> =>
     })
   })
 
+/** Puts middleware around the endpoint. */
+export type Around = (endpoint: ReturnType<typeof Http.layer>) => ReturnType<typeof Http.layer>
+
 /** Serves features in the scope, beside a route of the user's own at `/health`. */
 export const open = Effect.fnUntraced(function* <E>(
   features: Layer.Layer<never, E, McpServer.Registries>,
-  options: Partial<Http.Options> = {},
+  { around = (endpoint) => endpoint, ...options }: Partial<Http.Options> & { readonly around?: Around } = {},
   serverOptions: Partial<McpServer.Options<never, never>> = {}
 ): Effect.fn.Return<Client, unknown, Scope.Scope> {
   const scope = yield* Scope.fork(yield* Scope.Scope)
   const health = HttpRouter.add("GET", "/health", HttpServerResponse.text("well"))
-  const served = Http.serve(Layer.mergeAll(Http.layer({ path: "/mcp", ...options }), health), {
+  const served = Http.serve(Layer.mergeAll(around(Http.layer({ path: "/mcp", ...options })), health), {
     disableLogger: true,
     disableListenLog: true
   }).pipe(
