@@ -78,16 +78,18 @@ describe.each(all)("lists over %s", (version) => {
     })
   )
 
-  it.effect("begin anew each time they are run", () =>
-    Effect.gen(function* () {
-      const { client, server } = yield* connected({
-        version,
-        answers: { "tools/list": paged("tools", { first: [[tool("a")], "2"], "at 2": [[tool("b")]] }) }
+  it.effect(
+    `begin anew each time they are run: no cursor is kept${verifies("pagination.client.opaque-not-persisted")}`,
+    () =>
+      Effect.gen(function* () {
+        const { client, server } = yield* connected({
+          version,
+          answers: { "tools/list": paged("tools", { first: [[tool("a")], "2"], "at 2": [[tool("b")]] }) }
+        })
+        yield* collect(client.tools)
+        assert.strictEqual((yield* collect(client.tools)).length, 2)
+        assert.isUndefined(server.requests("tools/list")[2]?.params?.cursor)
       })
-      yield* collect(client.tools)
-      assert.strictEqual((yield* collect(client.tools)).length, 2)
-      assert.isUndefined(server.requests("tools/list")[2]?.params?.cursor)
-    })
   )
 
   it.effect("end with a typed error when a cursor comes twice", () =>

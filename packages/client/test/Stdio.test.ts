@@ -45,6 +45,9 @@ const textOf = (result: { readonly content: ReadonlyArray<object> }): string => 
 
 describe("a server as a child process", () => {
   it.live.each([
+    ["2024-11-05", []],
+    ["2025-03-26", []],
+    ["2025-06-18", []],
     ["2025-11-25", []],
     ["2026-07-28", ["modern"]]
   ] as const)(
@@ -54,7 +57,7 @@ describe("a server as a child process", () => {
         Effect.gen(function* () {
           const pid = yield* Effect.scoped(
             Effect.gen(function* () {
-              const { client, wire } = yield* start(server(...flags))
+              const { client, wire } = yield* start({ ...server(...flags), revisions: [version] })
               assert.strictEqual(client.revision.version, version)
               assert.strictEqual(client.serverInfo.name, "fixture")
               assert.deepStrictEqual((yield* client.callTool("add", { a: 1, b: 2 })).structuredContent, { sum: 3 })
