@@ -4,52 +4,27 @@
  * This is what calls, lists and watches are written on; another era or a connection that heals itself is another maker of it. Owns
  * the peer. Refuses, before anything is sent, what the server did not declare.
  */
-import type { Closed, Peer, RequestOptions } from "@effect-mcp/core/Peer"
+import type { Closed, Peer } from "@effect-mcp/core/Peer"
 import * as PeerModule from "@effect-mcp/core/Peer"
 import type { Inbound, Transport, TransportError } from "@effect-mcp/core/Transport"
 import * as Codecs from "@effect-mcp/protocol/Codecs"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as Method from "@effect-mcp/protocol/Method"
 import { isExtensionId } from "@effect-mcp/protocol/model/Meta"
-import type { ProgressParams } from "@effect-mcp/protocol/model/Progress"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as Deferred from "effect/Deferred"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Queue from "effect/Queue"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import type { Defaults } from "./CallOptions.ts"
 import * as Discovery from "./Discovery.ts"
 import type { Era } from "./era/Era.ts"
 import * as Stateful from "./era/Stateful.ts"
 import * as Stateless from "./era/Stateless.ts"
 import * as Handlers from "./Handlers.ts"
 import * as Negotiation from "./Negotiation.ts"
-
-export type Requests = Method.ClientRequests
-
-/** How one call may differ from the client's defaults. */
-export interface CallOptions {
-  /** How long to wait for the answer, or for the next progress. Default 60 seconds. */
-  readonly timeout?: Duration.Input | undefined
-  /** Whether progress starts the wait anew. Default true. */
-  readonly resetOnProgress?: boolean | undefined
-  /** How long to wait whatever the progress. Default 10 minutes. */
-  readonly maxTotal?: Duration.Input | undefined
-  /** Told of every progress event, in the reader: it must not block. */
-  readonly onProgress?: ((event: ProgressParams) => void) | undefined
-  /** Given every progress event; one that does not fit is dropped, so a sliding queue suits best. */
-  readonly progress?: Queue.Enqueue<ProgressParams> | undefined
-  /** Sent as the request's `_meta`. */
-  readonly meta?: { readonly [key: string]: unknown } | undefined
-}
-
-export interface Defaults {
-  readonly timeout: Duration.Input
-  readonly resetOnProgress: boolean
-  readonly maxTotal: Duration.Input
-}
 
 export interface Connection extends Negotiation.Negotiated, Era {
   readonly notify: (method: keyof Method.ClientNotifications, params?: JsonRpc.Params) => Effect.Effect<void>
@@ -78,26 +53,6 @@ export interface Options extends Omit<Negotiation.Options, "capabilities" | "tim
   /** Told of what is dropped by rule. `Debug`: what must be expected, such as an answer that comes after its cancellation. */
   readonly dropped: (reason: string, level: "Warn" | "Debug") => void
 }
-
-const noop = (): void => {}
-
-const onProgress = (method: string, options: CallOptions): RequestOptions["onProgress"] => {
-  const { onProgress: callback, progress: queue } = options
-  // A tool may run long: asking for progress is what lets it restart the timeout.
-  if (callback === undefined && queue === undefined) return method === "tools/call" ? noop : undefined
-  return (event) => {
-    callback?.(event)
-    if (queue !== undefined) Queue.offerUnsafe(queue, event)
-  }
-}
-
-/** How a request waits: the client's defaults, as one call changes them. */
-export const requestOptions = (method: string, options: CallOptions, defaults: Defaults): RequestOptions => ({
-  timeout: options.timeout ?? defaults.timeout,
-  resetOnProgress: options.resetOnProgress ?? defaults.resetOnProgress,
-  maxTotal: options.maxTotal ?? defaults.maxTotal,
-  onProgress: onProgress(method, options)
-})
 
 /** Decodes what the server announces; what does not decode is dropped. */
 const announcer = (options: Options) => {

@@ -8,7 +8,8 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { type ClientError, InvalidResult } from "./ClientError.ts"
-import type { CallOptions, Connection, Requests } from "./Connection.ts"
+import type { CallOptions, Requests } from "./CallOptions.ts"
+import type { Connection } from "./Connection.ts"
 
 export type ListMethod = "tools/list" | "prompts/list" | "resources/list" | "resources/templates/list"
 

@@ -29,6 +29,7 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
+import type { CallOptions } from "./CallOptions.ts"
 import type * as Calls from "./Calls.ts"
 import { type ClientError, Closed } from "./ClientError.ts"
 import type * as Connection from "./Connection.ts"
@@ -41,10 +42,9 @@ import type * as Watch from "./Watch.ts"
 
 export type { CallEvent } from "./Calls.ts"
 export type { ClientError } from "./ClientError.ts"
-export type { CallOptions } from "./Connection.ts"
+export type { CallOptions } from "./CallOptions.ts"
 export type { WatchEvent } from "./Watch.ts"
 
-type CallOptions = Connection.CallOptions
 type CallEvent<A> = Calls.CallEvent<A>
 type Requests = Method.ClientRequests
 

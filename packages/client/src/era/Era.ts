@@ -3,7 +3,7 @@ import type { LoggingLevel } from "@effect-mcp/protocol/model/Logging"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { ClientError, Closed } from "../ClientError.ts"
-import type { CallOptions, Requests } from "../Connection.ts"
+import type { CallOptions, Requests } from "../CallOptions.ts"
 
 export interface Era {
   readonly request: <M extends keyof Requests>(

@@ -3,7 +3,7 @@ import * as Codecs from "@effect-mcp/protocol/Codecs"
 import type { Revision } from "@effect-mcp/protocol/Revision"
 import * as Effect from "effect/Effect"
 import { CapabilityMissing, InvalidResult } from "../ClientError.ts"
-import type { Requests } from "../Connection.ts"
+import type { Requests } from "../CallOptions.ts"
 import { missingFor } from "../internal/Needs.ts"
 import type { Negotiated } from "../Negotiation.ts"
 

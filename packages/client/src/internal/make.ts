@@ -11,6 +11,7 @@ import * as Exit from "effect/Exit"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { type ClientError, Closed } from "../ClientError.ts"
+import type { Defaults, Requests } from "../CallOptions.ts"
 import * as Calls from "../Calls.ts"
 import * as Connection from "../Connection.ts"
 import * as Handlers from "../Handlers.ts"
@@ -35,7 +36,7 @@ export const make = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Service, ConnectError, Scope.Scope> {
   const services = yield* Handlers.services
   const runFork = Effect.runForkWith(yield* Effect.context<never>())
-  const defaults: Connection.Defaults = {
+  const defaults: Defaults = {
     timeout: options.timeout ?? "60 seconds",
     resetOnProgress: options.resetOnProgress ?? true,
     maxTotal: options.maxTotal ?? "10 minutes"
@@ -99,7 +100,7 @@ export const make = Effect.fnUntraced(function* (
   })
   const items = <M extends Lists.ListMethod, A extends Iconic>(
     method: M,
-    itemsOf: (page: Connection.Requests[M]["result"]) => ReadonlyArray<A>
+    itemsOf: (page: Requests[M]["result"]) => ReadonlyArray<A>
   ): Stream.Stream<A, ClientError> =>
     Stream.flatMap(Lists.pages(connection, method, options.maxPages ?? Lists.defaultMaxPages), (page) =>
       Stream.fromIterable(itemsOf(page).map(withSafeIcons))

@@ -1,0 +1,50 @@
+/** How one call may differ from the client's defaults, and what both amount to for the peer. */
+import type { RequestOptions } from "@effect-mcp/core/Peer"
+import type * as Method from "@effect-mcp/protocol/Method"
+import type { ProgressParams } from "@effect-mcp/protocol/model/Progress"
+import type * as Duration from "effect/Duration"
+import * as Queue from "effect/Queue"
+
+export type Requests = Method.ClientRequests
+
+/** How one call may differ from the client's defaults. */
+export interface CallOptions {
+  /** How long to wait for the answer, or for the next progress. Default 60 seconds. */
+  readonly timeout?: Duration.Input | undefined
+  /** Whether progress starts the wait anew. Default true. */
+  readonly resetOnProgress?: boolean | undefined
+  /** How long to wait whatever the progress. Default 10 minutes. */
+  readonly maxTotal?: Duration.Input | undefined
+  /** Told of every progress event, in the reader: it must not block. */
+  readonly onProgress?: ((event: ProgressParams) => void) | undefined
+  /** Given every progress event; one that does not fit is dropped, so a sliding queue suits best. */
+  readonly progress?: Queue.Enqueue<ProgressParams> | undefined
+  /** Sent as the request's `_meta`. */
+  readonly meta?: { readonly [key: string]: unknown } | undefined
+}
+
+export interface Defaults {
+  readonly timeout: Duration.Input
+  readonly resetOnProgress: boolean
+  readonly maxTotal: Duration.Input
+}
+
+const noop = (): void => {}
+
+const onProgress = (method: string, options: CallOptions): RequestOptions["onProgress"] => {
+  const { onProgress: callback, progress: queue } = options
+  // A tool may run long: asking for progress is what lets it restart the timeout.
+  if (callback === undefined && queue === undefined) return method === "tools/call" ? noop : undefined
+  return (event) => {
+    callback?.(event)
+    if (queue !== undefined) Queue.offerUnsafe(queue, event)
+  }
+}
+
+/** How a request waits: the client's defaults, as one call changes them. */
+export const requestOptions = (method: string, options: CallOptions, defaults: Defaults): RequestOptions => ({
+  timeout: options.timeout ?? defaults.timeout,
+  resetOnProgress: options.resetOnProgress ?? defaults.resetOnProgress,
+  maxTotal: options.maxTotal ?? defaults.maxTotal,
+  onProgress: onProgress(method, options)
+})
