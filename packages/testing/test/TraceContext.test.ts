@@ -2,6 +2,7 @@ import * as TraceContext from "@effect-mcp/core/TraceContext"
 import { Tool, Tools, Sampling } from "@effect-mcp/core"
 import * as McpTest from "@effect-mcp/testing/McpTest"
 import * as Revision from "@effect-mcp/protocol/Revision"
+import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Tracer } from "effect"
 
@@ -82,7 +83,40 @@ describe("a traceparent", () => {
     assert.isUndefined(TraceContext.parentOf({ traceparent }))
   })
 
+  it(`is written as the W3C has it${verifies("meta.trace.format")}`, () => {
+    const written = (sampled: boolean) =>
+      TraceContext.entries(
+        Context.make(
+          Tracer.ParentSpan,
+          Tracer.externalSpan({ traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "00f067aa0ba902b7", sampled })
+        )
+      )
+    assert.deepStrictEqual(written(true), { traceparent: parent })
+    assert.deepStrictEqual(written(false), { traceparent: parent.replace(/01$/, "00") })
+  })
+
+  it("is not written by a tracer that chooses other ids", () => {
+    const span = Tracer.externalSpan({ traceId: "trace", spanId: "span" })
+    assert.isUndefined(TraceContext.entries(Context.make(Tracer.ParentSpan, span)))
+  })
+
   it("is not written outside of a span", () => {
     assert.isUndefined(TraceContext.entries(Context.empty()))
   })
+})
+
+describe.each(Revision.all)("an extension in $version", (revision) => {
+  it.effect(`that only the client declares changes nothing${verifies("versioning.extension.unsupported")}`, () =>
+    Effect.gen(function* () {
+      const client = yield* McpTest.connect(
+        Tools.layer(Look, () => Effect.succeed("seen")),
+        revision,
+        {
+          client: { extensions: { "com.example/ext": {} } }
+        }
+      )
+      assert.isUndefined(client.serverCapabilities.extensions)
+      assert.deepStrictEqual((yield* client.callTool("look")).content, [{ type: "text", text: "seen" }])
+    })
+  )
 })

@@ -245,7 +245,7 @@ describe("results of 2026-07-28", () => {
   )
 
   it.effect.each([["task"], ["Complete"], [""], [null], [1]] as const)(
-    `of an unknown type are invalid: %j${verifies("json-rpc.result.type-unknown")}`,
+    `of an unknown type are invalid: %j${verifies("json-rpc.result.type-unknown", "json-rpc.result.type-set")}`,
     ([resultType]) =>
       Effect.gen(function* () {
         const result = { resultType, content: [] }

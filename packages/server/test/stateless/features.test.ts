@@ -230,7 +230,7 @@ describe("the schema of a tool", () => {
     made(schema({ a: header("A"), b: header("B", "integer"), c: schema({ d: header("C", "boolean") }) }))()
   })
 
-  it(`is refused when it refers to the network, which nothing is fetched from (2026-07-28)${verifies("json-schema.ref.not-fetched", "json-schema.ref.unresolved", "json-schema.bounded")}`, () => {
+  it(`is refused when it refers to the network, which nothing is fetched from (2026-07-28)${verifies("json-schema.ref.not-fetched", "json-schema.ref.opt-in", "json-schema.ref.unresolved", "json-schema.bounded")}`, () => {
     const { fetch } = globalThis
     globalThis.fetch = () => {
       throw new Error("fetched")
