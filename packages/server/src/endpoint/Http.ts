@@ -70,7 +70,10 @@ export const serve: typeof HttpRouter.serve = (app, options) =>
 interface Post {
   readonly sink: PostSink
   stands: boolean
+  /** The fiber of its request, once it was read. */
   fiber: Fiber.Fiber<void> | undefined
+  /** The fiber that reads it. */
+  readonly reader: Fiber.Fiber<unknown, unknown> | undefined
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true })
@@ -137,7 +140,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
     const wait = (duration: Duration.Input) =>
       Effect.interruptible(Effect.timeoutOption(Deferred.await(gone), duration))
     const interrupt = Effect.sync(() => {
-      for (const { fiber } of posts) fiber?.interruptUnsafe()
+      for (const { fiber, reader } of posts) (fiber ?? reader)?.interruptUnsafe()
     })
     return Effect.andThen(wait(drain), Effect.andThen(interrupt, Effect.asVoid(wait("1 second"))))
   })
@@ -231,7 +234,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
   ): Effect.fn.Return<HttpServerResponse.HttpServerResponse, never, Scope.Scope> {
     const refused = objection(http)
     if (refused !== undefined) return refused
-    const post: Post = { sink: new PostSink(), stands: false, fiber: undefined }
+    const post: Post = { sink: new PostSink(), stands: false, fiber: undefined, reader: Fiber.getCurrent() }
     posts.add(post)
     // The scope of an HTTP request ends with its response: written, or cut off by the other side.
     yield* Effect.addFinalizer(() => Effect.sync(() => release(post)))

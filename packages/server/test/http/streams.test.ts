@@ -85,6 +85,40 @@ describe("an answer", () => {
   )
 })
 
+describe("a reader that stops reading", () => {
+  it.live("makes the handler wait, and nobody else", () =>
+    Effect.gen(function* () {
+      const last = 2000
+      let reported = 0
+      const flood = Tools.layer(
+        Tool.make("flood", { description: "Says much." }),
+        Effect.fnUntraced(function* () {
+          for (let step = 1; step <= last; step++) {
+            yield* Progress.report(step, { message: "x".repeat(16 * 1024) })
+            reported = step
+          }
+          return "done"
+        })
+      )
+      const { fetch } = yield* open(Layer.merge(flood, echo))
+      const reply = yield* fetch({ ...call("flood", {}, {}, { progressToken: "p" }), paused: true })
+      for (let round = 0; round < 50; round++) {
+        assert.strictEqual((yield* fetch(call("echo", { text: "" }))).status, 200)
+      }
+      assert.isBelow(reported, last / 2)
+      yield* reply.resume
+      const all = yield* messages(reply)
+      assert.strictEqual(reported, last)
+      assert.strictEqual(all.at(-1).result.content[0].text, "done")
+      const steps = all.slice(0, -1).map(({ params }) => params.progress)
+      assert.deepStrictEqual(
+        steps,
+        steps.toSorted((a, b) => a - b)
+      )
+    })
+  )
+})
+
 describe("a disconnect", () => {
   it.live(
     `interrupts a handler that has said nothing yet, and its finalizers run${verifies("http.disconnect.cancels", "http.disconnect.stops")}`,
@@ -228,8 +262,11 @@ describe("a shutdown", () => {
   it.live("interrupts those that do not, and answers them", () =>
     Effect.gen(function* () {
       const { ended, entered, tool } = yield* waiting
-      const { fetch, shutdown } = yield* open(tool, { drain: "1 millis" })
+      const { abandon, fetch, shutdown } = yield* open(tool, { drain: "1 millis" })
       const streaming = yield* fetch(withProgress)
+      // A body that never ends; it has arrived when what is sent after it is answered.
+      yield* abandon({ headers: { "content-length": 100 }, body: "{" })
+      yield* Effect.repeat(fetch(call("nothing")), { times: 5 })
       const silent = yield* Effect.forkChild(fetch(call("wait")), { startImmediately: true })
       yield* Queue.take(entered)
       yield* Queue.take(entered)

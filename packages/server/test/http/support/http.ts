@@ -36,6 +36,7 @@ export interface Reply {
   /** The next line that says something: a message as JSON, or a comment as it is. Fails with Done at the end of the body. */
   readonly next: Effect.Effect<any, Cause.Done>
   readonly disconnect: Effect.Effect<void>
+  readonly resume: Effect.Effect<void>
 }
 
 export interface Sent {
@@ -43,6 +44,8 @@ export interface Sent {
   readonly path?: string
   readonly headers?: OutgoingHttpHeaders
   readonly body?: string | Uint8Array
+  /** Reads nothing of the body until it is resumed. */
+  readonly paused?: boolean
 }
 
 export interface Client {
@@ -102,6 +105,7 @@ const fetch = (port: number, sent: Sent): Effect.Effect<Reply> =>
       })
       response.on("close", () => Queue.endUnsafe(lines))
       response.on("error", () => {})
+      if (sent.paused === true) response.pause()
       const ended = new Promise<string>((resolve) =>
         response.on("close", () => resolve(Buffer.concat(chunks).toString()))
       )
@@ -115,6 +119,7 @@ const fetch = (port: number, sent: Sent): Effect.Effect<Reply> =>
           next: Effect.map(Queue.take(lines), (line) =>
             line.startsWith("data: ") ? JSON.parse(line.slice("data: ".length)) : line
           ),
+          resume: Effect.sync(() => void response.resume()),
           disconnect: Effect.sync(() => void response.destroy())
         })
       )
