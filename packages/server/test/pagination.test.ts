@@ -9,7 +9,7 @@ import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Schema } from "effect"
 import { Base64Url } from "effect/encoding"
-import { session, versions } from "./support/raw.ts"
+import { everyVersion, session } from "./support/raw.ts"
 
 const numbers = Array.from({ length: 7 }, (_, index) => index)
 const features = Layer.mergeAll(
@@ -41,7 +41,7 @@ const pages = Effect.fnUntraced(function* (items: () => ReadonlyArray<string>, s
 })
 
 describe("pages", () => {
-  for (const version of versions()) {
+  for (const version of everyVersion()) {
     for (const [method, field] of lists) {
       it.effect(
         `of ${method} continue where the one before ended, in ${version}${verifies("pagination.cursor.continues")}`,
@@ -106,7 +106,7 @@ describe("pages", () => {
 
 describe("cursors", () => {
   const forged = (value: unknown) => Base64Url.encode(JSON.stringify(value))
-  for (const version of versions()) {
+  for (const version of everyVersion()) {
     it.effect(
       `that the server did not make are answered -32602 in ${version}, without any damage${verifies("pagination.cursor.invalid", "pagination.server.invalid-cursor-graceful")}`,
       () =>

@@ -8,7 +8,7 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Layer, Schema } from "effect"
-import { connect, serve, session, versions } from "./support/raw.ts"
+import { connect, everyVersion, serve, session } from "./support/raw.ts"
 
 const Review = Prompt.make("review", {
   title: "Review",
@@ -24,7 +24,7 @@ const Review = Prompt.make("review", {
 const review = Prompts.layer(Review, ({ code, lines, tone }) => Effect.succeed(`${tone} ${code} ${(lines ?? 0) + 1}`))
 
 describe("prompts/list", () => {
-  for (const version of versions()) {
+  for (const version of everyVersion()) {
     it.effect(`carries to ${version} the fields that it has`, () =>
       Effect.gen(function* () {
         const client = yield* session(review, { version })
@@ -60,7 +60,7 @@ describe("prompts/get", () => {
   const blob = { type: "resource", resource: { uri: "x:2", mimeType: "image/png", blob: "AAEC" } } as const
   const link = { type: "resource_link", uri: "x:1", name: "x" } as const
 
-  for (const version of versions()) {
+  for (const version of everyVersion()) {
     it.effect(`decodes its arguments and gives messages in ${version}`, () =>
       Effect.gen(function* () {
         const client = yield* session(review, { version })
@@ -207,7 +207,7 @@ describe("completion/complete", () => {
     argument: { name, value }
   })
 
-  for (const version of versions()) {
+  for (const version of everyVersion()) {
     it.effect(
       `gives at most 100 values in ${version}, and says how many there are${verifies("completion.result.at-most-100")}`,
       () =>

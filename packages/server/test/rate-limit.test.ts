@@ -9,7 +9,7 @@ import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"
-import { connect, serve } from "./support/raw.ts"
+import { connect, everyVersion, serve } from "./support/raw.ts"
 
 const features = Layer.mergeAll(
   Tools.layer(Tool.make("a", { description: "" }), () => Effect.succeed("")),
@@ -20,28 +20,30 @@ const features = Layer.mergeAll(
 )
 const completion = { ref: { type: "ref/prompt", name: "p" }, argument: { name: "x", value: "" } }
 
-it.effect(
-  `a caller has a burst, then so many per second (2025-11-25)${verifies("tools.security.rate-limited", "completion.security.rate-limited", "completion.server.rate-limited")}`,
-  () =>
-    Effect.gen(function* () {
-      const server = yield* serve({ features })
-      const client = yield* connect(server)
-      for (let n = 0; n < 10; n++) yield* client.call("a")
-      const error = yield* client.refused("tools/call", { name: "a" })
-      assert.deepStrictEqual([error.code, error.data], [McpError.LimitExceeded, { retryAfterMs: 200 }])
-      // Other methods have budgets of their own, or none.
-      yield* client.request("completion/complete", completion)
-      yield* client.request("completion/complete", completion)
-      assert.strictEqual((yield* client.refused("completion/complete", completion)).code, McpError.LimitExceeded)
-      for (let n = 0; n < 50; n++) yield* client.request("tools/list")
-      yield* TestClock.adjust("200 millis")
-      yield* client.call("a")
-      assert.strictEqual((yield* client.refused("tools/call", { name: "a" })).code, McpError.LimitExceeded)
-      yield* TestClock.adjust("1 hour")
-      for (let n = 0; n < 10; n++) yield* client.call("a")
-      assert.strictEqual((yield* client.refused("tools/call", { name: "a" })).code, McpError.LimitExceeded)
-    })
-)
+for (const version of everyVersion()) {
+  it.effect(
+    `a caller has a burst, then so many per second (${version})${verifies("tools.security.rate-limited", "completion.security.rate-limited", "completion.server.rate-limited")}`,
+    () =>
+      Effect.gen(function* () {
+        const server = yield* serve({ features })
+        const client = yield* connect(server, { version })
+        for (let n = 0; n < 10; n++) yield* client.call("a")
+        const error = yield* client.refused("tools/call", { name: "a" })
+        assert.deepStrictEqual([error.code, error.data], [McpError.LimitExceeded, { retryAfterMs: 200 }])
+        // Other methods have budgets of their own, or none.
+        yield* client.request("completion/complete", completion)
+        yield* client.request("completion/complete", completion)
+        assert.strictEqual((yield* client.refused("completion/complete", completion)).code, McpError.LimitExceeded)
+        for (let n = 0; n < 50; n++) yield* client.request("tools/list")
+        yield* TestClock.adjust("200 millis")
+        yield* client.call("a")
+        assert.strictEqual((yield* client.refused("tools/call", { name: "a" })).code, McpError.LimitExceeded)
+        yield* TestClock.adjust("1 hour")
+        for (let n = 0; n < 10; n++) yield* client.call("a")
+        assert.strictEqual((yield* client.refused("tools/call", { name: "a" })).code, McpError.LimitExceeded)
+      })
+  )
+}
 
 it.effect("anonymous sessions count apart; one principal counts once, however many sessions it opens", () =>
   Effect.gen(function* () {

@@ -12,7 +12,7 @@ import type { Registries } from "@effect-mcp/server/McpServer"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Context, Deferred, Effect, Exit, Fiber, Latch, Layer, PubSub, Schema, Scope, Stream } from "effect"
-import { connect, serve, session, settle } from "./support/raw.ts"
+import { connect, everyVersion, serve, session, settle } from "./support/raw.ts"
 
 const say = (name: string, effect: Effect.Effect<string> = Effect.succeed(name)) =>
   Tools.layer(Tool.make(name, { description: "" }), () => effect)
@@ -214,34 +214,37 @@ describe("what a handler can see", () => {
     })
   )
 
-  it.effect(
-    `includes who asks, how, and with what _meta, whatever it holds (2025-11-25)${verifies("meta.reserved.no-assumptions")}`,
-    () =>
-      Effect.gen(function* () {
-        let seen: RequestContext["Service"] | undefined
-        const client = yield* session(
-          Tools.layer(Tool.make("look", { description: "" }), () =>
-            Effect.map(RequestContext, (context) => {
-              seen = context
-              return ""
-            })
-          ),
-          { capabilities: { roots: { listChanged: true }, "x-unknown": 1 }, version: "2025-06-18" }
-        )
-        const meta = {
-          "example.com/trace": "t",
-          "io.modelcontextprotocol/x": [1],
-          "modelcontextprotocol.io/": null,
-          "mcp.dev/y": {}
-        }
-        yield* client.call("look", {}, meta)
-        assert.strictEqual(seen?.revision.version, "2025-06-18")
-        assert.strictEqual(seen?.sessionId, client.session.id)
-        assert.deepStrictEqual(seen?.clientInfo, { name: "raw", version: "0" })
-        assert.deepStrictEqual(seen?.clientCapabilities as object, { roots: { listChanged: true }, "x-unknown": 1 })
-        assert.deepStrictEqual(seen?.meta, meta)
-      })
-  )
+  for (const version of everyVersion()) {
+    it.effect(
+      `includes who asks, how, and with what _meta, whatever it holds (${version})${verifies("meta.reserved.no-assumptions")}`,
+      () =>
+        Effect.gen(function* () {
+          let seen: RequestContext["Service"] | undefined
+          const client = yield* session(
+            Tools.layer(Tool.make("look", { description: "" }), () =>
+              Effect.map(RequestContext, (context) => {
+                seen = context
+                return ""
+              })
+            ),
+            { capabilities: { roots: { listChanged: true }, "x-unknown": 1 }, version }
+          )
+          const meta = {
+            "example.com/trace": "t",
+            "io.modelcontextprotocol/x": [1],
+            "modelcontextprotocol.io/": null,
+            "mcp.dev/y": {}
+          }
+          yield* client.call("look", {}, meta)
+          assert.strictEqual(seen?.revision.version, version)
+          assert.strictEqual(seen?.sessionId, version < "2026-07-28" ? client.session.id : undefined)
+          assert.deepStrictEqual(seen?.clientInfo, { name: "raw", version: "0" })
+          assert.deepStrictEqual(seen?.clientCapabilities as object, { roots: { listChanged: true }, "x-unknown": 1 })
+          assert.deepInclude(seen?.meta, meta)
+          if (version < "2026-07-28") assert.deepStrictEqual(seen?.meta, meta)
+        })
+    )
+  }
 
   it.effect("ends with the request: each one has a Scope of its own, closed before the answer", () =>
     Effect.gen(function* () {
@@ -268,29 +271,34 @@ describe("what a handler can see", () => {
 })
 
 describe("visibility", () => {
-  it.effect(
-    `hides a tool from the list and from calls of those who may not see it (2025-11-25)${verifies("tools.security.access-control")}`,
-    () =>
-      Effect.gen(function* () {
-        const visible = ({ scopes }: Principal["Service"]) => scopes.includes("admin")
-        const server = yield* serve({
-          features: Layer.merge(
-            say("open"),
-            Tools.layer(Tool.make("drop", { description: "" }), () => Effect.succeed("dropped"), { visible })
-          )
+  for (const version of everyVersion()) {
+    it.effect(
+      `hides a tool from the list and from calls of those who may not see it (${version})${verifies("tools.security.access-control")}`,
+      () =>
+        Effect.gen(function* () {
+          const visible = ({ scopes }: Principal["Service"]) => scopes.includes("admin")
+          const server = yield* serve({
+            features: Layer.merge(
+              say("open"),
+              Tools.layer(Tool.make("drop", { description: "" }), () => Effect.succeed("dropped"), { visible })
+            )
+          })
+          const principal = (...scopes: ReadonlyArray<string>) => ({
+            version,
+            principal: { subject: "x", scopes, claims: {} }
+          })
+          const admin = yield* connect(server, principal("admin"))
+          const guest = yield* connect(server, principal())
+          assert.deepStrictEqual(yield* names(admin), ["open", "drop"])
+          assert.deepStrictEqual(yield* names(guest), ["open"])
+          assert.strictEqual((yield* admin.call("drop")).content[0].text, "dropped")
+          const hidden = yield* guest.refused("tools/call", { name: "drop" })
+          const unknown = yield* guest.refused("tools/call", { name: "dorp" })
+          assert.strictEqual(hidden.message.replace("drop", "dorp"), unknown.message)
+          assert.strictEqual(hidden.code, unknown.code)
         })
-        const principal = (...scopes: ReadonlyArray<string>) => ({ principal: { subject: "x", scopes, claims: {} } })
-        const admin = yield* connect(server, principal("admin"))
-        const guest = yield* connect(server, principal())
-        assert.deepStrictEqual(yield* names(admin), ["open", "drop"])
-        assert.deepStrictEqual(yield* names(guest), ["open"])
-        assert.strictEqual((yield* admin.call("drop")).content[0].text, "dropped")
-        const hidden = yield* guest.refused("tools/call", { name: "drop" })
-        const unknown = yield* guest.refused("tools/call", { name: "dorp" })
-        assert.strictEqual(hidden.message.replace("drop", "dorp"), unknown.message)
-        assert.strictEqual(hidden.code, unknown.code)
-      })
-  )
+    )
+  }
 })
 
 describe("mounted sources", () => {

@@ -6,7 +6,7 @@ import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Data, DateTime, Effect, Layer, Schema } from "effect"
 import { Base64 } from "effect/encoding"
-import { serve, connect, session, versions } from "./support/raw.ts"
+import { serve, connect, session, everyVersion } from "./support/raw.ts"
 
 const one = <I, O, F, H>(tool: Tool.Tool<I, O, F, H>, handler: (input: I) => Effect.Effect<H, any, any>) =>
   Tools.layer(tool, handler as (input: I) => Effect.Effect<H, never, never>)
@@ -29,7 +29,7 @@ describe("tools/list", () => {
   })
   const rich = Tools.layer(Rich, ({ city }) => Effect.succeed({ report: city }))
 
-  for (const version of versions()) {
+  for (const version of everyVersion()) {
     it.effect(
       `carries to ${version} exactly the fields that it has${verifies("tools.definition.input-schema-object", "json-schema.dialect.recommended", "json-schema.valid")}`,
       () =>
@@ -144,7 +144,7 @@ describe("arguments", () => {
   })
   const add = Tools.layer(Add, ({ a, b }) => Effect.succeed({ sum: a + b }))
 
-  for (const version of versions()) {
+  for (const version of everyVersion()) {
     it.effect(
       `that do not fit are ${version >= "2025-11-25" ? "a result the model can read" : "answered -32602"} in ${version}, and never reach the handler${verifies("tools.security.input-validated", ...(version >= "2025-11-25" ? (["tools.call.invalid-input-in-result"] as const) : []))}`,
       () =>
@@ -194,7 +194,7 @@ describe("arguments", () => {
 describe("results", () => {
   const Sum = Tool.make("sum", { description: "", output: { sum: Schema.Int } })
 
-  for (const version of versions()) {
+  for (const version of everyVersion()) {
     it.effect(
       `are structured and mirrored as text where ${version} has that${version >= "2025-06-18" ? verifies("tools.result.structured-text-mirror", "tools.result.structured-conforms") : ""}`,
       () =>
@@ -266,7 +266,7 @@ describe("results", () => {
     { type: "resource", resource: { uri: "menu://today", mimeType: "text/plain", text: "soup" } },
     { type: "resource", resource: { uri: "menu://photo", mimeType: "image/png", blob: "AAEC" } }
   ] as const
-  for (const version of versions()) {
+  for (const version of everyVersion()) {
     it.effect(`of every content type are said in words where ${version} has no such type`, () =>
       Effect.gen(function* () {
         const client = yield* session(
@@ -295,7 +295,7 @@ describe("failures", () => {
 
   const Book = Tool.make("book", { description: "", failure: Schema.Union([Full, Timeout]) })
 
-  for (const version of versions()) {
+  for (const version of everyVersion()) {
     it.effect(
       `that are declared are results with isError and travel in _meta in ${version}${verifies("tools.call.error-in-result")}`,
       () =>
@@ -383,7 +383,7 @@ describe("raw tools", () => {
   } as const
   const outputSchema = { type: "object", properties: { ok: { type: "boolean" } }, required: ["ok"] } as const
 
-  for (const version of versions()) {
+  for (const version of everyVersion()) {
     it.effect(`advertise foreign schemas word for word and check values by them in ${version}`, () =>
       Effect.gen(function* () {
         const client = yield* session(

@@ -6,13 +6,17 @@ import * as McpServer from "@effect-mcp/server/McpServer"
 import type { Session } from "@effect-mcp/server/Session"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
+import * as Meta from "@effect-mcp/protocol/model/Meta"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import { Context, Effect, Layer, Queue, type Scope, Stream } from "effect"
 
 export type Answer = (method: string, params: any) => Effect.Effect<unknown, McpError.McpError>
 
 export interface ConnectOptions {
+  /** Default: the newest with a handshake. A stateless one has none: every request says what it speaks. */
   readonly version?: string
+  /** The log level of every request, in the stateless era alone. Default: none is sent. */
+  readonly logLevel?: string
   readonly capabilities?: object
   /** Answers what the server asks. Default: nothing is answered, ever. */
   readonly answer?: Answer
@@ -26,7 +30,7 @@ export interface ConnectOptions {
 export interface Client {
   readonly session: Session
   readonly peer: Peer.Peer
-  /** The answer to `initialize`, when the handshake was made. */
+  /** The answer to `initialize`, when the handshake was made, or to `server/discover`. */
   readonly initialized: any
   /** Every message that arrived, oldest first. */
   readonly received: ReadonlyArray<any>
@@ -45,6 +49,9 @@ export interface Client {
   readonly send: (message: unknown) => void
 }
 
+/** The stateless revision. */
+const latest: Revision.Version = "2026-07-28"
+
 /** Lets every fiber that can run do so, without moving the clock. */
 export const settle: Effect.Effect<void> = Effect.repeat(Effect.yieldNow, { times: 60 }).pipe(Effect.asVoid)
 
@@ -60,6 +67,41 @@ export const serve = <E, R>(
     Context.get(context, McpServer.McpServer)
   )
 
+/** Without what every answer of the stateless era says, so that the rest compares with older ones. */
+const plain = ({ _meta, cacheScope: _scope, resultType: _type, ttlMs: _ttl, ...result }: any) => {
+  const { [Meta.serverInfo]: _info, ...meta } = _meta ?? {}
+  return Object.keys(meta).length === 0 ? result : { ...result, _meta: meta }
+}
+
+/** Requests of the stateless era: they carry their own context, and questions are answered by asking again. */
+const stateless =
+  (
+    peer: Peer.Peer,
+    { answer, capabilities = {}, logLevel }: ConnectOptions,
+    note: (question: { readonly method: string; readonly params: any }) => void
+  ): Client["request"] =>
+  (method, params: { readonly _meta?: object } = {}) =>
+    Effect.gen(function* () {
+      const _meta = {
+        [Meta.protocolVersion]: latest,
+        [Meta.clientInfo]: { name: "raw", version: "0" },
+        [Meta.clientCapabilities]: capabilities,
+        ...(logLevel === undefined ? undefined : { [Meta.logLevel]: logLevel }),
+        ...params._meta
+      }
+      let retry: object = {}
+      for (;;) {
+        const result: any = yield* peer.request(method, { ...params, ...retry, _meta })
+        if (result.resultType !== "input_required") return plain(result)
+        const inputResponses: { [key: string]: unknown } = {}
+        for (const [key, question] of Object.entries<any>(result.inputRequests)) {
+          note(question)
+          inputResponses[key] = yield* answer === undefined ? Effect.never : answer(question.method, question.params)
+        }
+        retry = { inputResponses, requestState: result.requestState }
+      }
+    })
+
 /** Connects to it in the scope. */
 export const connect = Effect.fnUntraced(function* (
   server: McpServer.McpServer["Service"],
@@ -70,6 +112,10 @@ export const connect = Effect.fnUntraced(function* (
   const received: Array<any> = []
   const asked: Array<{ readonly method: string; readonly params: any }> = []
   const asks = yield* Queue.unbounded<{ readonly method: string; readonly params: any }>()
+  const note = (question: { readonly method: string; readonly params: any }) => {
+    asked.push(question)
+    Queue.offerUnsafe(asks, question)
+  }
   const incoming = Stream.tap(near.incoming, (inbound) =>
     Effect.sync(() => {
       if (inbound._tag === "Message") received.push(inbound.message)
@@ -81,17 +127,20 @@ export const connect = Effect.fnUntraced(function* (
     {
       request: ({ request: { method, params } }) =>
         Effect.suspend(() => {
-          asked.push({ method, params })
-          Queue.offerUnsafe(asks, { method, params })
+          note({ method, params })
           return options.answer === undefined ? Effect.never : options.answer(method, params)
         }),
       immediate: ({ method }) => (method === "ping" && options.answer === undefined ? {} : undefined),
       notification: () => {}
     }
   )
-  const request = (method: string, params?: object) => peer.request(method, params as JsonRpc.Params)
+  const modern = options.version === latest
+  const request: Client["request"] = modern
+    ? stateless(peer, options, note)
+    : (method, params) => peer.request(method, params as JsonRpc.Params)
   let initialized: unknown
-  if (options.handshake !== false) {
+  if (modern) initialized = yield* request("server/discover")
+  else if (options.handshake !== false) {
     initialized = yield* request("initialize", {
       protocolVersion: options.version ?? Revision.latestStateful.version,
       capabilities: options.capabilities ?? {},
@@ -140,3 +189,9 @@ export const session = <E>(
 /** A suite once per revision that it applies to. */
 export const versions = (from: Revision.Version = "2024-11-05", to: Revision.Version = "2025-11-25") =>
   Revision.stateful.map((revision) => revision.version).filter((version) => version >= from && version <= to)
+
+/** The same with the stateless revision, for what no revision says differently. */
+export const everyVersion = (from: Revision.Version = "2024-11-05"): ReadonlyArray<Revision.Version> => [
+  ...versions(from),
+  latest
+]
