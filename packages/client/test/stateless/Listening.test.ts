@@ -3,7 +3,7 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Fiber, Queue, Scope, Stream } from "effect"
+import { Effect, Exit, Fiber, Queue, Schedule, Scope, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { settle } from "../support/connected.ts"
 import * as Modern from "../support/modern.ts"
@@ -242,6 +242,21 @@ describe("watching a resource over 2026-07-28", () => {
         const again = yield* following(client.watch("a:b"))
         assert.strictEqual((yield* again.next)._tag, "Watching")
       })
+  )
+
+  it.effect("that is retried is subscribed to again", () =>
+    Effect.gen(function* () {
+      const { client, next } = yield* listening()
+      const watch = yield* following(Stream.retry(client.watch("a:b"), Schedule.recurs(1)))
+      const first = yield* next
+      assert.strictEqual((yield* watch.next)._tag, "Watching")
+      first.end()
+      const second = yield* next
+      assert.strictEqual((yield* watch.next)._tag, "Watching")
+      assert.notStrictEqual(second.id, first.id)
+      second.tell(updated, { uri: "a:b" })
+      assert.deepStrictEqual(yield* watch.next, { _tag: "Updated", uri: "a:b" })
+    })
   )
 
   it.effect("fails with Closed when the connection ends", () =>
