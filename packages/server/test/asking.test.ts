@@ -10,7 +10,16 @@ import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Layer, Queue, Schema, Scope, Stream } from "effect"
 import { TestClock } from "effect/testing"
-import { type Answer, connect, type ConnectOptions, serve, session, settle, versions } from "./support/raw.ts"
+import {
+  type Answer,
+  connect,
+  type ConnectOptions,
+  everyVersion,
+  serve,
+  session,
+  settle,
+  versions
+} from "./support/raw.ts"
 
 const Booking = Schema.Struct({
   name: Schema.String,
@@ -53,7 +62,7 @@ const model = (params: Partial<Parameters<typeof Sampling.createMessage>[0]> = {
 const sampled = { role: "assistant", content: { type: "text", text: "4" }, model: "m", stopReason: "endTurn" }
 
 describe("forms", () => {
-  for (const version of versions("2025-06-18")) {
+  for (const version of everyVersion("2025-06-18")) {
     it.effect(
       `are asked and answered in ${version}, and the answer is decoded${version >= "2025-11-25" ? verifies("elicitation.request.mode-and-message", "elicitation.form.request") : ""}`,
       () =>
@@ -95,7 +104,9 @@ describe("forms", () => {
           })
       )
     }
+  }
 
+  for (const version of versions("2025-06-18")) {
     it.effect(`that come back wrong are refused in ${version}${verifies("elicitation.form.server-validates")}`, () =>
       Effect.gen(function* () {
         const wrong = [
@@ -117,36 +128,44 @@ describe("forms", () => {
 })
 
 describe("pages", () => {
-  it.effect(
-    `are asked with mode, message, url and id; accepting is consent (2025-11-25)${verifies("elicitation.url.request", "elicitation.request.mode-and-message")}`,
-    () =>
-      Effect.gen(function* () {
-        const client = yield* session(page, {
-          capabilities: { elicitation: { url: {} } },
-          answer: answering({ action: "accept" })
+  for (const version of everyVersion("2025-11-25")) {
+    it.effect(
+      `are asked with mode, message, url and id; accepting is consent (${version})${verifies("elicitation.url.request", "elicitation.request.mode-and-message")}`,
+      () =>
+        Effect.gen(function* () {
+          const client = yield* session(page, {
+            version,
+            capabilities: { elicitation: { url: {} } },
+            answer: answering({ action: "accept" })
+          })
+          assert.strictEqual(yield* ask(client), "e1")
+          assert.deepStrictEqual(client.asked[0]?.params, {
+            mode: "url",
+            message: "Pay",
+            url: "https://example.com/pay",
+            ...(version < "2026-07-28" ? { elicitationId: "e1" } : undefined)
+          })
         })
-        assert.strictEqual(yield* ask(client), "e1")
-        assert.deepStrictEqual(client.asked[0]?.params, {
-          mode: "url",
-          message: "Pay",
-          url: "https://example.com/pay",
-          elicitationId: "e1"
-        })
-      })
-  )
+    )
+  }
 
-  it.effect(`with what is no URL are a defect, and never asked (2025-11-25)${verifies("elicitation.url.valid")}`, () =>
-    Effect.gen(function* () {
-      for (const url of ["", "pay", "//example.com", "https://"]) {
-        const client = yield* session(asking(Elicitation.url({ message: "Pay", url, elicitationId: "e" })), {
-          capabilities: { elicitation: { url: {} } },
-          answer: answering({ action: "accept" })
+  for (const version of everyVersion("2025-11-25")) {
+    it.effect(
+      `with what is no URL are a defect, and never asked (${version})${verifies("elicitation.url.valid")}`,
+      () =>
+        Effect.gen(function* () {
+          for (const url of ["", "pay", "//example.com", "https://"]) {
+            const client = yield* session(asking(Elicitation.url({ message: "Pay", url, elicitationId: "e" })), {
+              version,
+              capabilities: { elicitation: { url: {} } },
+              answer: answering({ action: "accept" })
+            })
+            assert.strictEqual((yield* client.refused("tools/call", { name: "ask" })).code, -32603)
+            assert.deepStrictEqual(client.asked, [])
+          }
         })
-        assert.strictEqual((yield* client.refused("tools/call", { name: "ask" })).code, -32603)
-        assert.deepStrictEqual(client.asked, [])
-      }
-    })
-  )
+    )
+  }
 
   it.effect(
     `that are required first are error -32042, listed in URL mode${verifies("elicitation.required-error.lists", "elicitation.required-error.url-mode", "elicitation.error.required")}`,
@@ -208,7 +227,7 @@ describe("pages", () => {
 })
 
 describe("models", () => {
-  for (const version of versions()) {
+  for (const version of everyVersion()) {
     it.effect(`are asked, and their answer comes back, in ${version}`, () =>
       Effect.gen(function* () {
         const client = yield* session(
@@ -242,55 +261,59 @@ describe("models", () => {
   const text = { type: "text", text: "x" } as const
   const all = { sampling: { tools: {}, context: {} } }
 
-  it.effect(
-    `may use tools where they were declared; _meta survives (2025-11-25)${verifies("sampling.tools.meta-preserved")}`,
-    () =>
-      Effect.gen(function* () {
-        const messages = [
-          { role: "assistant", content: [{ ...use, _meta: { k: 1 } }] },
-          { role: "user", content: [result] }
-        ] as const
-        const client = yield* session(model({ tools: [tool], toolChoice: { mode: "auto" }, messages }), {
-          capabilities: all,
-          answer: answering({ ...sampled, content: [use], stopReason: "toolUse" })
-        })
-        assert.deepStrictEqual((yield* ask(client)).content, [use])
-        assert.deepStrictEqual(client.asked[0]?.params.messages, messages)
-      })
-  )
-
-  it.effect(
-    `are never sent tool results that do not balance the uses: -32602, and nothing on the wire (2025-11-25)${verifies("sampling.tool-results.alone", "sampling.tool-results.balanced", "sampling.tool-results.known-id", "sampling.security.content-validated")}`,
-    () =>
-      Effect.gen(function* () {
-        const assistant = (...content: ReadonlyArray<any>) => ({ role: "assistant", content }) as const
-        const user = (...content: ReadonlyArray<any>) => ({ role: "user", content }) as const
-        const wrong = [
-          [assistant(use)],
-          [assistant(use), user(text)],
-          [assistant(use), user(result, text)],
-          [assistant(use), assistant(text), user(result)],
-          [user(result)],
-          [assistant(use), user({ ...result, toolUseId: "u2" })],
-          [assistant(use), user(result, result)],
-          [assistant(use, use), user(result)],
-          [user(use), user(result)],
-          [assistant(use), assistant(result)]
-        ]
-        for (const messages of wrong) {
-          const client = yield* session(model({ tools: [tool], messages }), {
+  for (const version of everyVersion("2025-11-25")) {
+    it.effect(
+      `may use tools where they were declared; _meta survives (${version})${verifies("sampling.tools.meta-preserved")}`,
+      () =>
+        Effect.gen(function* () {
+          const messages = [
+            { role: "assistant", content: [{ ...use, _meta: { k: 1 } }] },
+            { role: "user", content: [result] }
+          ] as const
+          const client = yield* session(model({ tools: [tool], toolChoice: { mode: "auto" }, messages }), {
+            version,
             capabilities: all,
-            answer: answering(sampled)
+            answer: answering({ ...sampled, content: [use], stopReason: "toolUse" })
           })
-          assert.deepInclude(yield* ask(client), { _tag: "McpError", code: -32602 }, JSON.stringify(messages))
-          assert.deepStrictEqual(client.asked, [])
-        }
-      })
-  )
+          assert.deepStrictEqual((yield* ask(client)).content, [use])
+          assert.deepStrictEqual(client.asked[0]?.params.messages, messages)
+        })
+    )
+
+    it.effect(
+      `are never sent tool results that do not balance the uses: -32602, and nothing on the wire (${version})${verifies("sampling.tool-results.alone", "sampling.tool-results.balanced", "sampling.tool-results.known-id", "sampling.security.content-validated")}`,
+      () =>
+        Effect.gen(function* () {
+          const assistant = (...content: ReadonlyArray<any>) => ({ role: "assistant", content }) as const
+          const user = (...content: ReadonlyArray<any>) => ({ role: "user", content }) as const
+          const wrong = [
+            [assistant(use)],
+            [assistant(use), user(text)],
+            [assistant(use), user(result, text)],
+            [assistant(use), assistant(text), user(result)],
+            [user(result)],
+            [assistant(use), user({ ...result, toolUseId: "u2" })],
+            [assistant(use), user(result, result)],
+            [assistant(use, use), user(result)],
+            [user(use), user(result)],
+            [assistant(use), assistant(result)]
+          ]
+          for (const messages of wrong) {
+            const client = yield* session(model({ tools: [tool], messages }), {
+              version,
+              capabilities: all,
+              answer: answering(sampled)
+            })
+            assert.deepInclude(yield* ask(client), { _tag: "McpError", code: -32602 }, JSON.stringify(messages))
+            assert.deepStrictEqual(client.asked, [])
+          }
+        })
+    )
+  }
 })
 
 describe("roots", () => {
-  for (const version of versions()) {
+  for (const version of everyVersion()) {
     it.effect(
       `are listed in ${version}, asked for anew each time${verifies("roots.list-changed.server-asks-again", "roots.server.capability-checked")}`,
       () =>
@@ -395,7 +418,7 @@ describe("what the client did not declare is never asked: CapabilityMissing, and
     ],
     ["roots", asking(Roots.list), "roots", { sampling: {} }, { roots: {} }, "2024-11-05"]
   ]
-  for (const version of versions()) {
+  for (const version of everyVersion()) {
     for (const [what, features, missing, lacking, having, since] of cases) {
       it.effect(
         `${what}, in ${version}${version >= "2025-11-25" ? verifies("elicitation.mode.not-undeclared", "sampling.tools.not-undeclared", "lifecycle.operation.capabilities-respected") : verifies("lifecycle.operation.capabilities-respected", "lifecycle.error.missing-capability")}`,
@@ -404,9 +427,15 @@ describe("what the client did not declare is never asked: CapabilityMissing, and
             const options = (capabilities: object): ConnectOptions => ({ version, capabilities })
             const client = yield* session(features, options(version >= since ? lacking : having))
             assert.deepInclude(yield* ask(client), { _tag: "CapabilityMissing", capability: missing })
-            const uncaught = yield* client.call("uncaught")
-            assert.isTrue(uncaught.isError)
-            assert.include(uncaught.content[0].text, missing)
+            if (version < "2026-07-28") {
+              const uncaught = yield* client.call("uncaught")
+              assert.isTrue(uncaught.isError)
+              assert.include(uncaught.content[0].text, missing)
+            } else {
+              const uncaught = yield* client.refused("tools/call", { name: "uncaught" })
+              assert.strictEqual(uncaught.code, McpError.MissingClientCapability)
+            }
+            assert.deepStrictEqual(client.asked, [])
             assert.deepStrictEqual(
               client.received.filter((message) => "method" in message),
               []
@@ -559,22 +588,24 @@ describe("a question", () => {
 })
 
 describe("a question", () => {
-  it.effect(
-    `goes to the client whose request asks, and to no other, in 2025-11-25${verifies("elicitation.request.bound")}`,
-    () =>
-      Effect.gen(function* () {
-        const server = yield* serve({ features: form })
-        const [one, two] = yield* Effect.all([
-          connect(server, { capabilities: { elicitation: {} } }),
-          connect(server, { capabilities: { elicitation: {} } })
-        ])
-        const call = yield* Effect.forkChild(two.call("ask"), { startImmediately: true })
-        assert.strictEqual((yield* two.nextAsk).method, "elicitation/create")
-        yield* settle
-        assert.deepStrictEqual(one.asked, [])
-        yield* Fiber.interrupt(call)
-      })
-  )
+  for (const version of everyVersion("2025-06-18")) {
+    it.effect(
+      `goes to the client whose request asks, and to no other, in ${version}${verifies("elicitation.request.bound")}`,
+      () =>
+        Effect.gen(function* () {
+          const server = yield* serve({ features: form })
+          const [one, two] = yield* Effect.all([
+            connect(server, { version, capabilities: { elicitation: {} } }),
+            connect(server, { version, capabilities: { elicitation: {} } })
+          ])
+          const call = yield* Effect.forkChild(two.call("ask"), { startImmediately: true })
+          assert.strictEqual((yield* two.nextAsk).method, "elicitation/create")
+          yield* settle
+          assert.deepStrictEqual(one.asked, [])
+          yield* Fiber.interrupt(call)
+        })
+    )
+  }
 
   it.effect(
     `by URL has an id of its own unless it is given one, in 2025-11-25${verifies("elicitation.url.id-unique")}`,

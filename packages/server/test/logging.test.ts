@@ -7,7 +7,7 @@ import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Data, Effect, Layer, Logger, Redacted, References } from "effect"
 import { TestClock } from "effect/testing"
-import { connect, serve, session, settle, versions } from "./support/raw.ts"
+import { connect, everyVersion, serve, session, settle, versions } from "./support/raw.ts"
 
 const levels = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"] as const
 
@@ -145,30 +145,33 @@ describe("what leaves", () => {
     readonly query?: string
   }> {}
 
-  it.effect(
-    `of an error is its name and message: no stack, no cause (2025-11-25)${verifies("logging.content.no-internals")}`,
-    () =>
-      Effect.gen(function* () {
-        const error = new Failed({ message: "no luck", cause: new Error("secret"), query: "select secret" })
-        const client = yield* session(
-          doing(
-            Effect.all([
-              Log.error(error),
-              Log.error({ error, more: [new TypeError("t")] }),
-              Effect.logError("went wrong", Cause.die(new Error("secret"))),
-              Effect.logError(error)
-            ])
+  for (const version of everyVersion()) {
+    it.effect(
+      `of an error is its name and message: no stack, no cause (${version})${verifies("logging.content.no-internals")}`,
+      () =>
+        Effect.gen(function* () {
+          const error = new Failed({ message: "no luck", cause: new Error("secret"), query: "select secret" })
+          const client = yield* session(
+            doing(
+              Effect.all([
+                Log.error(error),
+                Log.error({ error, more: [new TypeError("t")] }),
+                Effect.logError("went wrong", Cause.die(new Error("secret"))),
+                Effect.logError(error)
+              ])
+            ),
+            { version, logLevel: "info" }
           )
-        )
-        yield* client.call("do")
-        assert.deepStrictEqual(datas(client), [
-          "Failed: no luck",
-          { error: "Failed: no luck", more: ["TypeError: t"] },
-          "went wrong",
-          "Failed: no luck"
-        ])
-      })
-  )
+          yield* client.call("do")
+          assert.deepStrictEqual(datas(client), [
+            "Failed: no luck",
+            { error: "Failed: no luck", more: ["TypeError: t"] },
+            "went wrong",
+            "Failed: no luck"
+          ])
+        })
+    )
+  }
 
   it.effect("is always JSON: what is none costs the handler nothing", () =>
     Effect.gen(function* () {

@@ -332,8 +332,10 @@ describe("one server, both eras on one wire", () => {
   it.effect("never initializes to the stateless revision, whatever is asked for", () =>
     Effect.gen(function* () {
       for (const protocolVersion of ["2026-07-28", "2099-01-01"]) {
-        const client = yield* session(tool("a"), { version: protocolVersion })
-        assert.strictEqual(client.initialized.protocolVersion, "2025-11-25")
+        const client = yield* session(tool("a"), { handshake: false })
+        const clientInfo = { name: "raw", version: "0" }
+        const initialized = yield* client.request("initialize", { protocolVersion, capabilities: {}, clientInfo })
+        assert.strictEqual(initialized.protocolVersion, "2025-11-25")
       }
     })
   )

@@ -174,7 +174,7 @@ describe("a state", () => {
     claims: issuer === undefined ? {} : { iss: issuer }
   })
   it.effect(
-    `of another principal is refused before the handler runs (2026-07-28)${verifies("mrtr.state.principal")}`,
+    `of another principal is refused before the handler runs (2026-07-28)${verifies("mrtr.state.principal", "elicitation.request.bound")}`,
     () =>
       Effect.gen(function* () {
         const { features, runs } = counted()
