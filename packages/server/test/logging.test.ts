@@ -77,31 +77,33 @@ describe("levels", () => {
 })
 
 describe("rate", () => {
-  it.effect(
-    `is bounded per session: a burst, then a number per second, and what was dropped is owned up to (2025-11-25)${verifies("logging.server.rate-limited", "logging.security.rate-limited")}`,
-    () =>
-      Effect.gen(function* () {
-        const flood = Effect.forEach(Array.from({ length: 50 }), () => Log.info("x"), { discard: true })
-        const server = yield* serve({ features: doing(flood), logging: { perSecond: 10 } })
-        const [one, two] = [yield* connect(server), yield* connect(server)]
-        yield* one.call("do")
-        assert.strictEqual(datas(one).length, 20)
-        yield* two.call("do")
-        assert.strictEqual(datas(two).length, 20)
-        yield* TestClock.adjust("1 second")
-        yield* one.call("do")
-        assert.strictEqual(datas(one).length, 20 + 1 + 10)
-        assert.deepStrictEqual(one.notes("notifications/message")[20].params, {
-          level: "warning",
-          logger: "effect-mcp",
-          data: "30 log messages were dropped"
+  for (const version of versions()) {
+    it.effect(
+      `is bounded per session: a burst, then a number per second, and what was dropped is owned up to (${version})${verifies("logging.server.rate-limited", "logging.security.rate-limited")}`,
+      () =>
+        Effect.gen(function* () {
+          const flood = Effect.forEach(Array.from({ length: 50 }), () => Log.info("x"), { discard: true })
+          const server = yield* serve({ features: doing(flood), logging: { perSecond: 10 } })
+          const [one, two] = [yield* connect(server, { version }), yield* connect(server, { version })]
+          yield* one.call("do")
+          assert.strictEqual(datas(one).length, 20)
+          yield* two.call("do")
+          assert.strictEqual(datas(two).length, 20)
+          yield* TestClock.adjust("1 second")
+          yield* one.call("do")
+          assert.strictEqual(datas(one).length, 20 + 1 + 10)
+          assert.deepStrictEqual(one.notes("notifications/message")[20].params, {
+            level: "warning",
+            logger: "effect-mcp",
+            data: "30 log messages were dropped"
+          })
+          yield* TestClock.adjust("1 hour")
+          yield* one.call("do")
+          assert.strictEqual(datas(one).length, 31 + 1 + 20)
+          assert.strictEqual(datas(one)[31], "40 log messages were dropped")
         })
-        yield* TestClock.adjust("1 hour")
-        yield* one.call("do")
-        assert.strictEqual(datas(one).length, 31 + 1 + 20)
-        assert.strictEqual(datas(one)[31], "40 log messages were dropped")
-      })
-  )
+    )
+  }
 
   it.effect(
     `is owned up to at the level that the client asked for, if that is higher${verifies("logging.level.threshold")}`,
@@ -120,24 +122,26 @@ describe("rate", () => {
 })
 
 describe("what leaves", () => {
-  it.effect(
-    `passes the redaction hook, which may change or drop it (2025-11-25)${verifies("logging.server.sensitive-removed")}`,
-    () =>
-      Effect.gen(function* () {
-        const client = yield* session(
-          doing(Effect.andThen(Log.info("password: hunter2"), Effect.andThen(Log.info("drop"), Log.error("keep")))),
-          {},
-          {
-            logging: {
-              redact: (data, level) =>
-                data === "drop" ? undefined : level === "error" ? data : String(data).replace(/: .*/, ": ***")
+  for (const version of everyVersion()) {
+    it.effect(
+      `passes the redaction hook, which may change or drop it (${version})${verifies("logging.server.sensitive-removed")}`,
+      () =>
+        Effect.gen(function* () {
+          const client = yield* session(
+            doing(Effect.andThen(Log.info("password: hunter2"), Effect.andThen(Log.info("drop"), Log.error("keep")))),
+            { version, logLevel: "info" },
+            {
+              logging: {
+                redact: (data, level) =>
+                  data === "drop" ? undefined : level === "error" ? data : String(data).replace(/: .*/, ": ***")
+              }
             }
-          }
-        )
-        yield* client.call("do")
-        assert.deepStrictEqual(datas(client), ["password: ***", "keep"])
-      })
-  )
+          )
+          yield* client.call("do")
+          assert.deepStrictEqual(datas(client), ["password: ***", "keep"])
+        })
+    )
+  }
 
   class Failed extends Data.TaggedError("Failed")<{
     readonly message: string

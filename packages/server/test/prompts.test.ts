@@ -148,19 +148,22 @@ describe("prompts/get", () => {
     })
   )
 
-  it.effect(`says nothing of what went wrong inside: -32603 (2025-11-25)${verifies("prompts.error.internal")}`, () =>
-    Effect.gen(function* () {
-      const client = yield* session(
-        Layer.merge(
-          Prompts.layer(Prompt.make("dies"), () => Effect.die(new Error("secret"))),
-          Prompts.layer(Prompt.make("chosen"), () => Effect.fail(McpError.invalidRequest("not now")))
+  for (const version of everyVersion()) {
+    it.effect(`says nothing of what went wrong inside: -32603 (${version})${verifies("prompts.error.internal")}`, () =>
+      Effect.gen(function* () {
+        const client = yield* session(
+          Layer.merge(
+            Prompts.layer(Prompt.make("dies"), () => Effect.die(new Error("secret"))),
+            Prompts.layer(Prompt.make("chosen"), () => Effect.fail(McpError.invalidRequest("not now")))
+          ),
+          { version }
         )
-      )
-      const dead = yield* client.refused("prompts/get", { name: "dies" })
-      assert.deepStrictEqual([dead.code, dead.message], [-32603, "Internal error"])
-      assert.strictEqual((yield* client.refused("prompts/get", { name: "chosen" })).code, -32600)
-    })
-  )
+        const dead = yield* client.refused("prompts/get", { name: "dies" })
+        assert.deepStrictEqual([dead.code, dead.message], [-32603, "Internal error"])
+        assert.strictEqual((yield* client.refused("prompts/get", { name: "chosen" })).code, -32600)
+      })
+    )
+  }
 })
 
 describe("completion/complete", () => {
@@ -266,13 +269,17 @@ describe("completion/complete", () => {
     )
   }
 
-  it.effect(`says nothing of what went wrong inside: -32603 (2025-11-25)${verifies("completion.error.internal")}`, () =>
-    Effect.gen(function* () {
-      const client = yield* session(features)
-      const error = yield* client.refused("completion/complete", prompt("p", "dies"))
-      assert.deepStrictEqual([error.code, error.message], [-32603, "Internal error"])
-    })
-  )
+  for (const version of everyVersion()) {
+    it.effect(
+      `says nothing of what went wrong inside: -32603 (${version})${verifies("completion.error.internal")}`,
+      () =>
+        Effect.gen(function* () {
+          const client = yield* session(features, { version })
+          const error = yield* client.refused("completion/complete", prompt("p", "dies"))
+          assert.deepStrictEqual([error.code, error.message], [-32603, "Internal error"])
+        })
+    )
+  }
 
   it.effect("is refused at once for an argument that the prompt does not have", () =>
     Effect.gen(function* () {

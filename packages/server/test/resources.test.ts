@@ -160,52 +160,59 @@ describe("resources/read", () => {
     )
   }
 
-  it.effect(
-    `keeps an error that the handler chose, and hides the others: -32603 (2025-11-25)${verifies("resources.error.internal")}`,
-    () =>
-      Effect.gen(function* () {
-        const chosen = Resources.layer({ uri: "x:chosen", name: "a" }, Effect.fail(McpError.invalidParams("Closed")))
-        const dead = Resources.layer({ uri: "x:dead", name: "b" }, Effect.die(new Error("secret")))
-        const client = yield* session(Layer.merge(chosen, dead))
-        const one = yield* client.refused("resources/read", { uri: "x:chosen" })
-        assert.deepStrictEqual([one.code, one.message], [-32602, "Closed"])
-        const two = yield* client.refused("resources/read", { uri: "x:dead" })
-        assert.deepStrictEqual([two.code, two.message], [-32603, "Internal error"])
-      })
-  )
+  for (const version of everyVersion()) {
+    it.effect(
+      `keeps an error that the handler chose, and hides the others: -32603 (${version})${verifies("resources.error.internal")}`,
+      () =>
+        Effect.gen(function* () {
+          const chosen = Resources.layer({ uri: "x:chosen", name: "a" }, Effect.fail(McpError.invalidParams("Closed")))
+          const dead = Resources.layer({ uri: "x:dead", name: "b" }, Effect.die(new Error("secret")))
+          const client = yield* session(Layer.merge(chosen, dead), { version })
+          const one = yield* client.refused("resources/read", { uri: "x:chosen" })
+          assert.deepStrictEqual([one.code, one.message], [-32602, "Closed"])
+          const two = yield* client.refused("resources/read", { uri: "x:dead" })
+          assert.deepStrictEqual([two.code, two.message], [-32603, "Internal error"])
+        })
+    )
+  }
 
-  it.effect(
-    `shows a hidden resource to nobody: not in a list, not to a read, not to a subscriber (2025-11-25)${verifies("resources.security.access-control", "resources.security.permission-checked")}`,
-    () =>
-      Effect.gen(function* () {
-        const visible = ({ subject }: Principal["Service"]) => subject === "ann"
-        const server = yield* serve({
-          features: Layer.mergeAll(
-            Resources.layer({ uri: "x://secret", name: "s", visible }, Effect.succeed("secret"), Stream.never),
-            Resources.layerTemplate({ uriTemplate: "y://{a}", name: "t", visible }, () => Effect.succeed("secret")),
-            Resources.layerTemplate({ uriTemplate: "{+any}", name: "any" }, (_, uri) =>
-              uri === "x://secret" ? Effect.succeed("public") : Effect.fail(new Resources.ResourceNotFound({ uri }))
+  for (const version of everyVersion()) {
+    it.effect(
+      `shows a hidden resource to nobody: not in a list, not to a read, not to a subscriber (${version})${verifies("resources.security.access-control", "resources.security.permission-checked")}`,
+      () =>
+        Effect.gen(function* () {
+          const visible = ({ subject }: Principal["Service"]) => subject === "ann"
+          const server = yield* serve({
+            features: Layer.mergeAll(
+              Resources.layer({ uri: "x://secret", name: "s", visible }, Effect.succeed("secret"), Stream.never),
+              Resources.layerTemplate({ uriTemplate: "y://{a}", name: "t", visible }, () => Effect.succeed("secret")),
+              Resources.layerTemplate({ uriTemplate: "{+any}", name: "any" }, (_, uri) =>
+                uri === "x://secret" ? Effect.succeed("public") : Effect.fail(new Resources.ResourceNotFound({ uri }))
+              )
             )
+          })
+          const principal = (subject: string) => ({ subject, scopes: [], claims: {} })
+          const ann = yield* connect(server, { version, principal: principal("ann") })
+          const bob = yield* connect(server, { version, principal: principal("bob") })
+          const names = (client: typeof ann, method: string, key: string) =>
+            Effect.map(client.request(method), (result) => result[key].map((item: any) => item.name))
+          assert.deepStrictEqual(yield* names(ann, "resources/list", "resources"), ["s"])
+          assert.deepStrictEqual(yield* names(bob, "resources/list", "resources"), [])
+          assert.deepStrictEqual(yield* names(ann, "resources/templates/list", "resourceTemplates"), ["t", "any"])
+          assert.deepStrictEqual(yield* names(bob, "resources/templates/list", "resourceTemplates"), ["any"])
+          const read = (client: typeof ann, uri: string) =>
+            Effect.map(client.request("resources/read", { uri }), (result) => result.contents[0].text)
+          assert.strictEqual(yield* read(ann, "x://secret"), "secret")
+          // What is hidden does not exist: the next that matches answers.
+          assert.strictEqual(yield* read(bob, "x://secret"), "public")
+          assert.strictEqual(yield* read(ann, "y://1"), "secret")
+          assert.strictEqual(
+            (yield* bob.refused("resources/read", { uri: "y://1" })).code,
+            version >= "2026-07-28" ? -32602 : -32002
           )
         })
-        const principal = (subject: string) => ({ subject, scopes: [], claims: {} })
-        const ann = yield* connect(server, { principal: principal("ann") })
-        const bob = yield* connect(server, { principal: principal("bob") })
-        const names = (client: typeof ann, method: string, key: string) =>
-          Effect.map(client.request(method), (result) => result[key].map((item: any) => item.name))
-        assert.deepStrictEqual(yield* names(ann, "resources/list", "resources"), ["s"])
-        assert.deepStrictEqual(yield* names(bob, "resources/list", "resources"), [])
-        assert.deepStrictEqual(yield* names(ann, "resources/templates/list", "resourceTemplates"), ["t", "any"])
-        assert.deepStrictEqual(yield* names(bob, "resources/templates/list", "resourceTemplates"), ["any"])
-        const read = (client: typeof ann, uri: string) =>
-          Effect.map(client.request("resources/read", { uri }), (result) => result.contents[0].text)
-        assert.strictEqual(yield* read(ann, "x://secret"), "secret")
-        // What is hidden does not exist: the next that matches answers.
-        assert.strictEqual(yield* read(bob, "x://secret"), "public")
-        assert.strictEqual(yield* read(ann, "y://1"), "secret")
-        assert.strictEqual((yield* bob.refused("resources/read", { uri: "y://1" })).code, -32002)
-      })
-  )
+    )
+  }
 })
 
 /** A resource whose changes the test makes, counting how often its stream starts and stops. */

@@ -53,17 +53,22 @@ describe("tools/list", () => {
     )
   }
 
-  it.effect(
-    `says that a tool without parameters takes none (2025-11-25)${verifies("tools.definition.no-parameters")}`,
-    () =>
-      Effect.gen(function* () {
-        const client = yield* session(one(Tool.make("bare", { description: "" }), () => Effect.succeed("")))
-        assert.deepInclude((yield* client.request("tools/list")).tools[0].inputSchema, {
-          type: "object",
-          additionalProperties: false
+  for (const version of everyVersion()) {
+    it.effect(
+      `says that a tool without parameters takes none (${version})${verifies("tools.definition.no-parameters")}`,
+      () =>
+        Effect.gen(function* () {
+          const client = yield* session(
+            one(Tool.make("bare", { description: "" }), () => Effect.succeed("")),
+            { version }
+          )
+          assert.deepInclude((yield* client.request("tools/list")).tools[0].inputSchema, {
+            type: "object",
+            additionalProperties: false
+          })
         })
-      })
-  )
+    )
+  }
 
   it(
     "refuses names outside of the alphabet and the length" +
@@ -77,14 +82,16 @@ describe("tools/list", () => {
     }
   )
 
-  it.effect(`tells names apart by case (2025-11-25)${verifies("tools.name.case-sensitive")}`, () =>
-    Effect.gen(function* () {
-      const say = (name: string) => one(Tool.make(name, { description: "" }), () => Effect.succeed(name))
-      const client = yield* session(Layer.merge(say("echo"), say("Echo")))
-      assert.strictEqual((yield* client.call("Echo")).content[0].text, "Echo")
-      assert.strictEqual((yield* client.call("echo")).content[0].text, "echo")
-    })
-  )
+  for (const version of everyVersion()) {
+    it.effect(`tells names apart by case (${version})${verifies("tools.name.case-sensitive")}`, () =>
+      Effect.gen(function* () {
+        const say = (name: string) => one(Tool.make(name, { description: "" }), () => Effect.succeed(name))
+        const client = yield* session(Layer.merge(say("echo"), say("Echo")), { version })
+        assert.strictEqual((yield* client.call("Echo")).content[0].text, "Echo")
+        assert.strictEqual((yield* client.call("echo")).content[0].text, "echo")
+      })
+    )
+  }
 })
 
 describe("arguments", () => {
@@ -316,21 +323,24 @@ describe("failures", () => {
     )
   }
 
-  it.effect(
-    `for the model to read are results with isError (2025-11-25)${verifies("tools.call.error-in-result")}`,
-    () =>
-      Effect.gen(function* () {
-        const client = yield* session(
-          Tools.layer(Tool.make("no", { description: "" }), () =>
-            Effect.fail(new Tools.ToolFailure({ message: "No luck" }))
+  for (const version of everyVersion()) {
+    it.effect(
+      `for the model to read are results with isError (${version})${verifies("tools.call.error-in-result")}`,
+      () =>
+        Effect.gen(function* () {
+          const client = yield* session(
+            Tools.layer(Tool.make("no", { description: "" }), () =>
+              Effect.fail(new Tools.ToolFailure({ message: "No luck" }))
+            ),
+            { version }
           )
-        )
-        assert.deepStrictEqual(yield* client.call("no"), {
-          content: [{ type: "text", text: "No luck" }],
-          isError: true
+          assert.deepStrictEqual(yield* client.call("no"), {
+            content: [{ type: "text", text: "No luck" }],
+            isError: true
+          })
         })
-      })
-  )
+    )
+  }
 
   it.effect("that are protocol errors leave as they are, data and all", () =>
     Effect.gen(function* () {
