@@ -63,28 +63,33 @@ describe("levels", () => {
     })
   )
 
-  it.effect(
-    `that do not exist are answered -32602 and change nothing (2025-11-25)${verifies("logging.level.invalid", "logging.security.fields-validated")}`,
-    () =>
-      Effect.gen(function* () {
-        const client = yield* session(doing(everyLevel))
-        for (const params of [undefined, {}, { level: "INFO" }, { level: "trace" }, { level: 3 }]) {
-          assert.strictEqual((yield* client.refused("logging/setLevel", params)).code, -32602)
-        }
-        assert.isUndefined(client.session.logLevel)
-      })
-  )
+  for (const version of versions()) {
+    it.effect(
+      `that do not exist are answered -32602 and change nothing (${version})${verifies("logging.level.invalid", "logging.security.fields-validated")}`,
+      () =>
+        Effect.gen(function* () {
+          const client = yield* session(doing(everyLevel), { version })
+          for (const params of [undefined, {}, { level: "INFO" }, { level: "trace" }, { level: 3 }]) {
+            assert.strictEqual((yield* client.refused("logging/setLevel", params)).code, -32602)
+          }
+          assert.isUndefined(client.session.logLevel)
+        })
+    )
+  }
 })
 
 describe("rate", () => {
-  for (const version of versions()) {
+  for (const version of everyVersion()) {
     it.effect(
       `is bounded per session: a burst, then a number per second, and what was dropped is owned up to (${version})${verifies("logging.server.rate-limited", "logging.security.rate-limited")}`,
       () =>
         Effect.gen(function* () {
           const flood = Effect.forEach(Array.from({ length: 50 }), () => Log.info("x"), { discard: true })
           const server = yield* serve({ features: doing(flood), logging: { perSecond: 10 } })
-          const [one, two] = [yield* connect(server, { version }), yield* connect(server, { version })]
+          const [one, two] = [
+            yield* connect(server, { version, logLevel: "info" }),
+            yield* connect(server, { version, logLevel: "info" })
+          ]
           yield* one.call("do")
           assert.strictEqual(datas(one).length, 20)
           yield* two.call("do")

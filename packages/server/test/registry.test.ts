@@ -12,7 +12,7 @@ import type { Registries } from "@effect-mcp/server/McpServer"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Context, Deferred, Effect, Exit, Fiber, Latch, Layer, PubSub, Schema, Scope, Stream } from "effect"
-import { connect, everyVersion, serve, session, settle } from "./support/raw.ts"
+import { connect, everyVersion, serve, session, settle, versions } from "./support/raw.ts"
 
 const say = (name: string, effect: Effect.Effect<string> = Effect.succeed(name)) =>
   Tools.layer(Tool.make(name, { description: "" }), () => effect)
@@ -158,25 +158,27 @@ describe("lifetimes", () => {
     })
   )
 
-  it.effect(
-    `list_changed tells every session once of many changes of one turn (2025-11-25)${verifies("tools.list-changed.sent", "prompts.list-changed.sent")}`,
-    () =>
-      Effect.gen(function* () {
-        const { add, server } = yield* open
-        const clients = [yield* connect(server), yield* connect(server)]
-        const bye = yield* Effect.forEach(["a", "b", "c", "d"], (name) => add(say(name)))
-        yield* settle
-        for (const client of clients) assert.strictEqual(client.notes("notifications/tools/list_changed").length, 1)
-        yield* Effect.forEach(bye, ({ close }) => close, { discard: true })
-        yield* add(Prompts.layer(Prompt.make("p"), () => Effect.succeed("")))
-        yield* settle
-        for (const client of clients) {
-          assert.strictEqual(client.notes("notifications/tools/list_changed").length, 2)
-          assert.strictEqual(client.notes("notifications/prompts/list_changed").length, 1)
-          assert.isFalse("params" in client.notes("notifications/prompts/list_changed")[0])
-        }
-      })
-  )
+  for (const version of versions()) {
+    it.effect(
+      `list_changed tells every session once of many changes of one turn (${version})${verifies("tools.list-changed.sent", "prompts.list-changed.sent")}`,
+      () =>
+        Effect.gen(function* () {
+          const { add, server } = yield* open
+          const clients = [yield* connect(server, { version }), yield* connect(server, { version })]
+          const bye = yield* Effect.forEach(["a", "b", "c", "d"], (name) => add(say(name)))
+          yield* settle
+          for (const client of clients) assert.strictEqual(client.notes("notifications/tools/list_changed").length, 1)
+          yield* Effect.forEach(bye, ({ close }) => close, { discard: true })
+          yield* add(Prompts.layer(Prompt.make("p"), () => Effect.succeed("")))
+          yield* settle
+          for (const client of clients) {
+            assert.strictEqual(client.notes("notifications/tools/list_changed").length, 2)
+            assert.strictEqual(client.notes("notifications/prompts/list_changed").length, 1)
+            assert.isFalse("params" in client.notes("notifications/prompts/list_changed")[0])
+          }
+        })
+    )
+  }
 })
 
 describe("what a handler can see", () => {
