@@ -449,25 +449,32 @@ describe("what the client did not declare is never asked: CapabilityMissing, and
     }
   }
 
-  for (const context of ["thisServer", "allServers"] as const) {
-    it.effect(`the context of ${context}, in 2025-11-25${verifies("sampling.context.not-undeclared")}`, () =>
-      Effect.gen(function* () {
-        const features = model({ includeContext: context })
-        const client = yield* session(features, { capabilities: { sampling: {} }, answer: answering(sampled) })
-        assert.deepInclude(yield* ask(client), { _tag: "CapabilityMissing", capability: "sampling.context" })
-        const older = yield* session(features, {
-          version: "2025-06-18",
-          capabilities: { sampling: {} },
-          answer: answering(sampled)
+  for (const version of everyVersion("2025-11-25")) {
+    for (const context of ["thisServer", "allServers"] as const) {
+      it.effect(`the context of ${context}, in ${version}${verifies("sampling.context.not-undeclared")}`, () =>
+        Effect.gen(function* () {
+          const features = model({ includeContext: context })
+          const client = yield* session(features, {
+            version,
+            capabilities: { sampling: {} },
+            answer: answering(sampled)
+          })
+          assert.deepInclude(yield* ask(client), { _tag: "CapabilityMissing", capability: "sampling.context" })
+          const older = yield* session(features, {
+            version: "2025-06-18",
+            capabilities: { sampling: {} },
+            answer: answering(sampled)
+          })
+          assert.deepStrictEqual(yield* ask(older), sampled)
+          const none = yield* session(model({ includeContext: "none" }), {
+            version,
+            capabilities: { sampling: {} },
+            answer: answering(sampled)
+          })
+          assert.deepStrictEqual(yield* ask(none), sampled)
         })
-        assert.deepStrictEqual(yield* ask(older), sampled)
-        const none = yield* session(model({ includeContext: "none" }), {
-          capabilities: { sampling: {} },
-          answer: answering(sampled)
-        })
-        assert.deepStrictEqual(yield* ask(none), sampled)
-      })
-    )
+      )
+    }
   }
 
   it.effect("and a handler may do without: ifSupported", () =>

@@ -79,7 +79,7 @@ describe("pages", () => {
   )
 
   it.effect.prop(
-    `skip and repeat nothing that stays, whatever comes and goes in between (2025-11-25)${verifies("pagination.server.stable-cursors")}`,
+    `skip and repeat nothing that stays, whatever comes and goes in between${verifies("pagination.server.stable-cursors")}`,
     [
       Schema.UniqueArray(Schema.String).check(Schema.isMinLength(6), Schema.isMaxLength(20)),
       between(1, 4),

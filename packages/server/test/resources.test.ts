@@ -394,30 +394,32 @@ describe("subscriptions", () => {
   )
 })
 
-it.effect(
-  `list_changed is sent when a resource or a template comes or goes (2025-11-25)${verifies("resources.list-changed.sent")}`,
-  () =>
-    Effect.gen(function* () {
-      const registry = yield* Deferred.make<Resources.ResourceRegistry["Service"]>()
-      const client = yield* session(
-        Layer.effectDiscard(Effect.flatMap(Resources.ResourceRegistry, (tag) => Deferred.succeed(registry, tag))),
-        {},
-        { dynamic: true }
-      )
-      const tag = yield* Deferred.await(registry)
-      const count = () => client.notes("notifications/resources/list_changed").length
-      for (const layer of [menu, dish]) {
-        const scope = yield* Scope.make()
-        const before = count()
-        yield* Layer.buildWithScope(layer, scope).pipe(Effect.provideService(Resources.ResourceRegistry, tag))
+for (const version of versions()) {
+  it.effect(
+    `list_changed is sent when a resource or a template comes or goes (${version})${verifies("resources.list-changed.sent")}`,
+    () =>
+      Effect.gen(function* () {
+        const registry = yield* Deferred.make<Resources.ResourceRegistry["Service"]>()
+        const client = yield* session(
+          Layer.effectDiscard(Effect.flatMap(Resources.ResourceRegistry, (tag) => Deferred.succeed(registry, tag))),
+          { version },
+          { dynamic: true }
+        )
+        const tag = yield* Deferred.await(registry)
+        const count = () => client.notes("notifications/resources/list_changed").length
+        for (const layer of [menu, dish]) {
+          const scope = yield* Scope.make()
+          const before = count()
+          yield* Layer.buildWithScope(layer, scope).pipe(Effect.provideService(Resources.ResourceRegistry, tag))
+          yield* settle
+          assert.strictEqual(count(), before + 1)
+          yield* Scope.close(scope, Exit.void)
+          yield* settle
+          assert.strictEqual(count(), before + 2)
+        }
+        yield* tag.changed
         yield* settle
-        assert.strictEqual(count(), before + 1)
-        yield* Scope.close(scope, Exit.void)
-        yield* settle
-        assert.strictEqual(count(), before + 2)
-      }
-      yield* tag.changed
-      yield* settle
-      assert.strictEqual(count(), 5)
-    })
-)
+        assert.strictEqual(count(), 5)
+      })
+  )
+}
