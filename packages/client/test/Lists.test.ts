@@ -22,7 +22,8 @@ describe.each(all)("lists over %s", (version) => {
       "pagination.client.end",
       "pagination.client.both-flows",
       "pagination.client.opaque-format",
-      "pagination.client.opaque-unmodified"
+      "pagination.client.opaque-unmodified",
+      "pagination.cursor.empty"
     )}`,
     () =>
       Effect.gen(function* () {
