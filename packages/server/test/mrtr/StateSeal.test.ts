@@ -1,3 +1,4 @@
+import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Layer, Redacted, Schema } from "effect"
 import { TestClock } from "effect/testing"
@@ -110,23 +111,25 @@ describe("a sealed journal", () => {
     })
   )
 
-  it.effect("is opened by every node that has the key, also after the key was rotated", () =>
-    Effect.gen(function* () {
-      const at = (...keys: [StateSeal.SealingKey, ...Array<StateSeal.SealingKey>]) =>
-        Effect.provide(
-          Effect.map(StateSeal.StateSeal, (seal) => seal),
-          StateSeal.layer(keys),
-          { local: true }
-        )
-      const old = yield* at(key("2025", 1))
-      const rotated = yield* at(key("2026", 2), key("2025", 1))
-      const after = yield* at(key("2026", 2))
-      const state = yield* old.seal(journal, binding)
-      assert.deepStrictEqual((yield* rotated.open(state, binding)).journal, journal)
-      assert.isTrue(Exit.isFailure(yield* Effect.exit(after.open(state, binding))))
-      const newer = yield* rotated.seal(journal, binding)
-      assert.deepStrictEqual((yield* after.open(newer, binding)).journal, journal)
-    })
+  it.effect(
+    `is opened by every node that has the key, also after the key was rotated, in 2026-07-28${verifies("stateless.state.explicit")}`,
+    () =>
+      Effect.gen(function* () {
+        const at = (...keys: [StateSeal.SealingKey, ...Array<StateSeal.SealingKey>]) =>
+          Effect.provide(
+            Effect.map(StateSeal.StateSeal, (seal) => seal),
+            StateSeal.layer(keys),
+            { local: true }
+          )
+        const old = yield* at(key("2025", 1))
+        const rotated = yield* at(key("2026", 2), key("2025", 1))
+        const after = yield* at(key("2026", 2))
+        const state = yield* old.seal(journal, binding)
+        assert.deepStrictEqual((yield* rotated.open(state, binding)).journal, journal)
+        assert.isTrue(Exit.isFailure(yield* Effect.exit(after.open(state, binding))))
+        const newer = yield* rotated.seal(journal, binding)
+        assert.deepStrictEqual((yield* after.open(newer, binding)).journal, journal)
+      })
   )
 })
 
