@@ -76,6 +76,7 @@ const announcer = (options: Options) => {
 /** Whether the peer would answer it: a request, or what may be one. */
 const wantsAnswer = (inbound: Inbound): boolean => {
   if (inbound._tag === "Batch") return true
+  if (inbound._tag === "Unanswered") return false
   return inbound._tag === "Message" ? JsonRpc.isRequest(inbound.message) : !inbound.response
 }
 

@@ -5,7 +5,7 @@
  */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
-import type { Envelope, Inbound, Single } from "./Transport.ts"
+import type { Envelope, Decoded, Single } from "./Transport.ts"
 
 /** The largest message that is read, in bytes. */
 export const defaultMaxMessageBytes = 4 * 1024 * 1024
@@ -17,7 +17,7 @@ const excerpt = 200
 const peekBytes = 512
 
 /** One JSON text to what it says. `envelope` is attached to every message of it. */
-export const decode = (text: string, envelope: Envelope = none): Inbound => {
+export const decode = (text: string, envelope: Envelope = none): Decoded => {
   let json: unknown
   try {
     json = JSON.parse(text)
@@ -73,7 +73,7 @@ const parseId = (found: string | undefined): JsonRpc.Id | undefined => {
 
 const lenient = new TextDecoder("utf-8")
 
-const tooLong = (firstBytes: Uint8Array, lastBytes: Uint8Array, limit: number): Inbound => {
+const tooLong = (firstBytes: Uint8Array, lastBytes: Uint8Array, limit: number): Decoded => {
   const start = lenient.decode(firstBytes)
   return {
     _tag: "Unreadable",
@@ -107,8 +107,8 @@ export class LineDecoder {
     this.limit = limit
   }
 
-  push(chunk: Uint8Array): Array<Inbound> {
-    const out: Array<Inbound> = []
+  push(chunk: Uint8Array): Array<Decoded> {
+    const out: Array<Decoded> = []
     let start = 0
     while (start < chunk.length) {
       const newline = chunk.indexOf(10, start)
@@ -151,7 +151,7 @@ export class LineDecoder {
   }
 
   /** What the line that just ended says. */
-  private line(): Inbound | undefined {
+  private line(): Decoded | undefined {
     if (this.head === undefined) {
       const bytes = this.take()
       return bytes.length > this.limit
@@ -165,7 +165,7 @@ export class LineDecoder {
   }
 
   /** What a whole line says; nothing for a blank one. */
-  private read(bytes: Uint8Array): Inbound | undefined {
+  private read(bytes: Uint8Array): Decoded | undefined {
     let text: string
     try {
       text = this.strict.decode(bytes)

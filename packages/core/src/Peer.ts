@@ -70,8 +70,8 @@ export interface Options {
 }
 
 export interface Peer {
-  /** Hands over what arrived. The reader fiber of `make` does; tests and non-duplex wires may. */
-  readonly receive: (inbound: Inbound) => void
+  /** Hands over what arrived. The reader fiber of `make` does; so does a wire that is no duplex, with the sink of the answers. */
+  readonly receive: (inbound: Inbound, sink?: Sink) => void
   /** Asks the other side and waits. Interrupting it, or its timeout, tells the other side by `notifications/cancelled`. */
   readonly request: (
     method: string,
@@ -219,16 +219,18 @@ export const make = Effect.fnUntraced(function* (
     if (single.id === undefined || !outbound.fail(single.id, single.error)) handlers.dropped?.(single.error.message)
   }
 
-  const receiveBatch = (members: ReadonlyArray<Single>): void => {
+  const receiveBatch = (members: ReadonlyArray<Single>, sink: Sink): void => {
     const refused = refuseBatch(members.length, options.batches?.() === true, permits + maxPending)
-    if (refused !== undefined) return unreadable(undefined, refused, transport.sink)
-    collectBatch(members, transport.sink, receiveSingle)
+    if (refused !== undefined) return unreadable(undefined, refused, sink)
+    collectBatch(members, sink, receiveSingle)
   }
 
-  const receive = (inbound: Inbound): void => {
+  const receive = (inbound: Inbound, sink: Sink = transport.sink): void => {
     if (closing) return
-    if (inbound._tag === "Batch") receiveBatch(inbound.members)
-    else receiveSingle(inbound, transport.sink)
+    if (inbound._tag === "Batch") return receiveBatch(inbound.members, sink)
+    if (inbound._tag !== "Unanswered") return receiveSingle(inbound, sink)
+    const { error: cause, id, unsent } = inbound
+    outbound.fail(id, new Outbound.Closed({ message: cause.message, cause, unsent }))
   }
 
   const peer: Peer = {
@@ -273,7 +275,7 @@ export const make = Effect.fnUntraced(function* (
   })
   yield* Effect.addFinalizer(() => close(Exit.void))
   yield* transport.incoming.pipe(
-    Stream.runForEachArray((batch) => Effect.sync(() => batch.forEach(receive))),
+    Stream.runForEachArray((batch) => Effect.sync(() => batch.forEach((inbound) => receive(inbound)))),
     Effect.andThen(finish),
     Effect.raceFirst(Effect.raceFirst(transport.broken, Deferred.await(aborted))),
     Effect.onExit(close),

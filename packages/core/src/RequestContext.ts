@@ -8,6 +8,7 @@ import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
 import type { Revision } from "@effect-mcp/protocol/Revision"
 import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
 import type * as Scope from "effect/Scope"
 import type { ClientInput } from "./ClientInput.ts"
 import type { Elicitation } from "./Elicitation.ts"
@@ -32,6 +33,11 @@ export class RequestContext extends Context.Service<
     /** The request's `_meta`, as it came. */
     readonly meta: { readonly [key: string]: unknown }
     readonly envelope: Envelope
+    /**
+     * Ends the connection that the answer would travel on, where the client can come back for it (Streamable HTTP, 2025-11-25: polling);
+     * it is told to wait `retry` first. The handler goes on. Anywhere else nothing happens.
+     */
+    readonly disconnect: (retry?: Duration.Input) => void
   }
 >()("@effect-mcp/core/RequestContext") {}
 

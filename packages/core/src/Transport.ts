@@ -6,14 +6,19 @@
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type { McpError } from "@effect-mcp/protocol/McpError"
 import * as Data from "effect/Data"
+import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
 import type { Principal } from "./Principal.ts"
 
-/** Why a wire ended otherwise than by its end. `exitCode` and `stderr` (its last lines) when a child process was the other end. */
+/**
+ * Why a wire, or the exchange of one request, ended otherwise than by its end. `exitCode` and `stderr` (its last lines) when a child
+ * process was the other end; `status` when an HTTP answer was none (`Status`), or said that the session is gone (`SessionLost`).
+ */
 export class TransportError extends Data.TaggedError("TransportError")<{
-  readonly reason: "Read" | "Write" | "Overflow" | "Open" | "Exited" | "KeepAlive"
+  readonly reason: "Read" | "Write" | "Overflow" | "Open" | "Exited" | "KeepAlive" | "Status" | "SessionLost"
   readonly message: string
+  readonly status?: number | undefined
   readonly exitCode?: number | undefined
   readonly stderr?: string | undefined
   readonly cause?: unknown
@@ -38,8 +43,20 @@ export type Single =
       readonly text?: string | undefined
     }
 
-/** What arrives: one message, or a batch of them. */
-export type Inbound = Single | { readonly _tag: "Batch"; readonly members: ReadonlyArray<Single> }
+/** A request of ours will not be answered, though the wire lives on: the exchange that it had to itself is over. */
+export interface Unanswered {
+  readonly _tag: "Unanswered"
+  readonly id: JsonRpc.Id
+  readonly error: TransportError
+  /** The other side has certainly not acted on it: sending it again is safe. */
+  readonly unsent: boolean
+}
+
+/** What a text was: one message, or a batch of them. */
+export type Decoded = Single | { readonly _tag: "Batch"; readonly members: ReadonlyArray<Single> }
+
+/** What arrives. */
+export type Inbound = Decoded | Unanswered
 
 /**
  * `control`: responses, cancellations, pings; never waits, has a cap of its own, and passing that cap closes the wire.
@@ -47,11 +64,21 @@ export type Inbound = Single | { readonly _tag: "Batch"; readonly members: Reado
  */
 export type Lane = "control" | "data"
 
+/** Headers that a request takes along, where its wire has such. */
+export type RequestHeaders = { readonly [name: string]: string }
+
 /** Where messages leave. `send` never waits and keeps the order of its calls; after the wire has closed it does nothing. */
 export interface Sink {
-  readonly send: (message: JsonRpc.Message | ReadonlyArray<JsonRpc.Message>, lane: Lane, relatedTo?: JsonRpc.Id) => void
+  readonly send: (
+    message: JsonRpc.Message | ReadonlyArray<JsonRpc.Message>,
+    lane: Lane,
+    relatedTo?: JsonRpc.Id,
+    headers?: RequestHeaders
+  ) => void
   /** Says that no answer to that request will come: its batch or its POST need not wait for one. */
   readonly discard?: ((relatedTo: JsonRpc.Id) => void) | undefined
+  /** Ends the connection that the answer travels on, where the client can come back for the rest; it is told to wait `retry` first. */
+  readonly disconnect?: ((retry?: Duration.Input) => void) | undefined
   /** Whether the data lane is below its high-water mark at this moment. */
   readonly writable: () => boolean
   /** Waits until the data lane is below its high-water mark; also returns once the wire has closed. */
@@ -64,4 +91,6 @@ export interface Transport {
   readonly sink: Sink
   /** Completes when writing has become impossible (broken pipe, overflow); never when the wire ends in order. */
   readonly broken: Effect.Effect<never, TransportError>
+  /** Whether requests take headers along (HTTP): then those of 2026-07-28 must. Default false. */
+  readonly headers?: boolean | undefined
 }

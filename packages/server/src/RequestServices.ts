@@ -69,7 +69,8 @@ export const make = (
     id: request.id,
     method: request.method,
     meta,
-    envelope
+    envelope,
+    disconnect: (retry) => sink.disconnect?.(retry)
   } satisfies RequestContext["Service"])
   map.set(Principal.key, facts.principal)
   map.set(

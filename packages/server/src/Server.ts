@@ -2,7 +2,7 @@
  * An MCP server: features behind a dispatcher, spoken to over any transport. Endpoints are written over it; nothing in it knows of
  * stdio or HTTP.
  *
- * Owns the sessions. `connect` takes a duplex wire and makes it one: a peer, its record, and everything that lives as long as both.
+ * Owns the sessions, which `Connect` makes of wires.
  */
 import * as Peer from "@effect-mcp/core/Peer"
 import * as Principal from "@effect-mcp/core/Principal"
@@ -19,14 +19,13 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
-import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { Announcer, ListKind } from "./Announcer.ts"
 import type * as Caching from "./Caching.ts"
+import * as Connect from "./Connect.ts"
 import * as Dispatcher from "./Dispatcher.ts"
 import * as Features from "./Features.ts"
 import type { KeepAlive } from "@effect-mcp/core/KeepAlive"
@@ -40,6 +39,7 @@ import { Session } from "./Session.ts"
 import * as Stateful from "./Stateful.ts"
 import * as Stateless from "./Stateless.ts"
 
+export type { ConnectOptions } from "./Connect.ts"
 export type { Registries } from "./Features.ts"
 
 export interface Options<E, R> {
@@ -78,12 +78,6 @@ export interface Options<E, R> {
   readonly drain?: Duration.Input | undefined
 }
 
-export interface ConnectOptions {
-  readonly principal?: Principal.Principal["Service"] | undefined
-  /** When the client ends the conversation: how long requests in flight may still run. Default not at all. */
-  readonly grace?: Duration.Input | undefined
-}
-
 export interface DispatchOptions {
   /** Completes when whoever dispatches is about to stop: a subscription then ends with its result. Default never. */
   readonly closing?: Effect.Effect<void> | undefined
@@ -95,7 +89,10 @@ export class McpServer extends Context.Service<
   McpServer,
   {
     /** Serves one connection until its end, or until the scope closes. */
-    readonly connect: (transport: Transport, options?: ConnectOptions) => Effect.Effect<Session, never, Scope.Scope>
+    readonly connect: (
+      transport: Transport,
+      options?: Connect.ConnectOptions
+    ) => Effect.Effect<Session, never, Scope.Scope>
     /**
      * Answers one request of a stateless revision, without a session: the fiber that runs it is the request's, and interrupting it
      * ends the request. What precedes the answer goes to the sink, then the answer, which is sent in any case.
@@ -199,7 +196,6 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
   const pings = (request: JsonRpc.Request): boolean => hasSessions && !Stateless.isModern(request)
   const sessions = new Set<Session>()
   const runFork = Effect.runForkWith(context)
-  let nextSession = 0
 
   const announce = (kind: ListKind, changes: Stream.Stream<void>) =>
     Effect.forkScoped(
@@ -219,52 +215,14 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
   yield* announce("resources", features.resources.changes)
   yield* announce("prompts", features.prompts.changes)
 
-  const connect = Effect.fnUntraced(function* (
-    transport: Transport,
-    connectOptions: ConnectOptions = {}
-  ): Effect.fn.Return<Session, never, Scope.Scope> {
-    // Ends with the wire, or with the caller's scope if that is sooner.
-    const scope = yield* Scope.fork(yield* Scope.Scope)
-    let session: Session | undefined
-    // The reader may be at work before `Peer.make` has returned, so the record is made by whoever is first to need it.
-    const sessionOf = (peer: Peer.Peer): Session =>
-      (session ??= new Session({
-        id: `session-${++nextSession}`,
-        peer,
-        principal: connectOptions.principal ?? Principal.anonymous,
-        scope,
-        runFork: (effect) => void Fiber.runIn(runFork(effect), scope)
-      }))
-    const peer = yield* Peer.make(
-      transport,
-      {
-        request: (exchange) => handle(sessionOf(exchange.peer), exchange),
-        immediate: (request) => (request.method === "ping" && pings(request) ? {} : undefined),
-        notification: (notification, _envelope, peer) =>
-          Stateful.receive(sessionOf(peer), notification, options.keepAlive),
-        cancelled: ({ id, method }, reason) =>
-          void runFork(Effect.logDebug(`${method} (${JSON.stringify(id)}) was cancelled: ${JSON.stringify(reason)}`)),
-        dropped: (reason) => void runFork(Effect.logDebug(`Dropped: ${reason}`))
-      },
-      {
-        ...options.limits,
-        grace: connectOptions.grace,
-        standing: ({ method }) => method === "subscriptions/listen",
-        unreadableId: () => (session?.negotiated?.revision ?? Revision.latestStateful).rules.unreadableId,
-        batches: () => session?.negotiated?.revision.rules.batches === true
-      }
-    )
-    const opened = sessionOf(peer)
-    sessions.add(opened)
-    yield* Scope.addFinalizer(
-      scope,
-      Effect.sync(() => sessions.delete(opened))
-    )
-    yield* Effect.forkScoped(Effect.ensuring(Effect.ignore(peer.awaitClosed), Scope.close(scope, Exit.void)))
-    yield* Effect.addFinalizer(() => opened.endSubscriptions)
-    const { drain } = options
-    if (drain !== undefined) yield* Effect.addFinalizer(() => Effect.interruptible(opened.drain(drain)))
-    return opened
+  const connect = Connect.make({
+    request: handle,
+    pings,
+    sessions,
+    runFork,
+    limits: options.limits,
+    keepAlive: options.keepAlive,
+    drain: options.drain
   })
 
   return McpServer.of({

@@ -9,12 +9,14 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as TraceContext from "../TraceContext.ts"
-import type { Sink, TransportError } from "../Transport.ts"
+import type { RequestHeaders, Sink, TransportError } from "../Transport.ts"
 
-/** The conversation ended before the answer came; `cause` says how, when it was not in order. */
+/** The conversation, or the exchange of this request, ended before the answer came; `cause` says how, when it was not in order. */
 export class Closed extends Data.TaggedError("Closed")<{
   readonly message: string
   readonly cause?: TransportError | undefined
+  /** The other side has certainly not acted on the request. Default: it may have. */
+  readonly unsent?: boolean | undefined
 }> {}
 
 /** No answer in time. The other side has been told that the request is cancelled. */
@@ -37,6 +39,8 @@ export interface RequestOptions {
   readonly onSend?: ((id: JsonRpc.Id) => void) | undefined
   /** `false` for `initialize`, which must not be cancelled. */
   readonly cancellable?: boolean | undefined
+  /** Taken along where the wire has headers. */
+  readonly headers?: RequestHeaders | undefined
 }
 
 interface Waiting {
@@ -59,7 +63,7 @@ export interface Outbound {
   readonly answer: (response: JsonRpc.Response) => boolean
   /** Whether a request of that id waits. */
   readonly has: (id: unknown) => boolean
-  readonly fail: (id: JsonRpc.Id, error: McpError) => boolean
+  readonly fail: (id: JsonRpc.Id, error: McpError | Closed) => boolean
   readonly progress: (params: JsonRpc.Params | undefined) => void
   readonly close: (cause: Option.Option<TransportError> | undefined) => void
   readonly size: () => number
@@ -89,10 +93,10 @@ export const make = (sink: Sink, clock: Clock.Clock): Outbound => {
     trace: JsonRpc.Params | undefined
   ): Effect.Effect<unknown, RequestError> =>
     Effect.callback<unknown, RequestError>((resume) => {
-      if (closed !== undefined) return resume(Effect.fail(closed))
+      if (closed !== undefined) return resume(Effect.fail(unsent(closed)))
       const id = nextId++
       entry.resume = resume
-      const { onProgress, relatedTo } = entry.options
+      const { headers, onProgress, relatedTo } = entry.options
       const token = onProgress === undefined ? undefined : { progressToken: id }
       const complete =
         trace === undefined && token === undefined
@@ -102,7 +106,7 @@ export const make = (sink: Sink, clock: Clock.Clock): Outbound => {
       waiting.set(id, entry)
       entry.options.onSend?.(id)
       try {
-        sink.send(JsonRpc.request(id, entry.method, complete), "data", relatedTo)
+        sink.send(JsonRpc.request(id, entry.method, complete), "data", relatedTo, headers)
       } catch (notJson) {
         waiting.delete(id)
         return resume(Effect.die(notJson))
@@ -116,7 +120,9 @@ export const make = (sink: Sink, clock: Clock.Clock): Outbound => {
 
   /** Room in the outbox, or the end of the wait for it. */
   const room = Effect.suspend(() =>
-    closed === undefined ? Effect.raceFirst(sink.ready, Deferred.await(gone)) : Effect.fail(closed)
+    closed === undefined
+      ? Effect.raceFirst(sink.ready, Effect.mapError(Deferred.await(gone), unsent))
+      : Effect.fail(unsent(closed))
   )
 
   const expire = (entry: Waiting): Effect.Effect<never, Timeout> =>
@@ -186,3 +192,5 @@ const meta = (params: JsonRpc.Params | undefined): object => {
   const value = params?._meta
   return typeof value === "object" && value !== null ? value : {}
 }
+
+const unsent = ({ cause, message }: Closed): Closed => new Closed({ message, cause, unsent: true })
