@@ -35,7 +35,7 @@ import * as InputRounds from "./mrtr/InputRounds.ts"
 import { ReplayGuard } from "./mrtr/ReplayGuard.ts"
 import { layerRandom, StateSeal } from "./mrtr/StateSeal.ts"
 import { defaultPageSize } from "./Pagination.ts"
-import { Session } from "./Session.ts"
+import type { Session } from "./Session.ts"
 import * as Stateful from "./Stateful.ts"
 import * as Stateless from "./Stateless.ts"
 
