@@ -1,0 +1,1 @@
+export * as Challenge from "./server/Challenge.ts"

@@ -1,0 +1,47 @@
+/**
+ * What a refused request is told: the value of `WWW-Authenticate` (RFC 6750 section 3, RFC 9728 section 5.1, RFC 9449 section 7.1).
+ *
+ * Owns the grammar of the header's value only; who is refused, and why, is decided elsewhere.
+ */
+
+/** `invalid_token` goes with 401, `insufficient_scope` with 403, `invalid_request` with 400; a request without a token names no error. */
+export type ErrorCode =
+  | "invalid_request"
+  | "invalid_token"
+  | "insufficient_scope"
+  | "invalid_dpop_proof"
+  | "use_dpop_nonce"
+
+export interface Challenge {
+  readonly scheme: "Bearer" | "DPoP"
+  readonly error?: ErrorCode | undefined
+  /** For developers; never holds any part of a credential. */
+  readonly description?: string | undefined
+  /** What the request needs, in full: a client that steps up asks for all of it. */
+  readonly scopes?: ReadonlyArray<string> | undefined
+  /** Where the Protected Resource Metadata are (RFC 9728). */
+  readonly resourceMetadata?: string | undefined
+  /** Signature algorithms for DPoP proofs. */
+  readonly algorithms?: ReadonlyArray<string> | undefined
+}
+
+/** A quoted-string holds printable ASCII only; what else there is becomes a question mark. */
+const quoted = (value: string): string =>
+  `"${value.replaceAll(/[^\x20-\x7e]/gu, "?").replaceAll(/["\\]/g, (character) => `\\${character}`)}"`
+
+/** One challenge as a header value. */
+export const format = (challenge: Challenge): string => {
+  const parameters: Array<string> = []
+  const add = (name: string, value: string | undefined) => {
+    if (value !== undefined && value !== "") parameters.push(`${name}=${quoted(value)}`)
+  }
+  add("error", challenge.error)
+  add("error_description", challenge.description)
+  add("scope", challenge.scopes?.join(" "))
+  add("resource_metadata", challenge.resourceMetadata)
+  add("algs", challenge.algorithms?.join(" "))
+  return parameters.length === 0 ? challenge.scheme : `${challenge.scheme} ${parameters.join(", ")}`
+}
+
+/** Several challenges as the value of one header: the client takes the scheme that it knows best. */
+export const formatAll = (challenges: ReadonlyArray<Challenge>): string => challenges.map(format).join(", ")
