@@ -34,6 +34,7 @@ import type * as Calls from "./Calls.ts"
 import { type ClientError, Closed } from "./ClientError.ts"
 import type * as Connection from "./Connection.ts"
 import * as Socket from "./connector/Socket.ts"
+import * as Sse from "./connector/Sse.ts"
 import * as Stdio from "./connector/Stdio.ts"
 import { make } from "./internal/make.ts"
 import * as Negotiation from "./Negotiation.ts"
@@ -221,6 +222,10 @@ export const layerStdio = (
 export const layerSocket = (
   options?: Options & Socket.Options
 ): Layer.Layer<McpClient, ConnectError, Socket.Requirements> => layer(Socket.connector(options), options)
+
+/** The client of a server that speaks HTTP with SSE as 2024-11-05 has it. Only revisions with a handshake are tried, unless told so. */
+export const layerSse = (options: Options & Sse.Options): Layer.Layer<McpClient, ConnectError, Sse.Requirements> =>
+  layer(Sse.open(options), { ...options, revisions: options.revisions ?? Negotiation.stateful })
 
 /** The server's tools under the tag of a server's own. */
 export const layerTools: Layer.Layer<Tools, never, McpClient> = Layer.effect(

@@ -32,6 +32,9 @@ export interface Negotiated {
 
 export type NegotiationError = Closed | InvalidResult | McpError.McpError | Timeout | UnsupportedRevision
 
+/** All of them, oldest first. */
+export const stateful: ReadonlyArray<Revision.Version> = Revision.stateful.map(({ version }) => version)
+
 /** The stateful revisions among those allowed, oldest first. */
 export const allowed = (versions: ReadonlyArray<Revision.Version> | undefined): ReadonlyArray<Revision.Revision> =>
   versions === undefined

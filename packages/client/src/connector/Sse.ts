@@ -1,0 +1,200 @@
+/**
+ * A server behind HTTP with server-sent events (spec 2024-11-05: basic/transports, HTTP with SSE): deprecated since 2025-03-26, and
+ * still in the field. One GET stays open for as long as the Scope, and what the server says arrives on it; what this side says is
+ * POSTed, one message at a time, to the URI that the server names first.
+ *
+ * The end of the GET is the end of the conversation. Refuses an URI of another origin: what a user sends along (a token) is for this
+ * one.
+ */
+import * as Framing from "@effect-mcp/core/Framing"
+import * as Outbox from "@effect-mcp/core/Outbox"
+import { type Inbound, type Transport, TransportError, type Unanswered } from "@effect-mcp/core/Transport"
+import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import * as Cause from "effect/Cause"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Sse from "effect/encoding/Sse"
+import * as Fiber from "effect/Fiber"
+import type * as Headers from "effect/http/Headers"
+import * as HttpClient from "effect/http/HttpClient"
+import type { HttpClientError } from "effect/http/HttpClientError"
+import * as HttpClientRequest from "effect/http/HttpClientRequest"
+import type { HttpClientResponse } from "effect/http/HttpClientResponse"
+import * as Pull from "effect/Pull"
+import * as Queue from "effect/Queue"
+import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+
+export interface Options extends Outbox.Options {
+  /** Where the server's stream is. */
+  readonly url: string | URL
+  /** Sent with the GET and with every POST. */
+  readonly headers?: Headers.Input | undefined
+  /** How long the server may take to say where to POST. Default 10 seconds. */
+  readonly endpointTimeout?: Duration.Input | undefined
+  /**
+   * How long a message waits for the one before it to be accepted. Default 1 second: a server that only accepts a message once it has
+   * handled it must not keep us from answering what it asks meanwhile.
+   */
+  readonly patience?: Duration.Input | undefined
+  /** How long a message may take to be accepted at all. Default 10 minutes. */
+  readonly postTimeout?: Duration.Input | undefined
+  /** The largest message that is read, in characters; a larger one breaks the wire. Default 4 Mi. */
+  readonly maxMessageBytes?: number | undefined
+}
+
+export type Requirements = HttpClient.HttpClient
+
+type Reason = TransportError["reason"]
+
+const broken = (reason: Reason, what: string) => (cause: HttpClientError) =>
+  new TransportError({ reason, message: `${what}: ${cause.message}`, cause })
+
+/** How much of a refusal is shown. */
+const excerpt = 200
+
+/** The beginning of a body, read in vain as often as not. */
+const beginning = ({ stream }: HttpClientResponse): Effect.Effect<string> =>
+  stream.pipe(
+    Stream.decodeText,
+    Stream.scan(
+      () => "",
+      (all, text) => all + text
+    ),
+    Stream.takeUntil((all) => all.length > excerpt),
+    Stream.runLast,
+    Effect.match({ onFailure: () => "", onSuccess: (all) => (all._tag === "Some" ? all.value.slice(0, excerpt) : "") })
+  )
+
+const refusal = (reason: Reason, what: string, response: HttpClientResponse): Effect.Effect<never, TransportError> =>
+  Effect.flatMap(beginning(response), (text) => {
+    const { status } = response
+    const message = `${what} was answered with status ${status}${text === "" ? "" : `: ${text}`}`
+    return Effect.fail(new TransportError({ reason, message, status }))
+  })
+
+type Events = ReadonlyArray<Sse.Event>
+
+/** The events of a body, in arrays of those that came together. */
+const eventsOf = Effect.fnUntraced(function* (
+  response: HttpClientResponse,
+  maxEventSize: number
+): Effect.fn.Return<Pull.Pull<Events, TransportError>, never, Scope.Scope> {
+  let read: Array<Sse.Event> = []
+  const parser = Sse.makeParser(
+    (event) => {
+      if (event._tag === "Event") read.push(event)
+    },
+    { maxEventSize }
+  )
+  const text = yield* Stream.toPull(
+    Stream.mapError(Stream.decodeText(response.stream), broken("Read", "The stream of the server broke"))
+  )
+  return Effect.flatMap(text, (parts) => {
+    const error = parts.map((part) => parser.feed(part)).find((error) => error !== undefined)
+    const events = read
+    read = []
+    return error === undefined
+      ? Effect.succeed(events)
+      : Effect.fail(new TransportError({ reason: "Overflow", message: error.message, cause: error }))
+  })
+})
+
+const urlOf = (text: string | URL, base?: URL): URL | undefined =>
+  URL.canParse(`${text}`, base?.href) ? new URL(text, base) : undefined
+
+/** Reads up to the event that says where to POST; what came with it is left. */
+const findEndpoint = Effect.fnUntraced(function* (
+  events: Pull.Pull<Events, TransportError>,
+  url: URL
+): Effect.fn.Return<readonly [endpoint: URL, rest: Events], TransportError | Cause.Done> {
+  for (;;) {
+    const some = yield* events
+    const at = some.findIndex(({ event }) => event === "endpoint")
+    const found = some[at]
+    if (found === undefined) continue
+    const endpoint = urlOf(found.data, url)
+    if (endpoint !== undefined && endpoint.origin === url.origin) return [endpoint, some.slice(at + 1)]
+    const named = JSON.stringify(found.data.slice(0, excerpt))
+    return yield* new TransportError({ reason: "Open", message: `Messages are not posted to another origin: ${named}` })
+  }
+})
+
+const messagesOf = (events: Events): ReadonlyArray<Inbound> =>
+  events.flatMap(({ data, event }) => (event === "message" ? Framing.decode(data) : []))
+
+const idOf = (line: string): JsonRpc.Id | undefined => {
+  const decoded = Framing.decode(line)
+  return decoded._tag === "Message" && JsonRpc.isRequest(decoded.message) ? decoded.message.id : undefined
+}
+
+/** Connects, and waits for the server to say where to POST. Fails with reason `Status` when it answers the GET otherwise. */
+export const open = Effect.fnUntraced(function* (
+  options: Options
+): Effect.fn.Return<Transport, TransportError, Scope.Scope | Requirements> {
+  const { headers, patience = "1 second", postTimeout = "10 minutes" } = options
+  const url = urlOf(options.url)
+  if (url === undefined) {
+    return yield* new TransportError({ reason: "Open", message: `Not a URL: ${JSON.stringify(options.url)}` })
+  }
+  const http = yield* HttpClient.HttpClient
+  const response = yield* HttpClient.withScope(http)
+    .execute(HttpClientRequest.get(url, { headers, accept: "text/event-stream" }))
+    .pipe(Effect.mapError(broken("Open", `Cannot reach ${url.origin}`)))
+  const type = response.headers["content-type"] ?? ""
+  if (response.status !== 200 || !/^\s*text\/event-stream\s*(;|$)/i.test(type)) {
+    return yield* refusal("Status", `GET ${url.pathname}`, response)
+  }
+  const events = yield* eventsOf(response, options.maxMessageBytes ?? Framing.defaultMaxMessageBytes)
+  const silent = new TransportError({ reason: "Open", message: "The server does not say where to send messages" })
+  const [endpoint, rest] = yield* findEndpoint(events, url).pipe(
+    Pull.catchDone(() => Effect.fail(silent)),
+    Effect.timeoutOrElse({ duration: options.endpointTimeout ?? "10 seconds", orElse: () => Effect.fail(silent) })
+  )
+
+  const failures = yield* Queue.unbounded<Unanswered, TransportError>()
+  const undelivered = (line: string, error: TransportError): Effect.Effect<void> => {
+    const id = idOf(line)
+    // What it did not accept it has not acted on.
+    const unsent = error.status !== undefined && error.status < 500
+    if (id !== undefined) Queue.offerUnsafe(failures, { _tag: "Unanswered", id, error, unsent })
+    if (error.reason === "SessionLost") Queue.failCauseUnsafe(failures, Cause.fail(error))
+    return id === undefined ? Effect.logWarning(`A message was not delivered: ${error.message}`) : Effect.void
+  }
+  const post = (line: string): Effect.Effect<void> =>
+    HttpClient.withScope(http)
+      .execute(HttpClientRequest.bodyText(HttpClientRequest.post(endpoint, { headers }), line, "application/json"))
+      .pipe(
+        Effect.mapError(broken("Write", "The message could not be posted")),
+        Effect.flatMap((response) => {
+          if (response.status >= 200 && response.status < 300) return Effect.asVoid(beginning(response))
+          return refusal(response.status === 404 ? "SessionLost" : "Status", "A message", response)
+        }),
+        Effect.timeoutOrElse({
+          duration: postTimeout,
+          orElse: () =>
+            Effect.fail(new TransportError({ reason: "Write", message: "The message was not accepted in time" }))
+        }),
+        Effect.scoped,
+        Effect.catch((error) => undelivered(line, error))
+      )
+  // Made before the outbox, so that what it still writes when the scope closes is sent.
+  const posts = yield* Scope.fork(yield* Scope.Scope, "parallel")
+  const deliver = (line: string) =>
+    Effect.flatMap(Effect.forkIn(post(line), posts, { startImmediately: true }), (fiber) =>
+      Effect.timeoutOption(Fiber.await(fiber), patience)
+    )
+  const outbox = yield* Outbox.make(
+    Stream.runForEach((turn) => Effect.forEach(turn.split("\n").slice(0, -1), deliver, { discard: true })),
+    options
+  )
+  const messages = Stream.concat(
+    Stream.fromIterable(messagesOf(rest)),
+    Stream.flattenIterable(Stream.fromPull(Effect.succeed(Effect.map(events, (some) => [messagesOf(some)] as const))))
+  )
+  return {
+    incoming: Stream.merge(messages, Stream.fromQueue(failures), { haltStrategy: "left" }),
+    sink: outbox.sink,
+    broken: outbox.broken
+  }
+})
