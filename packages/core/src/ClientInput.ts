@@ -130,7 +130,8 @@ export const missingCapability = <M extends Question>(
 export const remote = (
   options: Asked & {
     readonly peer: Peer
-    readonly relatedTo: JsonRpc.Id
+    /** The request that asks; undefined for what belongs to none. */
+    readonly relatedTo: JsonRpc.Id | undefined
     /** How long the client (a person, often) has to answer. */
     readonly timeout: Duration.Input
     /** When the client may be asked anything at all: not before it said that it is initialized. */

@@ -9,7 +9,9 @@ import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
 import type { Revision } from "@effect-mcp/protocol/Revision"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
+import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import type * as Stream from "effect/Stream"
 import type { ClientInput } from "./ClientInput.ts"
 import type { Elicitation } from "./Elicitation.ts"
 import type { Log } from "./Log.ts"
@@ -18,6 +20,30 @@ import type { Progress } from "./Progress.ts"
 import type { Roots } from "./Roots.ts"
 import type { Sampling } from "./Sampling.ts"
 import type { Envelope } from "./Transport.ts"
+
+/** What outlives a request: its session, or the duplex wire it came by. For code that relays what others say (a gateway). */
+export interface Connection {
+  /** Closes with it. */
+  readonly scope: Scope.Scope
+  /** Tells the client what belongs to no request, as it is. */
+  readonly notify: (method: string, params?: JsonRpc.Params) => void
+  /** Completes when the client may be told and asked things: a session is opened in steps. */
+  readonly ready: Effect.Effect<void>
+  /** Asks the client what belongs to no request; undefined where that is not possible. */
+  readonly input: ClientInput["Service"] | undefined
+  /** Announcements that the client's roots changed, where it makes any. */
+  readonly rootsChanges: Stream.Stream<void> | undefined
+}
+
+/** What a request travels on. For code that relays what others say (a gateway): it neither waits nor checks. */
+export interface Wire {
+  /** Tells the client something on the request's own stream, as it is. */
+  readonly notify: (method: string, params?: JsonRpc.Params) => void
+  /** Completes when the server is about to end by itself: requests that stand open by design are answered then. */
+  readonly closing: Effect.Effect<void>
+  /** Undefined for a request that came alone (a POST without a session). */
+  readonly connection: Connection | undefined
+}
 
 export class RequestContext extends Context.Service<
   RequestContext,
@@ -33,6 +59,7 @@ export class RequestContext extends Context.Service<
     /** The request's `_meta`, as it came. */
     readonly meta: { readonly [key: string]: unknown }
     readonly envelope: Envelope
+    readonly wire: Wire
     /**
      * Ends the connection that the answer would travel on, where the client can come back for it (Streamable HTTP, 2025-11-25: polling);
      * it is told to wait `retry` first. The handler goes on. Anywhere else nothing happens.

@@ -7,8 +7,11 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
 import type { InitializeResult } from "@effect-mcp/protocol/model/Lifecycle"
 import type { Revision } from "@effect-mcp/protocol/Revision"
+import type { Principal } from "@effect-mcp/core/Principal"
+import type { Connection } from "@effect-mcp/core/RequestContext"
 import * as Effect from "effect/Effect"
-import type { Session } from "./Session.ts"
+import * as Exit from "effect/Exit"
+import type { Negotiated, Session } from "./Session.ts"
 
 export interface Identity {
   readonly info: Implementation
@@ -25,14 +28,24 @@ const negotiate = (revisions: ReadonlyArray<Revision>, requested: unknown): Revi
 const versionOf = (params: unknown): unknown =>
   typeof params === "object" && params !== null && "protocolVersion" in params ? params.protocolVersion : undefined
 
+/** Who opens a session, and how. */
+export interface Asker extends Negotiated {
+  readonly principal: Principal["Service"]
+  readonly connection: Connection
+}
+
+/** Changes what `initialize` answers, by who asks; what it fails with is answered instead, and the session stays unopened. */
+export type Greet = (answer: InitializeResult, asker: Asker) => Effect.Effect<InitializeResult, McpError.McpError>
+
 /** Answers `initialize`. A second one in the same session is refused: nothing of the first is touched. */
 export const initialize = (
   identity: Identity,
   session: Session,
-  params: unknown
+  params: unknown,
+  greet: ((answer: InitializeResult, negotiated: Negotiated) => ReturnType<Greet>) | undefined
 ): Effect.Effect<unknown, McpError.McpError> =>
   Effect.suspend(() => {
-    if (session.negotiated !== undefined)
+    if (session.negotiated !== undefined || session.opening)
       return Effect.fail(McpError.invalidRequest("This session is already initialized"))
     const requested = versionOf(params)
     const revision = negotiate(
@@ -55,13 +68,18 @@ export const initialize = (
           serverInfo: info,
           ...(instructions === undefined ? undefined : { instructions })
         }
-        return Effect.matchEffect(coders.result.encode(result), {
-          onFailure: (message) => Effect.fail(McpError.internalError(message)),
-          onSuccess: (answer) => {
-            session.negotiated = { revision, clientInfo, clientCapabilities: capabilities }
-            return Effect.succeed(answer)
-          }
-        })
+        const negotiated: Negotiated = { revision, clientInfo, clientCapabilities: capabilities }
+        session.opening = true
+        return Effect.flatMap(greet?.(result, negotiated) ?? Effect.succeed(result), (greeting) =>
+          Effect.mapError(coders.result.encode(greeting), (message) => McpError.internalError(message))
+        ).pipe(
+          Effect.onExit((exit) =>
+            Effect.sync(() => {
+              session.opening = false
+              if (Exit.isSuccess(exit)) session.negotiated = negotiated
+            })
+          )
+        )
       })
     )
   })

@@ -8,7 +8,7 @@ import { Log } from "@effect-mcp/core/Log"
 import type { Asked } from "@effect-mcp/core/Peer"
 import { Principal } from "@effect-mcp/core/Principal"
 import * as Progress from "@effect-mcp/core/Progress"
-import { RequestContext, type RequestServices } from "@effect-mcp/core/RequestContext"
+import { type Connection, RequestContext, type RequestServices } from "@effect-mcp/core/RequestContext"
 import * as Roots from "@effect-mcp/core/Roots"
 import * as Sampling from "@effect-mcp/core/Sampling"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -32,6 +32,9 @@ export interface Facts {
   readonly log: Log["Service"]
   /** Announcements that the client's roots changed, where it makes any. */
   readonly rootsChanges: Stream.Stream<void> | undefined
+  readonly connection: Connection | undefined
+  /** Completes when the server is about to end by itself. */
+  readonly closing: Effect.Effect<void>
 }
 
 /** Runs `effect` with the services of its request, in a Scope of its own; when it is over, so is its progress. */
@@ -70,6 +73,13 @@ export const make = (
     method: request.method,
     meta,
     envelope,
+    wire: {
+      notify: (method, params) => {
+        if (!over()) sink.send(JsonRpc.notification(method, params), "data", request.id)
+      },
+      closing: facts.closing,
+      connection: facts.connection
+    },
     disconnect: (retry) => sink.disconnect?.(retry)
   } satisfies RequestContext["Service"])
   map.set(Principal.key, facts.principal)

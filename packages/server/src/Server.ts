@@ -61,6 +61,8 @@ export interface Options<E, R> {
   readonly experimental?: ServerCapabilities["experimental"]
   /** By prefixed id. */
   readonly extensions?: ServerCapabilities["extensions"]
+  /** Changes what `initialize` answers, by who asks: a gateway answers as the server behind it. Default: the same for all. */
+  readonly greet?: Lifecycle.Greet | undefined
   /** Items per page of a list. Default 100. */
   readonly pageSize?: number | undefined
   /** How long a client has to answer a question. Default 10 minutes. */
@@ -153,7 +155,8 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
     features,
     handlers,
     logging,
-    askTimeout: options.askTimeout ?? "10 minutes"
+    askTimeout: options.askTimeout ?? "10 minutes",
+    greet: options.greet
   })
   const stateless = Stateless.make({
     identity,

@@ -3,6 +3,7 @@
  */
 import type { Peer } from "@effect-mcp/core/Peer"
 import type { Principal } from "@effect-mcp/core/Principal"
+import type { Connection } from "@effect-mcp/core/RequestContext"
 import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
@@ -38,6 +39,8 @@ export class Session {
   readonly peer: Peer
   readonly principal: Principal["Service"]
   readonly scope: Scope.Scope
+  /** Whether `initialize` is being answered. */
+  opening = false
   /** Set by `initialize`, once. */
   negotiated: Negotiated | undefined = undefined
   /** Whether the client said `initialized`: before that a server only pings and logs. */
@@ -56,6 +59,10 @@ export class Session {
   private readonly opened = Deferred.makeUnsafe<void>()
   /** Waits until the client said `initialized`: a server must not ask before. */
   readonly whenReady: Effect.Effect<void> = Deferred.await(this.opened)
+  /** The wire, as requests see it that have no session. */
+  readonly connection: Connection
+  /** The same once there is a session on it. */
+  conversation: Connection | undefined = undefined
   private readonly rootsListeners = new Set<() => void>()
 
   constructor(options: Options) {
@@ -65,6 +72,13 @@ export class Session {
     this.principal = principal
     this.scope = scope
     this.fork = runFork
+    this.connection = {
+      scope,
+      notify: (method, params) => this.notify(method, params),
+      ready: Effect.void,
+      input: undefined,
+      rootsChanges: undefined
+    }
     this.announcer = new Announcer({
       ready: peer.sink.ready,
       runFork,

@@ -4,6 +4,7 @@
 import * as ClientInput from "@effect-mcp/core/ClientInput"
 import { keepAlive, type KeepAlive } from "@effect-mcp/core/KeepAlive"
 import type { Exchange } from "@effect-mcp/core/Peer"
+import type { Connection } from "@effect-mcp/core/RequestContext"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
@@ -25,12 +26,30 @@ export interface Options {
   readonly logging: Logging
   /** How long a client has to answer a question. */
   readonly askTimeout: Duration.Input
+  readonly greet: Lifecycle.Greet | undefined
 }
 
 /** Answers requests of this era. */
-export const make = ({ identity, features, handlers, logging, askTimeout }: Options) => {
+export const make = ({ identity, features, greet, handlers, logging, askTimeout }: Options) => {
+  /** The session as what its requests share: made once, by whoever is first to need it. */
+  const conversationOf = (session: Session, { revision, clientCapabilities }: Negotiated): Connection =>
+    (session.conversation ??= {
+      ...session.connection,
+      ready: session.whenReady,
+      input: ClientInput.remote({
+        revision,
+        capabilities: clientCapabilities,
+        peer: session.peer,
+        relatedTo: undefined,
+        timeout: askTimeout,
+        ready: session.whenReady
+      }),
+      rootsChanges: clientCapabilities.roots?.listChanged === true ? session.rootsChanges : undefined
+    })
+
   const factsOf = (session: Session, negotiated: Negotiated, exchange: Exchange): Services.Facts => {
     const { revision, clientCapabilities } = negotiated
+    const conversation = conversationOf(session, negotiated)
     return {
       context: { ...negotiated, sessionId: session.id },
       principal: exchange.envelope.principal ?? session.principal,
@@ -43,7 +62,9 @@ export const make = ({ identity, features, handlers, logging, askTimeout }: Opti
         ready: session.whenReady
       }),
       log: logging.forRequest(session, exchange, () => session.logLevel ?? logging.fallback),
-      rootsChanges: clientCapabilities.roots?.listChanged === true ? session.rootsChanges : undefined
+      rootsChanges: conversation.rootsChanges,
+      connection: conversation,
+      closing: session.closing
     }
   }
 
@@ -52,9 +73,22 @@ export const make = ({ identity, features, handlers, logging, askTimeout }: Opti
     ? McpError.invalidRequest("Send initialize first")
     : McpError.invalidParams(`Invalid _meta: it must name a version, as ${Meta.protocolVersion}`)
 
+  const open = (session: Session, { envelope, request }: Exchange): Effect.Effect<unknown, McpError.McpError> =>
+    Lifecycle.initialize(
+      identity,
+      session,
+      request.params,
+      greet &&
+        ((answer, negotiated) => {
+          session.conversation = undefined
+          const connection = conversationOf(session, negotiated)
+          return greet(answer, { ...negotiated, principal: envelope.principal ?? session.principal, connection })
+        })
+    )
+
   const handle = (session: Session, exchange: Exchange): Effect.Effect<unknown, McpError.McpError> => {
     const { method, params } = exchange.request
-    if (method === "initialize") return Lifecycle.initialize(identity, session, params)
+    if (method === "initialize") return open(session, exchange)
     const { negotiated } = session
     if (negotiated === undefined) return Effect.fail(unopened)
     const { revision } = negotiated

@@ -6,7 +6,7 @@
  */
 import type { Asked } from "@effect-mcp/core/Peer"
 import { Principal } from "@effect-mcp/core/Principal"
-import type { RequestServices } from "@effect-mcp/core/RequestContext"
+import type { Connection, RequestServices } from "@effect-mcp/core/RequestContext"
 import * as Codecs from "@effect-mcp/protocol/Codecs"
 import * as Headers from "@effect-mcp/protocol/Headers"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -14,7 +14,7 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import type { Declaration } from "@effect-mcp/protocol/model/Declaration"
 import type { DiscoverResult } from "@effect-mcp/protocol/model/Discover"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
-import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
+import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { Revision, Version } from "@effect-mcp/protocol/Revision"
 import { declaration } from "@effect-mcp/protocol/revision/v2026_07_28"
 import * as Effect from "effect/Effect"
@@ -45,6 +45,8 @@ export interface Origin {
   readonly principal: Principal["Service"]
   /** Completes when the server is about to end by itself: subscriptions then end with their result. */
   readonly closing: Effect.Effect<void>
+  /** Undefined for a POST of its own. */
+  readonly connection?: Connection | undefined
   /** Whether older revisions are served there too. Default true. */
   readonly stateful?: boolean | undefined
   /** Called once a request is let in: from then on it is answered by its handler, no longer by the edge. */
@@ -102,6 +104,12 @@ export const make = (options: Options) => {
     return Headers.paramMismatch(headers, params, request.params?.arguments)
   }
 
+  /** Who answered; a gateway's results say so already. */
+  const signed = (wire: JsonObject): JsonObject =>
+    isJsonObject(wire._meta) && wire._meta[Meta.serverInfo] !== undefined
+      ? wire
+      : Meta.withMeta(wire, { [Meta.serverInfo]: identity.info })
+
   const discover = (origin: Origin): DiscoverResult => ({
     supportedVersions: supportedAt(origin),
     capabilities: identity.capabilities(),
@@ -125,7 +133,9 @@ export const make = (options: Options) => {
       },
       principal: exchange.envelope.principal ?? origin.principal,
       log: logging.forRequest(origin, exchange, () => declared[Meta.logLevel]),
-      rootsChanges: undefined
+      rootsChanges: undefined,
+      connection: origin.connection,
+      closing: origin.closing
     }
     const run: InputRounds.Handler<Result> = (enter) =>
       features.middleware(
@@ -186,7 +196,7 @@ export const make = (options: Options) => {
           McpError.internalError(`The result of ${method} cannot be said in this revision: ${message}`)
         )
       }),
-      Effect.map((wire) => (isJsonObject(wire) ? Meta.withMeta(wire, { [Meta.serverInfo]: identity.info }) : wire)),
+      Effect.map((wire) => (isJsonObject(wire) ? signed(wire) : wire)),
       Effect.mapError(permitted)
     )
   }
