@@ -1,3 +1,5 @@
+export * as AuthServer from "./auth/AuthServer.ts"
+export * as ProtectedResource from "./auth/ProtectedResource.ts"
 export * as Arbitraries from "./Arbitraries.ts"
 export * as ElicitationTest from "./ElicitationTest.ts"
 export * as Faulty from "./Faulty.ts"

@@ -1,0 +1,235 @@
+/**
+ * An OAuth 2.1 authorization server for tests: real HTTP, real JWTs, a user who is a function, and faults on demand.
+ *
+ * Owns everything a client or a protected server may meet: metadata, authorization code with PKCE, refresh with rotation, client
+ * credentials, token exchange, assertions, registration, client metadata documents, introspection, revocation, DPoP. It forgets all
+ * when its scope closes, asks nobody for consent, and is of no use outside tests.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as HttpRouter from "effect/http/HttpRouter"
+import * as HttpServer from "effect/http/HttpServer"
+import type { HttpServerRequest } from "effect/http/HttpServerRequest"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import type * as Jose from "jose"
+import * as Authorize from "./Authorize.ts"
+import * as Clients from "./Clients.ts"
+import * as Metadata from "./Metadata.ts"
+import type * as Model from "./Model.ts"
+import { invalidRequest, type OAuthError } from "./OAuthError.ts"
+import * as State from "./State.ts"
+import * as Token from "./Token.ts"
+
+export type * from "./Model.ts"
+
+export interface Issued {
+  readonly subject?: string
+  readonly scopes?: ReadonlyArray<string>
+  /** Audience of the token: the resources it is for. */
+  readonly resources?: ReadonlyArray<string>
+  readonly clientId?: string
+  /** Thumbprint of the key that it is bound to. */
+  readonly jkt?: string
+  /** Seconds; negative for a token that has expired already. */
+  readonly lifetime?: number
+}
+
+export class AuthServer extends Context.Service<
+  AuthServer,
+  {
+    readonly issuer: string
+    /** The metadata document, as the script would have it now. */
+    readonly metadata: Effect.Effect<{ readonly [name: string]: unknown }>
+    /** Changes how the server behaves from now on. */
+    readonly script: (changes: Partial<Model.Script>) => Effect.Effect<void>
+    /** Registers a client beforehand. Default: public, all of the common grants, redirects to any loopback port at `/callback`. */
+    readonly register: (client?: Partial<Model.Client>) => Effect.Effect<Model.Client>
+    /** Makes an access token without any flow. */
+    readonly issue: (token?: Issued) => Effect.Effect<string>
+    /** Makes an ID token: who signed in at the client. */
+    readonly idToken: (token: { readonly subject: string; readonly clientId: string }) => Effect.Effect<string>
+    /** Ends a token, and with a refresh token all that descend from the same approval. */
+    readonly revoke: (token: string) => Effect.Effect<void>
+    /** The keys that are published now. */
+    readonly jwks: Effect.Effect<Jose.JSONWebKeySet>
+    /** Signs with a new key from now on; without `keep` the older keys are withdrawn. */
+    readonly rotateKeys: (options?: { readonly keep?: boolean }) => Effect.Effect<void>
+    /** Assertions of this issuer count as grants (RFC 7523). */
+    readonly trust: (issuer: string, keys: Jose.JSONWebKeySet) => Effect.Effect<void>
+    /** Plays the browser: follows an authorization URL and gives the URL that it redirects to. */
+    readonly visit: (url: string | URL) => Effect.Effect<URL>
+    /** What was asked so far, in order. */
+    readonly requests: Effect.Effect<ReadonlyArray<Model.Recorded>>
+    /** How often it was asked for something of that kind. */
+    readonly count: (kind: Model.Kind) => Effect.Effect<number>
+  }
+>()("@effect-mcp/testing/auth/AuthServer") {}
+
+const json = (value: unknown, status = 200) =>
+  HttpServerResponse.jsonUnsafe(value, { status, headers: { "cache-control": "no-store" } })
+
+const allGrants = Object.keys(Token.grants)
+
+const make = (state: State.State): AuthServer["Service"] => ({
+  issuer: state.issuer,
+  metadata: Effect.sync(() => Metadata.document(state)),
+  script: (changes) => Effect.sync(() => void (state.script = { ...state.script, ...changes })),
+  register: (client) =>
+    Effect.sync(() => {
+      const registered: Model.Client = {
+        clientId: State.random(),
+        authMethod: "none",
+        redirectUris: ["http://127.0.0.1/callback"],
+        grantTypes: allGrants,
+        metadata: {},
+        ...client
+      }
+      state.clients.set(registered.clientId, registered)
+      return registered
+    }),
+  issue: ({ clientId = "client", jkt, lifetime, resources = [], scopes = [], subject = "alice" } = {}) =>
+    State.accessToken(state, { clientId, jkt, resources, scopes, subject, family: State.random() }, lifetime),
+  idToken: ({ clientId, subject }) =>
+    Effect.flatMap(State.now, (iat) =>
+      State.sign(
+        state,
+        "id_token",
+        { iss: state.issuer, sub: subject, aud: clientId, iat, exp: iat + 600 },
+        { typ: "JWT" }
+      )
+    ),
+  revoke: (token) => Effect.sync(() => revoke(state, token)),
+  jwks: Effect.sync(() => state.keys.published()),
+  rotateKeys: (options) => state.keys.rotate(options),
+  trust: (issuer, keys) => Effect.sync(() => void state.trusted.set(issuer, keys)),
+  visit: (url) =>
+    Effect.promise(async () => {
+      const response = await fetch(url, { redirect: "manual" })
+      const location = response.headers.get("location")
+      if (location === null) throw new Error(`No redirect but ${response.status}: ${await response.text()}`)
+      return new URL(location)
+    }),
+  requests: Effect.sync(() => [...state.requests]),
+  count: (kind) => Effect.sync(() => state.requests.filter((request) => request.kind === kind).length)
+})
+
+const revoke = (state: State.State, token: string): void => {
+  const access = state.accessTokens.get(token)
+  if (access !== undefined) access.revoked = true
+  const refresh = state.refreshTokens.get(token)
+  if (refresh !== undefined) State.endFamily(state, refresh.family)
+}
+
+/** RFC 7662: all there is to know of a token that is valid, and nothing of any other. */
+const introspect = Effect.fnUntraced(function* (state: State.State, token: string): Effect.fn.Return<object> {
+  const known = state.accessTokens.get(token)
+  if (known === undefined || known.revoked || known.expires <= (yield* State.now)) return { active: false }
+  const claims = state.script.claims("access_token", State.claimsOf(state, known))
+  return { active: true, token_type: known.jkt === undefined ? "Bearer" : "DPoP", username: known.subject, ...claims }
+})
+
+type Answer = Effect.Effect<HttpServerResponse.HttpServerResponse, OAuthError>
+
+const routes = Effect.fnUntraced(function* (
+  options: Model.Options
+): Effect.fn.Return<AuthServer["Service"], never, HttpRouter.HttpRouter | HttpServer.HttpServer> {
+  const router = yield* HttpRouter.HttpRouter
+  const { address } = yield* HttpServer.HttpServer
+  const { path = "" } = options
+  const state = yield* State.make(
+    `${HttpServer.formatAddress(address).replace("0.0.0.0", "127.0.0.1")}${path}`,
+    options
+  )
+
+  /** Records the request, lets the script answer, and else answers itself. */
+  const serve = (
+    request: HttpServerRequest,
+    kind: Model.Kind,
+    params: { readonly [name: string]: unknown },
+    answer: Answer
+  ): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
+    const recorded = { kind, params, path: request.url, headers: request.headers }
+    state.requests.push(recorded)
+    return Effect.flatMap(state.script.intercept(recorded), (scripted) =>
+      scripted === undefined
+        ? Effect.catch(answer, (error) => Effect.succeed(error.response))
+        : Effect.succeed(scripted)
+    )
+  }
+  const get = (at: `/${string}`, kind: Model.Kind, answer: (query: URLSearchParams) => Answer) =>
+    router.add("GET", at, (request) => {
+      const query = new URL(request.url, state.issuer).searchParams
+      return serve(
+        request,
+        kind,
+        Object.fromEntries(query),
+        Effect.suspend(() => answer(query))
+      )
+    })
+  const post = (
+    at: `/${string}`,
+    kindOf: (form: URLSearchParams) => Model.Kind,
+    answer: (form: URLSearchParams, headers: Model.Recorded["headers"]) => Answer
+  ) =>
+    router.add("POST", at, (request) =>
+      Effect.flatMap(Effect.orDie(request.text), (body) => {
+        const form = new URLSearchParams(body)
+        const isForm = /^application\/x-www-form-urlencoded\b/.test(request.headers["content-type"] ?? "")
+        const answered = isForm ? Effect.suspend(() => answer(form, request.headers)) : Effect.fail(noForm)
+        return serve(request, kindOf(form), Object.fromEntries(form), answered)
+      })
+    )
+  const noForm = invalidRequest("The body must be application/x-www-form-urlencoded")
+
+  for (const at of Metadata.paths(path, state.options.discovery)) {
+    yield* get(at, "metadata", () => Effect.sync(() => json(Metadata.document(state))))
+  }
+  const at = (name: string): `/${string}` => `/${`${path}/${name}`.slice(1)}`
+  yield* get(at("jwks"), "jwks", () => Effect.sync(() => json(state.keys.published())))
+  yield* get(at("authorize"), "authorize", (query) => Authorize.authorize(state, query))
+  yield* post(
+    at("token"),
+    (form) => Token.kindOf(form.get("grant_type")),
+    (form, headers) => Effect.map(Token.token(state, form, headers, `${state.issuer}/token`), (value) => json(value))
+  )
+  yield* post(
+    at("introspect"),
+    () => "introspect",
+    (form, headers) =>
+      Effect.andThen(
+        Clients.authenticate(state, form, headers),
+        Effect.map(introspect(state, form.get("token") ?? ""), (value) => json(value))
+      )
+  )
+  yield* post(
+    at("revoke"),
+    () => "revoke",
+    (form, headers) =>
+      Effect.map(Clients.authenticate(state, form, headers), () => {
+        revoke(state, form.get("token") ?? "")
+        return json({})
+      })
+  )
+  if (state.options.registration) {
+    yield* router.add("POST", at("register"), (request) =>
+      Effect.flatMap(Effect.option(request.json), (body) => {
+        const params = Option.filter(body, Clients.isFields).pipe(Option.getOrElse(() => ({})))
+        const answer = Effect.map(Clients.register(state, params), (client) => json(client, 201))
+        return serve(request, "register", params, answer)
+      })
+    )
+  }
+  return make(state)
+})
+
+/** Adds the server to a router, beside other routes: the way of 2025-03-26, where the MCP server's origin is the authorization server. */
+export const layerRoutes = (
+  options: Model.Options = {}
+): Layer.Layer<AuthServer, never, HttpRouter.HttpRouter | HttpServer.HttpServer> =>
+  Layer.effect(AuthServer, routes(options))
+
+/** Serves on its own HTTP server; its issuer is the address that it listens at. */
+export const layer = (options: Model.Options = {}): Layer.Layer<AuthServer, never, HttpServer.HttpServer> =>
+  HttpRouter.serve(layerRoutes(options), { disableLogger: true, disableListenLog: true })

@@ -1,0 +1,29 @@
+/**
+ * How the authorization server of the tests says no: an error code of RFC 6749 and its relatives, with a status.
+ */
+import * as Data from "effect/Data"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+
+export class OAuthError extends Data.TaggedError("OAuthError")<{
+  readonly error: string
+  readonly description: string
+  readonly status?: number
+  readonly headers?: { readonly [name: string]: string }
+}> {
+  get response(): HttpServerResponse.HttpServerResponse {
+    return HttpServerResponse.jsonUnsafe(
+      { error: this.error, error_description: this.description },
+      { status: this.status ?? 400, headers: { "cache-control": "no-store", ...this.headers } }
+    )
+  }
+}
+
+export const invalidRequest = (description: string) => new OAuthError({ error: "invalid_request", description })
+export const invalidGrant = (description: string) => new OAuthError({ error: "invalid_grant", description })
+export const invalidClient = (description: string) =>
+  new OAuthError({
+    error: "invalid_client",
+    description,
+    status: 401,
+    headers: { "www-authenticate": 'Basic realm="authorization server"' }
+  })

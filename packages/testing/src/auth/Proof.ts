@@ -1,0 +1,47 @@
+/**
+ * Proofs of possession at the token endpoint of the tests' server (RFC 9449 sections 4.3, 5 and 8).
+ */
+import * as Effect from "effect/Effect"
+import * as Jose from "jose"
+import { invalidRequest, OAuthError } from "./OAuthError.ts"
+import { now, type State } from "./State.ts"
+
+export const algorithms = ["ES256", "RS256", "PS256", "EdDSA", "Ed25519"]
+
+const wrong = (description: string) => new OAuthError({ error: "invalid_dpop_proof", description })
+
+/** Thumbprint of the key that was proven, or undefined when there is no proof and none is needed. */
+export const check = Effect.fnUntraced(function* (
+  state: State,
+  headers: { readonly [name: string]: string | undefined },
+  url: string
+): Effect.fn.Return<string | undefined, OAuthError> {
+  const proof = headers.dpop
+  if (state.options.dpop === "off") return undefined
+  if (proof === undefined) {
+    return state.options.dpop === "required" ? yield* invalidRequest("A DPoP proof is needed") : undefined
+  }
+  const time = yield* now
+  const verified = yield* Effect.tryPromise({
+    try: () =>
+      Jose.jwtVerify(proof, Jose.EmbeddedJWK, { typ: "dpop+jwt", algorithms, currentDate: new Date(time * 1000) }),
+    catch: () => wrong("The proof does not verify")
+  })
+  const { payload, protectedHeader } = verified
+  const { iat, jti } = payload
+  if (payload.htm !== "POST" || payload.htu !== url) return yield* wrong("The proof is of another request")
+  if (typeof iat !== "number" || Math.abs(iat - time) > 60) return yield* wrong("iat is not now")
+  const nonce = state.script.dpopNonce
+  if (nonce !== undefined && payload.nonce !== nonce) {
+    return yield* new OAuthError({
+      error: "use_dpop_nonce",
+      description: "The proof must have the nonce of this server",
+      headers: { "dpop-nonce": nonce }
+    })
+  }
+  if (typeof jti !== "string" || state.seen.has(jti)) return yield* wrong("jti is missing or was used before")
+  state.seen.add(jti)
+  const { jwk } = protectedHeader
+  if (jwk === undefined) return yield* wrong("The proof has no key")
+  return yield* Effect.promise(() => Jose.calculateJwkThumbprint(jwk))
+})
