@@ -1,0 +1,109 @@
+/**
+ * Rounds, interleaved: every cell of a table is measured once per round, in alternating order, so that what drifts on the machine
+ * drifts for all. A figure is the median of its rounds, but for CPU per request, where the lowest counts: noise only ever adds.
+ */
+import * as Process from "./Process.ts"
+import type { Target } from "./Target.ts"
+import type { Kinds } from "./Wire.ts"
+
+export type Figures = Readonly<Record<string, number>>
+
+export interface Cell {
+  readonly key: string
+  /** Whom it is compared with, by the column's name. */
+  readonly against?: Readonly<Record<string, string>>
+  readonly round: () => Promise<Figures>
+}
+
+export interface Row {
+  readonly key: string
+  readonly figures: Figures
+  readonly error?: string
+}
+
+export interface Table {
+  readonly title: string
+  readonly note?: string | undefined
+  readonly rows: ReadonlyArray<Row>
+}
+
+/** The figures of which the lowest round counts. */
+const lowest = (figure: string): boolean => figure.startsWith("cpu")
+
+export const median = (values: ReadonlyArray<number>): number => {
+  const sorted = values.toSorted((a, b) => a - b)
+  const middle = sorted.length / 2
+  const upper = sorted[Math.floor(middle)] ?? Number.NaN
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2
+}
+
+const summary = (rounds: ReadonlyArray<Figures>): Figures => {
+  const names = Object.keys(rounds[0] ?? {})
+  return Object.fromEntries(
+    names.map((name) => {
+      const values = rounds.map((figures) => figures[name] ?? Number.NaN)
+      return [name, lowest(name) ? Math.min(...values) : median(values)]
+    })
+  )
+}
+
+/** Measures the cells. One that fails is reported as failed; the others go on. */
+export const table = async (
+  title: string,
+  cells: ReadonlyArray<Cell>,
+  rounds: number,
+  note?: string
+): Promise<Table> => {
+  const seen = new Map<string, Array<Figures>>(cells.map(({ key }) => [key, []]))
+  const errors = new Map<string, string>()
+  for (let round = 0; round < rounds; round++) {
+    for (const cell of round % 2 === 0 ? cells : cells.toReversed()) {
+      if (errors.has(cell.key)) continue
+      try {
+        seen.get(cell.key)?.push(await cell.round())
+      } catch (error) {
+        errors.set(cell.key, String(error).slice(0, 300))
+      }
+    }
+  }
+  const figures = new Map(Array.from(seen, ([key, values]) => [key, summary(values)]))
+  return {
+    title,
+    note,
+    rows: cells.map(({ against = {}, key }) => {
+      const error = errors.get(key)
+      if (error !== undefined) return { key, figures: {}, error }
+      const own = figures.get(key) ?? {}
+      const [main = ""] = Object.keys(own)
+      const ratios = Object.entries(against).flatMap(([name, other]) => {
+        const theirs = errors.has(other) ? undefined : figures.get(other)?.[main]
+        return theirs === undefined ? [] : [[`x ${name}`, (own[main] ?? Number.NaN) / theirs] as const]
+      })
+      return { key, figures: { ...own, ...Object.fromEntries(ratios) } }
+    })
+  }
+}
+
+export interface Slice {
+  readonly kind: Kinds
+  readonly inFlight: number
+  readonly ms: number
+  /** Milliseconds that precede the slice unmeasured: a process that idled while others ran is partly cold again. */
+  readonly ramp: number
+  /** What one request stands for: 1000 notifications. Default 1. */
+  readonly unit?: number
+}
+
+/** Load for a while, and the CPU that the process under test spent on it, per request (or unit). */
+export const slice = async (target: Target, { inFlight, kind, ms, ramp, unit = 1 }: Slice): Promise<Figures> => {
+  await target.run(kind, inFlight, { ms: ramp })
+  const before = Process.cpu(target.pid)
+  const { ms: took, p50, p99, requests } = await target.run(kind, inFlight, { ms })
+  const spent = Process.cpu(target.pid) - before
+  return {
+    "cpu us": spent / requests / 1000 / unit,
+    "per s": (requests / took) * 1000 * unit,
+    "p50 ms": p50,
+    "p99 ms": p99
+  }
+}

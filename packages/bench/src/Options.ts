@@ -1,0 +1,76 @@
+/** What a run measures, and how thoroughly. */
+import { parseArgs } from "node:util"
+
+export const suites = ["http", "stdio", "sessions", "cold", "client", "growth"] as const
+export type Suite = (typeof suites)[number]
+
+export interface Options {
+  readonly quick: boolean
+  /** Exit 1 where a row misses its goal. */
+  readonly gate: boolean
+  /** Writes RESULTS.md. */
+  readonly write: boolean
+  readonly suites: ReadonlyArray<string>
+  /** Ids, or the part before their colon; none means all (with `quick`: the core). */
+  readonly servers: ReadonlyArray<string>
+  /** The kinds of load; none means all. */
+  readonly kinds: ReadonlyArray<string>
+  /** Another snapshot of ours to compare with, made by `Published`. */
+  readonly base: string | undefined
+  readonly build: boolean
+  readonly rounds: number
+  readonly ms: number
+  readonly ramp: number
+  /** How long and for how many requests each server runs before it is measured: the SDKs settle after some 20 000. */
+  readonly warm: { readonly ms: number; readonly count: number }
+  /** Times the whole is run; the medians count. */
+  readonly times: number
+}
+
+const list = (value: string | undefined): ReadonlyArray<string> =>
+  (value ?? "").split(",").filter((part) => part !== "")
+
+export const parse = (args: ReadonlyArray<string>): Options => {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      quick: { type: "boolean", default: false },
+      gate: { type: "boolean", default: false },
+      write: { type: "boolean", default: false },
+      only: { type: "string" },
+      kinds: { type: "string" },
+      servers: { type: "string" },
+      base: { type: "string" },
+      "no-build": { type: "boolean", default: false },
+      rounds: { type: "string" },
+      ms: { type: "string" },
+      times: { type: "string" }
+    }
+  })
+  const { quick } = values
+  const asked = list(values.only)
+  return {
+    quick,
+    gate: values.gate,
+    write: values.write,
+    suites: asked.length > 0 ? asked : suites.filter((suite) => !quick || suite !== "growth"),
+    servers: list(values.servers),
+    kinds: list(values.kinds),
+    base: values.base,
+    build: !values["no-build"],
+    rounds: Number(values.rounds ?? (quick ? 3 : 7)),
+    ms: Number(values.ms ?? (quick ? 350 : 600)),
+    ramp: quick ? 150 : 400,
+    warm: quick ? { ms: 2000, count: 25_000 } : { ms: 10_000, count: 25_000 },
+    times: Number(values.times ?? 1)
+  }
+}
+
+/** Whether a server is part of the run. */
+export const wants = (
+  { quick, servers }: Options,
+  { core, id }: { readonly id: string; readonly core?: boolean }
+): boolean =>
+  servers.length === 0
+    ? !quick || core === true || id.endsWith("@base")
+    : servers.some((asked) => id === asked || id.split(":")[0] === asked || id === `${asked}@base`)

@@ -1,0 +1,75 @@
+/**
+ * Processes under test, and what the operating system says of them. CPU is that of all threads, in nanoseconds (`schedstat`): the one
+ * figure that other work on the machine hardly moves. Linux only.
+ */
+import { type ChildProcess, spawn } from "node:child_process"
+import { readdirSync, readFileSync } from "node:fs"
+import * as path from "node:path"
+import type { Entry } from "./Servers.ts"
+
+export const root = path.dirname(import.meta.dirname)
+
+export interface SpawnOptions {
+  /** Flags of node. Default: the garbage collector can be called. */
+  readonly flags?: ReadonlyArray<string>
+  readonly env?: Readonly<Record<string, string>>
+  /** Answers questions about memory; costs some start-up. Default true. */
+  readonly probe?: boolean
+}
+
+const probe = path.join(root, "peers", "probe.mjs")
+
+/** Starts a server. Its standard error is kept for reports. */
+export const start = (
+  entry: Entry,
+  options: SpawnOptions = {}
+): { readonly child: ChildProcess; log: () => string } => {
+  const probed = options.probe !== false
+  const flags = options.flags ?? (probed ? ["--expose-gc"] : [])
+  const args = [...flags, ...(probed ? ["--import", probe] : []), path.join(root, entry.file), ...(entry.args ?? [])]
+  const child = spawn(process.execPath, args, {
+    cwd: root,
+    env: { ...process.env, NODE_ENV: "production", ...entry.env, ...options.env },
+    stdio: probed ? ["pipe", "pipe", "pipe", "ipc"] : ["pipe", "pipe", "pipe"]
+  })
+  let log = ""
+  child.stderr?.on("data", (data) => {
+    log = `${log}${data}`.slice(-4000)
+  })
+  return { child, log: () => log }
+}
+
+export const stop = (child: ChildProcess, signal: NodeJS.Signals = "SIGTERM"): Promise<void> =>
+  new Promise((resolve) => {
+    if (child.exitCode !== null || child.signalCode !== null) return resolve()
+    const force = setTimeout(() => child.kill("SIGKILL"), 3000)
+    child.once("exit", () => {
+      clearTimeout(force)
+      resolve()
+    })
+    child.kill(signal)
+  })
+
+/** CPU time of a process so far, in nanoseconds. */
+export const cpu = (pid: number): number => {
+  let total = 0
+  for (const task of readdirSync(`/proc/${pid}/task`)) {
+    try {
+      total += Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, "latin1").split(" ")[0])
+    } catch {
+      // A thread that ended in between.
+    }
+  }
+  return total
+}
+
+/** Resident memory, in bytes. */
+export const resident = (pid: number): number =>
+  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "latin1"))?.[1]) * 1024
+
+/** Heap and external memory after a collection, in bytes. */
+export const heap = (child: ChildProcess): Promise<number> =>
+  new Promise((resolve) => {
+    child.once("message", (bytes) => resolve(Number(bytes)))
+    child.send("heap")
+  })

@@ -1,0 +1,63 @@
+/**
+ * Our servers as a user has them: the packages' published files in a `node_modules` of their own, and a single-file bundle. Sources
+ * would be slower to start (types are stripped at run time), and nobody deploys them.
+ *
+ * The directory is a snapshot: a second one with another name holds another build, to be measured side by side.
+ */
+import { spawnSync } from "node:child_process"
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import * as path from "node:path"
+import { type RolldownOptions, rolldown } from "rolldown"
+import { root } from "./Process.ts"
+import { ours } from "./Servers.ts"
+
+const packages = path.dirname(root)
+const published = ["protocol", "core", "server", "client"]
+
+const compile = (unchecked: boolean): void => {
+  const { status, stdout } = spawnSync("tsc", ["-b", path.join(root, "tsconfig.json")], { encoding: "utf8" })
+  if (status !== 0 && !unchecked) throw new Error(`The build failed:\n${stdout}`)
+}
+
+interface Manifest {
+  readonly publishConfig: { readonly exports: object }
+  readonly dependencies?: Readonly<Record<string, string>>
+}
+
+const install = (name: string, modules: string): void => {
+  const from = path.join(packages, name)
+  const to = path.join(modules, "@effect-mcp", name)
+  const manifest = JSON.parse(readFileSync(path.join(from, "package.json"), "utf8")) as Manifest
+  cpSync(path.join(from, "dist"), path.join(to, "dist"), {
+    recursive: true,
+    filter: (file) => !/\.(map|d\.ts)$/.test(file)
+  })
+  writeFileSync(path.join(to, "package.json"), JSON.stringify({ ...manifest, exports: manifest.publishConfig.exports }))
+  for (const dependency of Object.keys(manifest.dependencies ?? {})) {
+    const link = path.join(modules, dependency)
+    if (dependency.startsWith("@effect-mcp/") || existsSync(link)) continue
+    mkdirSync(path.dirname(link), { recursive: true })
+    symlinkSync(path.join(from, "node_modules", dependency), link)
+  }
+}
+
+/** What the README tells users to do. */
+const bundling = (input: string): RolldownOptions => ({ input, platform: "node", logLevel: "silent" })
+
+/** Compiles the packages and lays them out in `directory`, relative to the bench. `unchecked`: type errors do not matter. */
+export const make = async (directory: string = ours, unchecked = false): Promise<void> => {
+  compile(unchecked)
+  const to = path.join(root, directory)
+  const modules = path.join(to, "node_modules")
+  rmSync(to, { recursive: true, force: true })
+  for (const name of published) install(name, modules)
+  for (const file of readdirSync(path.join(root, "dist/servers"))) {
+    if (file.endsWith(".js")) cpSync(path.join(root, "dist/servers", file), path.join(to, file))
+  }
+  const bundle = await rolldown(bundling(path.join(to, "stdio.js")))
+  await bundle.write({ file: path.join(to, "bundled.js"), format: "esm", minify: true, codeSplitting: false })
+  await bundle.close()
+}
+
+// Run by itself: `node src/Published.ts [directory] [--unchecked]`.
+if (import.meta.main) await make(process.argv[2], process.argv.includes("--unchecked"))

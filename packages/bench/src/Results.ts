@@ -1,0 +1,73 @@
+/** RESULTS.md: the machine, the versions, the goals and every table of the medians of the runs. */
+import { readFileSync, writeFileSync } from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import * as Goals from "./Goals.ts"
+import { median, type Row, type Table } from "./Measure.ts"
+import type { Options } from "./Options.ts"
+import { root } from "./Process.ts"
+import * as Report from "./Report.ts"
+
+const medianRow = (rows: ReadonlyArray<Row>): Row => {
+  const [first] = rows
+  if (first === undefined) return { key: "", figures: {} }
+  const names = [...new Set(rows.flatMap(({ figures }) => Object.keys(figures)))]
+  const whole = rows.filter(({ error }) => error === undefined)
+  if (whole.length === 0) return first
+  return {
+    key: first.key,
+    figures: Object.fromEntries(
+      names.map((name) => [name, median(whole.flatMap(({ figures }) => figures[name] ?? []))])
+    )
+  }
+}
+
+/** Several runs of the same tables as one. */
+export const medians = (runs: ReadonlyArray<ReadonlyArray<Table>>): ReadonlyArray<Table> => {
+  const [first = []] = runs
+  return first.map((table, i) => ({
+    ...table,
+    rows: table.rows.map(({ key }) =>
+      medianRow(runs.flatMap((run) => run[i]?.rows.find((row) => row.key === key) ?? []))
+    )
+  }))
+}
+
+export const machine = (): string => {
+  const [cpu] = os.cpus()
+  const load = os.loadavg().map((value) => value.toFixed(1))
+  return `node ${process.version}, ${os.cpus().length} x ${cpu?.model.trim()}, ${os.type()}, load average ${load.join(" ")}`
+}
+
+interface Manifest {
+  readonly dependencies: Readonly<Record<string, string>>
+  readonly devDependencies: Readonly<Record<string, string>>
+}
+
+const versions = (): string => {
+  const manifest = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8")) as Manifest
+  return Object.entries({ ...manifest.dependencies, ...manifest.devDependencies })
+    .filter(([, version]) => !version.startsWith("workspace"))
+    .map(([name, version]) => `${name} ${version}`)
+    .join(", ")
+}
+
+export const write = (tables: ReadonlyArray<Table>, reached: ReadonlyArray<Goals.Reached>, options: Options): void => {
+  const text = [
+    "# Results",
+    "",
+    `Written by \`npm run bench -- --write\` on ${new Date().toISOString().slice(0, 10)}. How it is measured: README.md; what helped: NOTES.md.`,
+    "",
+    `- Machine: ${machine()}.`,
+    `- Peers: ${versions()}.`,
+    `- ${options.times} runs, of which the medians; ${options.rounds} interleaved rounds of ${options.ms} ms each. \`cpu\` is that of the`,
+    "  server process (all threads) per request, lowest round; `x raw` the ratio to the raw limit of the same run. Smaller is better.",
+    "",
+    Report.markdown(Goals.table(reached)).replace("### ", "## "),
+    "",
+    "## Tables",
+    "",
+    ...tables.flatMap((table) => [Report.markdown(table), ""])
+  ]
+  writeFileSync(path.join(root, "RESULTS.md"), `${text.join("\n").trimEnd()}\n`)
+}

@@ -1,0 +1,84 @@
+/**
+ * What is measured. To add a server: serve the contract (`peers/contract.mjs`) on stdio with `--stdio`, else on a free port of
+ * 127.0.0.1 at `/mcp` that it says by `ready`; then a row here.
+ */
+import type { Era } from "./Wire.ts"
+
+export interface Entry {
+  /** The part before the colon is the implementation, the rest its configuration. */
+  readonly id: string
+  readonly file: string
+  readonly args?: ReadonlyArray<string>
+  readonly env?: Readonly<Record<string, string>>
+  readonly eras: ReadonlyArray<Era>
+  /** Gives session ids. */
+  readonly sessions?: boolean
+  /** Has the standalone GET stream. */
+  readonly get?: boolean
+  /** Part of `--quick`. */
+  readonly core?: boolean
+}
+
+const both: ReadonlyArray<Era> = ["2025", "2026"]
+const old: ReadonlyArray<Era> = ["2025"]
+
+/** Where `Published` puts our servers. */
+export const ours = ".published"
+
+/** Ours, as a user installs it; `directory` may hold another build to compare with. */
+const oursAt = (directory: string, suffix: string) => ({
+  stdio: { id: `ours${suffix}`, file: `${directory}/stdio.js`, eras: both, core: true },
+  bundled: { id: `ours:bundled${suffix}`, file: `${directory}/bundled.js`, eras: both, core: true },
+  http: [{ id: `ours:router${suffix}`, file: `${directory}/http.js`, eras: ["2026"] as const, core: true }]
+})
+
+export const stdio = (base?: string): ReadonlyArray<Entry> => [
+  { id: "raw", file: "peers/raw.mjs", args: ["--stdio"], eras: both, core: true },
+  oursAt(ours, "").stdio,
+  ...(base === undefined ? [] : [oursAt(base, "@base").stdio]),
+  { id: "sdk2", file: "peers/sdk2.mjs", args: ["--stdio"], eras: both, core: true },
+  { id: "sdk1", file: "peers/sdk1.mjs", args: ["--stdio"], eras: old },
+  { id: "effect", file: "peers/effect.mjs", args: ["--stdio"], eras: both, core: true },
+  { id: "tmcp", file: "peers/tmcp.mjs", args: ["--stdio"], eras: old }
+]
+
+/** For cold start alone: once warm, they are no different. */
+export const bundled = (base?: string): ReadonlyArray<Entry> => [
+  oursAt(ours, "").bundled,
+  ...(base === undefined ? [] : [oursAt(base, "@base").bundled])
+]
+
+export const http = (base?: string): ReadonlyArray<Entry> => [
+  { id: "raw", file: "peers/raw.mjs", eras: both, sessions: true, get: true, core: true },
+  ...oursAt(ours, "").http,
+  ...(base === undefined ? [] : oursAt(base, "@base").http),
+  { id: "sdk2:handler", file: "peers/sdk2.mjs", eras: both, core: true },
+  {
+    id: "sdk2:stateful",
+    file: "peers/sdk2.mjs",
+    args: ["--stateful"],
+    eras: old,
+    sessions: true,
+    get: true,
+    core: true
+  },
+  { id: "sdk2:stateful-json", file: "peers/sdk2.mjs", args: ["--stateful", "--json"], eras: old },
+  { id: "sdk1:stateful", file: "peers/sdk1.mjs", eras: old, sessions: true, get: true },
+  { id: "effect", file: "peers/effect.mjs", eras: both, sessions: true, core: true },
+  { id: "tmcp", file: "peers/tmcp.mjs", eras: both, sessions: true, get: true }
+]
+
+export interface Client {
+  readonly id: string
+  readonly file: string
+  readonly eras: ReadonlyArray<Era>
+  readonly core?: boolean
+}
+
+/** Each connects, then runs the loop of `clients/loop.mjs`. */
+export const clients: ReadonlyArray<Client> = [
+  { id: "raw", file: "peers/clients/raw.mjs", eras: both, core: true },
+  { id: "sdk2", file: "peers/clients/sdk2.mjs", eras: both, core: true },
+  { id: "sdk1", file: "peers/clients/sdk1.mjs", eras: old },
+  { id: "effect", file: "peers/clients/effect.mjs", eras: both, core: true }
+]

@@ -1,0 +1,53 @@
+/**
+ * `npm run bench`: measures ours and the peers side by side, prints tables.
+ *
+ * `-- --quick` in under four minutes; `--gate` exits 1 where a row misses its goal; `--write` writes RESULTS.md; `--only http,stdio`,
+ * `--kinds call,list`, `--servers raw,ours`, `--rounds N`, `--ms N`, `--times N`; `--base DIR` also measures another snapshot of ours
+ * (made by `node src/Published.ts DIR`), `--no-build` measures the one that is there.
+ */
+import * as Goals from "./Goals.ts"
+import type { Table } from "./Measure.ts"
+import * as Options from "./Options.ts"
+import * as Published from "./Published.ts"
+import * as Report from "./Report.ts"
+import * as Results from "./Results.ts"
+import { client } from "./suites/Client.ts"
+import { cold } from "./suites/Cold.ts"
+import { growth } from "./suites/Growth.ts"
+import { sessions } from "./suites/Sessions.ts"
+import * as Throughput from "./suites/Throughput.ts"
+
+const suites: Readonly<Record<Options.Suite, (options: Options.Options) => Promise<ReadonlyArray<Table>>>> = {
+  http: Throughput.http,
+  stdio: Throughput.stdio,
+  sessions,
+  cold,
+  client,
+  growth
+}
+
+const options = Options.parse(process.argv.slice(2))
+if (options.build) await Published.make()
+const runs: Array<ReadonlyArray<Table>> = []
+for (let time = 0; time < options.times; time++) {
+  const tables: Array<Table> = []
+  for (const suite of Options.suites.filter((suite) => options.suites.includes(suite))) {
+    for (const table of await suites[suite](options)) {
+      tables.push(table)
+      console.log(Report.text(table))
+    }
+  }
+  runs.push(tables)
+}
+const tables = Results.medians(runs)
+const rows = Goals.rows(tables)
+console.log(Report.text(Goals.table(rows)))
+console.log(Results.machine())
+if (options.write) Results.write(tables, rows, options)
+const missed = rows.filter(({ met }) => met === false)
+if (options.gate && missed.length > 0) {
+  console.error(
+    `\nMissed: ${missed.map(({ goal, ours }) => `${goal.title} (${Report.number(ours)} > ${goal.limit})`).join(", ")}`
+  )
+}
+process.exit(options.gate && missed.length > 0 ? 1 : 0)

@@ -1,0 +1,79 @@
+/** Clients against the raw server: the CPU of the client's process per verified call. */
+import { type ChildProcess, spawn } from "node:child_process"
+import * as path from "node:path"
+import * as Http from "../Http.ts"
+import { type Cell, type Table, table } from "../Measure.ts"
+import { type Options, wants } from "../Options.ts"
+import * as Process from "../Process.ts"
+import * as Servers from "../Servers.ts"
+import type { Era } from "../Wire.ts"
+
+interface Told {
+  readonly error?: string
+  readonly requests?: number
+  readonly ms?: number
+  readonly cpu?: number
+}
+
+const next = (child: ChildProcess, log: () => string): Promise<Told> =>
+  new Promise((resolve, reject) => {
+    const gone = (code: number | null): void => reject(new Error(`exit ${code}: ${log()}`))
+    child.once("exit", gone)
+    child.once("message", (told: Told) => {
+      child.off("exit", gone)
+      if (told.error === undefined) resolve(told)
+      else reject(new Error(told.error))
+    })
+  })
+
+const start = (entry: Servers.Client, url: string, era: Era) => {
+  const child = spawn(process.execPath, [path.join(Process.root, entry.file), url, era], {
+    cwd: Process.root,
+    env: { ...process.env, NODE_ENV: "production" },
+    stdio: ["ignore", "ignore", "pipe", "ipc"]
+  })
+  let log = ""
+  child.stderr?.on("data", (data) => {
+    log = `${log}${data}`.slice(-2000)
+  })
+  const ready = next(child, () => log)
+  const run = async (inFlight: number, ms: number) => {
+    const told = next(child, () => log)
+    child.send({ inFlight, ms })
+    const { cpu = Number.NaN, ms: took = Number.NaN, requests = Number.NaN } = await told
+    return { "cpu us": cpu / requests, "per s": (requests / took) * 1000 }
+  }
+  return { child, ready, run }
+}
+
+export const client = async (options: Options): Promise<ReadonlyArray<Table>> => {
+  const [raw] = Servers.http()
+  if (raw === undefined) return []
+  const server = await Http.start(raw)
+  const running: Array<ChildProcess> = []
+  const cells: Array<Cell> = []
+  try {
+    for (const entry of Servers.clients.filter((entry) => wants(options, entry))) {
+      for (const era of entry.eras) {
+        const { child, ready, run } = start(entry, `http://127.0.0.1:${server.port}/mcp`, era)
+        running.push(child)
+        cells.push({
+          key: `${entry.id} ${era}`,
+          against: { raw: `raw ${era}`, sdk2: `sdk2 ${era}`, effect: `effect ${era}` },
+          round: async () => {
+            await run(16, options.ramp)
+            return run(16, options.ms)
+          }
+        })
+        await ready
+        await run(16, options.warm.ms / 2)
+      }
+    }
+    return [
+      await table("Client tools/call, 16 at once", cells, options.rounds, "CPU of the client, against the raw server")
+    ]
+  } finally {
+    for (const child of running) await Process.stop(child)
+    await Process.stop(server.child, "SIGKILL")
+  }
+}

@@ -1,0 +1,37 @@
+/** From spawn to the answer to `initialize`, with warm file caches. */
+import * as os from "node:os"
+import * as path from "node:path"
+import { type Cell, type Table, table } from "../Measure.ts"
+import { type Options, wants } from "../Options.ts"
+import * as Process from "../Process.ts"
+import * as Servers from "../Servers.ts"
+import * as Stdio from "../Stdio.ts"
+
+export const cold = async (options: Options): Promise<ReadonlyArray<Table>> => {
+  // What a server starts with when node keeps what it compiled: `NODE_COMPILE_CACHE`, or `module.enableCompileCache()`.
+  const NODE_COMPILE_CACHE = path.join(os.tmpdir(), `effect-mcp-bench-${process.pid}`)
+  const start = async (entry: Servers.Entry, env: Readonly<Record<string, string>>) => {
+    const began = performance.now()
+    const server = Stdio.target(entry, "2025", { probe: false, env })
+    await server.ready()
+    const ms = performance.now() - began
+    const cpu = Process.cpu(server.pid) / 1e6
+    const rss = Process.resident(server.pid) / 1024 ** 2
+    // In order, or nothing is written to the cache.
+    await server.end()
+    return { ms: ms, "cpu ms": cpu, "rss MiB": rss }
+  }
+  const cells = [...Servers.stdio(options.base), ...Servers.bundled(options.base)]
+    .filter((entry) => wants(options, entry))
+    .flatMap((entry): ReadonlyArray<Cell> => [
+      { key: entry.id, against: { raw: "raw", sdk2: "sdk2", effect: "effect" }, round: () => start(entry, {}) },
+      {
+        key: `${entry.id} +compile cache`,
+        against: { raw: "raw", sdk2: "sdk2", effect: "effect" },
+        round: () => start(entry, { NODE_COMPILE_CACHE })
+      }
+    ])
+  // File caches and the compile cache.
+  for (const cell of [...cells, ...cells]) await cell.round()
+  return [await table("Cold start of a stdio server", cells, options.quick ? 7 : 15, "until the answer to initialize")]
+}

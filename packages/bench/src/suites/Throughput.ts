@@ -1,0 +1,89 @@
+/** CPU per request under load, over HTTP and over stdio. */
+import * as Http from "../Http.ts"
+import { type Cell, slice, type Table, table } from "../Measure.ts"
+import { type Options, wants } from "../Options.ts"
+import * as Process from "../Process.ts"
+import * as Servers from "../Servers.ts"
+import * as Stdio from "../Stdio.ts"
+import type { Target } from "../Target.ts"
+import { type Era, floods, type Kinds } from "../Wire.ts"
+
+interface Measured {
+  readonly id: string
+  readonly era: Era
+  readonly target: Target
+}
+
+interface Load {
+  readonly title: string
+  readonly kind: Kinds
+  readonly inFlight: number
+  readonly unit?: number
+  readonly note?: string
+}
+
+const httpLoads: ReadonlyArray<Load> = [
+  { title: "HTTP tools/call, 16 at once", kind: "call", inFlight: 16, note: "echo and add by turns, 50 tools" },
+  { title: "HTTP tools/call, 64 at once", kind: "call", inFlight: 64 },
+  { title: "HTTP tools/list of 50 tools, 16 at once", kind: "list", inFlight: 16 },
+  { title: "HTTP echo of 1 MiB, 4 at once", kind: "big", inFlight: 4 },
+  { title: "HTTP progress", kind: "flood", inFlight: 1, unit: floods, note: "per notification, 1000 in a call" }
+]
+const stdioLoads: ReadonlyArray<Load> = [
+  { title: "stdio tools/call, 64 in flight", kind: "call", inFlight: 64, note: "echo and add by turns, 50 tools" },
+  { title: "stdio tools/call, 1 in flight", kind: "call", inFlight: 1 },
+  { title: "stdio tools/list of 50 tools, 16 in flight", kind: "list", inFlight: 16 },
+  { title: "stdio echo of 1 MiB, 4 in flight", kind: "big", inFlight: 4 },
+  { title: "stdio progress", kind: "flood", inFlight: 1, unit: floods, note: "per notification, 1000 in a call" }
+]
+
+const measure = async (
+  measured: ReadonlyArray<Measured>,
+  loads: ReadonlyArray<Load>,
+  sdk: (era: Era) => string,
+  options: Options
+): Promise<ReadonlyArray<Table>> => {
+  for (const { target } of measured) await target.run("call", 16, options.warm)
+  const tables: Array<Table> = []
+  for (const load of loads.filter(({ kind }) => options.kinds.length === 0 || options.kinds.includes(kind))) {
+    const cells = measured.map(({ era, id, target }): Cell => ({
+      key: `${id} ${era}`,
+      against: { raw: `raw ${era}`, sdk2: `${sdk(era)} ${era}`, effect: `effect ${era}` },
+      round: () => slice(target, { ...load, ms: options.ms, ramp: options.ramp })
+    }))
+    tables.push(await table(load.title, cells, options.rounds, load.note))
+  }
+  return tables
+}
+
+export const http = async (options: Options): Promise<ReadonlyArray<Table>> => {
+  const running: Array<Http.Running> = []
+  const measured: Array<Measured> = []
+  try {
+    for (const entry of Servers.http(options.base).filter((entry) => wants(options, entry))) {
+      const server = await Http.start(entry)
+      running.push(server)
+      for (const era of entry.eras) measured.push({ id: entry.id, era, target: Http.target(server, era) })
+    }
+    return await measure(measured, httpLoads, (era) => (era === "2025" ? "sdk2:stateful" : "sdk2:handler"), options)
+  } finally {
+    for (const { target } of measured) await target.close()
+    for (const { child } of running) await Process.stop(child, "SIGKILL")
+  }
+}
+
+export const stdio = async (options: Options): Promise<ReadonlyArray<Table>> => {
+  const measured: Array<Measured> = []
+  try {
+    for (const entry of Servers.stdio(options.base).filter((entry) => wants(options, entry))) {
+      for (const era of entry.eras) {
+        const target = Stdio.target(entry, era)
+        measured.push({ id: entry.id, era, target })
+        await target.ready()
+      }
+    }
+    return await measure(measured, stdioLoads, () => "sdk2", options)
+  } finally {
+    for (const { target } of measured) await target.close()
+  }
+}

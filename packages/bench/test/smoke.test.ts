@@ -1,0 +1,90 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Goals from "../src/Goals.ts"
+import * as Http from "../src/Http.ts"
+import { table } from "../src/Measure.ts"
+import * as Process from "../src/Process.ts"
+import * as Report from "../src/Report.ts"
+import * as Servers from "../src/Servers.ts"
+import * as Stdio from "../src/Stdio.ts"
+import type { Target } from "../src/Target.ts"
+import * as Wire from "../src/Wire.ts"
+
+/** Sources, not what is published: a test needs no build. */
+const fromSource = (entry: Servers.Entry): Servers.Entry => ({
+  ...entry,
+  file: entry.file.replace(Servers.ours, "servers").replace(/\.js$/, ".ts")
+})
+const tested = (entries: ReadonlyArray<Servers.Entry>) =>
+  entries.filter(({ id }) => id === "raw" || id.startsWith("ours")).map(fromSource)
+const kinds = ["call", "list", "read", "flood", "big"] as const
+
+/** How many requests were answered rightly, and the CPU they took. */
+const everyKind = async (target: Target) => {
+  let requests = 0
+  for (const kind of kinds) requests += (await target.run(kind, 2, { count: 4 })).requests
+  return { requests, cpu: Process.cpu(target.pid) }
+}
+const expected = kinds.length * 4
+
+describe("the harness", () => {
+  for (const entry of tested(Servers.stdio())) {
+    for (const era of entry.eras) {
+      it(`asks ${entry.id} over stdio in ${era} for everything, and checks what it says`, async () => {
+        const target = Stdio.target(entry, era)
+        try {
+          await target.ready()
+          const { cpu, requests } = await everyKind(target)
+          assert.strictEqual(requests, expected)
+          assert.isAbove(cpu, 0)
+        } finally {
+          await target.close()
+        }
+      })
+    }
+  }
+
+  for (const entry of tested(Servers.http())) {
+    it(`asks ${entry.id} over HTTP in ${entry.eras.join(" and ")} for everything, and checks what it says`, async () => {
+      const server = await Http.start(entry)
+      try {
+        for (const era of entry.eras) {
+          const target = Http.target(server, era)
+          const { requests } = await everyKind(target)
+          assert.strictEqual(requests, expected)
+          await target.close()
+        }
+      } finally {
+        await Process.stop(server.child)
+      }
+    })
+  }
+
+  it("does not take a wrong answer for one", () => {
+    const right = { id: 2, result: { content: [{ text: "hello 2" }] } }
+    Wire.verify("call", [right], 2)
+    assert.throws(() => Wire.verify("call", [{ ...right, id: 4 }], 2), /No answer/)
+    assert.throws(() => Wire.verify("call", [{ id: 2, result: { content: [{ text: "hello" }] } }], 2), /another result/)
+    assert.throws(() => Wire.verify("flood", [{ id: 2, result: { content: [{ text: "done" }] } }], 2), /0 notif/)
+  })
+
+  it("compares the lowest rounds, and says what failed", async () => {
+    const rounds = { raw: [4, 2, 3], ours: [5, 9, 6] }
+    const cell = (key: keyof typeof rounds) => ({
+      key: `${key} 2025`,
+      against: { raw: "raw 2025" },
+      round: async () => ({ "cpu us": rounds[key].shift() ?? 0 })
+    })
+    const broken = { key: "broken", round: () => Promise.reject(new Error("no")) }
+    const measured = await table("stdio tools/call, 64 in flight", [cell("raw"), cell("ours"), broken], 3)
+    assert.deepStrictEqual(
+      measured.rows.map(({ figures }) => figures),
+      [{ "cpu us": 2, "x raw": 1 }, { "cpu us": 5, "x raw": 2.5 }, {}]
+    )
+    assert.match(Report.text(measured), /broken +Error: no/)
+    const missed = Goals.rows([measured]).filter(({ met }) => met === false)
+    assert.deepStrictEqual(
+      missed.map(({ ours }) => ours),
+      [2.5]
+    )
+  })
+})
