@@ -1,4 +1,4 @@
-/** The reference server over HTTP, in a process of its own. */
+/** Servers over HTTP, in processes of their own. */
 import { Deferred, Effect, type Scope } from "effect"
 import { spawn } from "node:child_process"
 import { createInterface } from "node:readline"
@@ -10,12 +10,12 @@ export interface Served {
   readonly terminate: Effect.Effect<number | NodeJS.Signals | null>
 }
 
-/** Waits until it says where it is. */
-export const serve: Effect.Effect<Served, never, Scope.Scope> = Effect.gen(function* () {
+/** Starts `node ...args` and waits until it says on stderr where it is. */
+export const start = Effect.fnUntraced(function* (
+  args: ReadonlyArray<string>
+): Effect.fn.Return<Served, never, Scope.Scope> {
   const child = yield* Effect.acquireRelease(
-    Effect.sync(() =>
-      spawn(process.execPath, [serverFile, "--http", "--port", "0"], { stdio: ["ignore", "ignore", "pipe"] })
-    ),
+    Effect.sync(() => spawn(process.execPath, args, { stdio: ["ignore", "ignore", "pipe"] })),
     (child) => Effect.sync(() => void child.kill("SIGKILL"))
   )
   const exited = yield* Deferred.make<number | NodeJS.Signals | null>()
@@ -30,3 +30,7 @@ export const serve: Effect.Effect<Served, never, Scope.Scope> = Effect.gen(funct
     )
   }
 })
+
+/** The reference server. */
+export const serve = start([serverFile, "--http", "--port", "0"])
+export const serveSse = start([serverFile, "--sse", "--port", "0"])

@@ -1,9 +1,10 @@
 /** What our client can do with a server made with an official SDK: one body for every such server. */
+import type { McpClient } from "@effect-mcp/client"
 import { Prompt, Tool } from "@effect-mcp/core"
 import { McpError } from "@effect-mcp/protocol"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, layer } from "@effect/vitest"
-import { Effect, Fiber, Queue, Schema, Stream } from "effect"
+import { Effect, Fiber, type Layer, Queue, Schema, Stream } from "effect"
 import { asking } from "./our-client-asking.ts"
 import { call, client, Host, layerClient, listening, textOf, using } from "./our-client.ts"
 
@@ -15,8 +16,11 @@ const Add = Tool.make("add", {
 const Fail = Tool.make("fail", { description: "Fails." })
 const Greet = Prompt.make("greet", { arguments: { team: Schema.String, name: Schema.String } })
 
-export const suite = (name: string, args: ReadonlyArray<string>) =>
-  layer(layerClient(args), { timeout: 20_000, excludeTestServices: true })(
+/** The server is what `node ...args` starts. */
+export const suite = (name: string, args: ReadonlyArray<string>) => suiteOver(name, layerClient(args))
+
+export const suiteOver = <E>(name: string, connected: Layer.Layer<McpClient.McpClient | Host, E>) =>
+  layer(connected, { timeout: 20_000, excludeTestServices: true })(
     `Our client drives a server of ${name} over 2025-11-25`,
     (it) => {
       it.effect(

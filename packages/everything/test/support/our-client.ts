@@ -51,23 +51,28 @@ const features = Layer.unwrap(
   )
 )
 
+/** A client with a host, wherever its server is. */
+export const layerHosted = <E>(connect: (options: McpClient.Options) => Layer.Layer<McpClient.McpClient, E>) =>
+  Layer.unwrap(
+    Effect.map(Host, ({ dropped }) =>
+      connect({
+        dropped: (reason) => void dropped.push(reason),
+        // A slow start is no sign of the older era: it would be tried, too, and its answer dropped.
+        probeTimeout: "20 seconds"
+      })
+    )
+  ).pipe(Layer.provide(features), Layer.provideMerge(host))
+
 /** The client of `node file ...args`, and its host. */
 export const layerClient = (
   args: ReadonlyArray<string>,
   options: Partial<Parameters<typeof McpClient.layerStdio>[0]> = {}
 ) =>
-  Layer.unwrap(
-    Effect.map(Host, ({ dropped }) =>
-      McpClient.layerStdio({
-        command: process.execPath,
-        args,
-        dropped: (reason) => void dropped.push(reason),
-        // A slow start is no sign of the older era: it would be tried, too, and its answer dropped.
-        probeTimeout: "20 seconds",
-        ...options
-      })
+  layerHosted((hosted) =>
+    McpClient.layerStdio({ command: process.execPath, args, ...hosted, ...options }).pipe(
+      Layer.provide(NodeServices.layer)
     )
-  ).pipe(Layer.provide([NodeServices.layer, features]), Layer.provideMerge(host))
+  )
 
 export const client = McpClient.McpClient
 

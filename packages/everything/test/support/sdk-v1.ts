@@ -1,20 +1,31 @@
 /** The official TypeScript SDK v1 as a client. */
 import { Client } from "@modelcontextprotocol/sdk/client/index.js"
+import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js"
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js"
 import {
   CreateMessageRequestSchema,
   ElicitRequestSchema,
   ListRootsRequestSchema
 } from "@modelcontextprotocol/sdk/types.js"
-import { capabilities, clientInfo, type Connector } from "./official.ts"
+import { capabilities, clientInfo, type Connector, type Host, type OfficialClient } from "./official.ts"
 
-export const connector: Connector = async ({ args, notify, answer }) => {
+export const connector: Connector = (host) =>
+  connect(host, new StdioClientTransport({ command: process.execPath, args: [...host.args], stderr: "ignore" }))
+
+/** To a server that is there already, over HTTP with SSE. */
+export const sseConnector =
+  (url: string): Connector =>
+  (host) =>
+    connect(host, new SSEClientTransport(new URL(url)))
+
+const connect = async ({ answer, notify }: Host, transport: Transport): Promise<OfficialClient> => {
   const client = new Client(clientInfo, { capabilities })
   client.fallbackNotificationHandler = async (notification) => notify(notification)
   client.setRequestHandler(CreateMessageRequestSchema, ({ params }) => answer("sampling/createMessage", params))
   client.setRequestHandler(ElicitRequestSchema, ({ params }) => answer("elicitation/create", params))
   client.setRequestHandler(ListRootsRequestSchema, ({ params }) => answer("roots/list", params))
-  await client.connect(new StdioClientTransport({ command: process.execPath, args: [...args], stderr: "ignore" }))
+  await client.connect(transport)
   return {
     getServerCapabilities: () => client.getServerCapabilities(),
     getServerVersion: () => client.getServerVersion(),

@@ -1,0 +1,195 @@
+/** What our client can do with the reference server that the protocol's own project publishes, over whatever it is reached. */
+import type { McpClient } from "@effect-mcp/client"
+import { verifies } from "@effect-mcp/spec/verifies"
+import { assert, layer } from "@effect/vitest"
+import { Effect, Fiber, type Layer, Queue, Stream, SubscriptionRef } from "effect"
+import { fileURLToPath } from "node:url"
+import { client, Host, listening } from "./our-client.ts"
+
+export const bin = fileURLToPath(import.meta.resolve("@modelcontextprotocol/server-everything/dist/index.js"))
+
+const textOf = (name: string, args?: { readonly [name: string]: unknown }) =>
+  Effect.map(
+    Effect.flatMap(client, (mcp) => mcp.callTool(name, args)),
+    ({ content }) => content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n")
+  )
+
+export const suite = <E>(wire: string, connected: Layer.Layer<McpClient.McpClient | Host, E>) =>
+  layer(connected, { timeout: 20_000, excludeTestServices: true })(
+    `Our client drives server-everything over ${wire} in 2025-11-25`,
+    (it) => {
+      it.effect("agrees on the newest revision and reads the instructions", () =>
+        Effect.gen(function* () {
+          const mcp = yield* client
+          assert.strictEqual(mcp.revision.version, "2025-11-25")
+          assert.deepInclude(mcp.serverInfo, { name: "mcp-servers/everything", version: "2.0.0" })
+          assert.match(mcp.instructions ?? "", /\S/)
+        })
+      )
+
+      it.effect("lists its tools, among them those that only a client with our capabilities is shown", () =>
+        Effect.gen(function* () {
+          const tools = yield* Stream.runCollect(Stream.unwrap(Effect.map(client, (mcp) => mcp.tools)))
+          assert.includeMembers(
+            tools.map(({ name }) => name),
+            [
+              "echo",
+              "get-sum",
+              "get-structured-content",
+              "get-roots-list",
+              "trigger-sampling-request",
+              "trigger-elicitation-request",
+              "trigger-url-elicitation"
+            ]
+          )
+        })
+      )
+
+      it.effect(
+        `calls its tools, with structured content, links and annotations${verifies("tools.result.structured-validated")}`,
+        () =>
+          Effect.gen(function* () {
+            const mcp = yield* client
+            assert.strictEqual(yield* textOf("echo", { message: "hello" }), "Echo: hello")
+            assert.strictEqual(yield* textOf("get-sum", { a: 1, b: 2 }), "The sum of 1 and 2 is 3.")
+            const weather = yield* mcp.callTool("get-structured-content", { location: "Chicago" })
+            assert.deepInclude(weather.structuredContent, { temperature: 36, humidity: 82 })
+            const { content: links } = yield* mcp.callTool("get-resource-links", { count: 2 })
+            assert.deepStrictEqual(
+              links.map(({ type }) => type),
+              ["text", "resource_link", "resource_link"]
+            )
+            const annotated = yield* mcp.callTool("get-annotated-message", { messageType: "error", includeImage: true })
+            assert.deepInclude(annotated.content[0], { annotations: { priority: 1, audience: ["user", "assistant"] } })
+            assert.deepInclude(annotated.content[1], { type: "image", mimeType: "image/png" })
+          })
+      )
+
+      it.effect(`refuses to call a tool that runs as a task only`, () =>
+        Effect.gen(function* () {
+          const mcp = yield* client
+          yield* Stream.runDrain(mcp.tools)
+          const refused = yield* Effect.flip(mcp.callTool("simulate-research-query", { topic: "tasks" }))
+          assert.strictEqual(refused._tag, "TaskRequired")
+        })
+      )
+
+      it.effect("watches a long operation, and gives up on another", () =>
+        Effect.gen(function* () {
+          const mcp = yield* client
+          const operation = { duration: 0.03, steps: 3 }
+          const events = yield* Stream.runCollect(mcp.callToolStream("trigger-long-running-operation", operation))
+          assert.deepStrictEqual(
+            events.flatMap((event) => (event._tag === "Progress" ? [[event.progress, event.total]] : [])).slice(0, 2),
+            [
+              [1, 3],
+              [2, 3]
+            ]
+          )
+          assert.strictEqual(events.at(-1)?._tag, "Result")
+          const progress = yield* Queue.unbounded<unknown>()
+          const endless = yield* Effect.forkChild(
+            mcp.callTool("trigger-long-running-operation", { duration: 600, steps: 60_000 }, { progress })
+          )
+          yield* Queue.take(progress)
+          yield* Fiber.interrupt(endless)
+          yield* mcp.ping
+        })
+      )
+
+      it.effect("reads resources and members of its templates, and completes their variables", () =>
+        Effect.gen(function* () {
+          const mcp = yield* client
+          const [first] = yield* Stream.runCollect(mcp.resources)
+          assert.isDefined(first)
+          assert.match(yield* mcp.readText(first?.uri ?? ""), /\S/)
+          assert.match(yield* mcp.readText("demo://resource/dynamic/text/3"), /^Resource 3: /)
+          const { contents } = yield* mcp.read("demo://resource/dynamic/blob/4")
+          const [blob] = contents
+          assert.match(blob !== undefined && "blob" in blob ? atob(blob.blob) : "", /^Resource 4: /)
+          const { values } = yield* mcp.complete({
+            ref: { type: "ref/resource", uri: "demo://resource/dynamic/text/{resourceId}" },
+            argument: { name: "resourceId", value: "12" }
+          })
+          assert.deepStrictEqual(values, ["12"])
+        })
+      )
+
+      it.effect("hears of updates of what it watches", () =>
+        Effect.gen(function* () {
+          const mcp = yield* client
+          const uri = "demo://resource/dynamic/text/1"
+          const events = yield* listening(mcp.watch(uri))
+          assert.deepStrictEqual(yield* Queue.take(events), { _tag: "Watching", uri })
+          yield* mcp.callTool("toggle-subscriber-updates")
+          assert.deepStrictEqual(yield* Queue.take(events), { _tag: "Updated", uri })
+          yield* mcp.callTool("toggle-subscriber-updates")
+        })
+      )
+
+      it.effect("gets prompts and completes their arguments in view of each other", () =>
+        Effect.gen(function* () {
+          const mcp = yield* client
+          const prompts = yield* Stream.runCollect(mcp.prompts)
+          assert.includeMembers(
+            prompts.map(({ name }) => name),
+            ["simple-prompt", "args-prompt", "completable-prompt", "resource-prompt"]
+          )
+          const { messages } = yield* mcp.prompt("args-prompt", { city: "Oslo" })
+          assert.deepStrictEqual(messages, [
+            { role: "user", content: { type: "text", text: "What's weather in Oslo?" } }
+          ])
+          const { values } = yield* mcp.complete({
+            ref: { type: "ref/prompt", name: "completable-prompt" },
+            argument: { name: "name", value: "A" },
+            context: { arguments: { department: "Engineering" } }
+          })
+          assert.deepStrictEqual(values, ["Alice"])
+          const embedded = yield* mcp.prompt("resource-prompt", { resourceType: "Text", resourceId: "2" })
+          assert.strictEqual(embedded.messages[1]?.content.type, "resource")
+        })
+      )
+
+      it.effect("answers with its host's model, user and roots", () =>
+        Effect.gen(function* () {
+          const mcp = yield* client
+          const { answers, roots } = yield* Host
+          answers.createMessage = ({ messages }) => ({
+            role: "assistant",
+            model: "parrot",
+            stopReason: "endTurn",
+            content: { type: "text", text: messages[0].content.text }
+          })
+          assert.match(yield* textOf("trigger-sampling-request", { prompt: "Say it" }), /Say it/)
+          answers.form = ({ requestedSchema }) => {
+            assert.deepStrictEqual(requestedSchema.properties.titledSingleSelectEnum.oneOf[0], {
+              const: "hero-1",
+              title: "Superman"
+            })
+            return { action: "accept", content: { name: "Ada", check: true } }
+          }
+          assert.match(yield* textOf("trigger-elicitation-request"), /Ada/)
+          answers.form = () => ({ action: "decline" })
+          assert.match(yield* textOf("trigger-elicitation-request"), /declined/)
+          answers.url = () => ({ action: "accept" })
+          const url = "https://example.com/"
+          assert.match(
+            yield* textOf("trigger-url-elicitation", { url, message: "Go", elicitationId: "a" }),
+            /completed/
+          )
+          assert.match(yield* textOf("get-roots-list"), /file:\/\/\/old/)
+          const logs = yield* listening(mcp.logs)
+          yield* SubscriptionRef.set(roots, [{ uri: "file:///new" }])
+          const told = yield* Queue.take(logs)
+          assert.match(String(told.data), /Roots updated/)
+          assert.match(yield* textOf("get-roots-list"), /file:\/\/\/new/)
+        })
+      )
+
+      it.effect("has understood everything the server said", () =>
+        Effect.gen(function* () {
+          assert.deepStrictEqual((yield* Host).dropped, [])
+        })
+      )
+    }
+  )
