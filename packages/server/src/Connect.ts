@@ -22,6 +22,8 @@ export interface ConnectOptions {
   readonly id?: string | undefined
   /** When the client ends the conversation: how long requests in flight may still run. Default not at all. */
   readonly grace?: Duration.Input | undefined
+  /** Whether it is pinged, if clients are: not where it has no wire of its own. Default true. */
+  readonly pings?: boolean | undefined
 }
 
 export interface Options {
@@ -60,7 +62,8 @@ export const make = ({ drain, keepAlive, limits, pings, request, runFork, sessio
       {
         request: (exchange) => request(sessionOf(exchange.peer), exchange),
         immediate: (asked) => (asked.method === "ping" && pings(asked) ? {} : undefined),
-        notification: (notification, _envelope, peer) => Stateful.receive(sessionOf(peer), notification, keepAlive),
+        notification: (notification, _envelope, peer) =>
+          Stateful.receive(sessionOf(peer), notification, connectOptions.pings === false ? undefined : keepAlive),
         cancelled: ({ id, method }, reason) =>
           void runFork(Effect.logDebug(`${method} (${JSON.stringify(id)}) was cancelled: ${JSON.stringify(reason)}`)),
         dropped: (reason) => void runFork(Effect.logDebug(`Dropped: ${reason}`))

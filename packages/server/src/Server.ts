@@ -105,6 +105,8 @@ export class McpServer extends Context.Service<
       sink: Sink,
       options?: DispatchOptions
     ) => Effect.Effect<void>
+    /** The revisions that are spoken, of both eras, oldest first. */
+    readonly revisions: ReadonlyArray<Revision.Revision>
     /** The sessions that are open. */
     readonly sessions: Effect.Effect<ReadonlyArray<Session>>
     /** Tells the client that was asked that its URL elicitation was completed; one that has no such mode is told nothing. */
@@ -186,7 +188,7 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
     { closing = Effect.never, admitted }: DispatchOptions = {}
   ): Effect.Effect<void> =>
     Effect.suspend(() => {
-      const origin = { principal: envelope.principal ?? Principal.anonymous, closing, admitted, stateful: false }
+      const origin = { principal: envelope.principal ?? Principal.anonymous, closing, admitted }
       return observed(stateless.handle(origin, { request, envelope, sink }), request)
     }).pipe(
       Effect.onExit((exit) =>
@@ -231,6 +233,7 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
   return McpServer.of({
     connect,
     dispatch,
+    revisions: identity.revisions,
     sessions: Effect.sync(() => [...sessions]),
     elicitationComplete: (session, elicitationId) =>
       Effect.sync(() => {

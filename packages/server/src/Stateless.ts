@@ -15,7 +15,7 @@ import type { Declaration } from "@effect-mcp/protocol/model/Declaration"
 import type { DiscoverResult } from "@effect-mcp/protocol/model/Discover"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
-import type { Revision, Version } from "@effect-mcp/protocol/Revision"
+import type { Revision } from "@effect-mcp/protocol/Revision"
 import { declaration } from "@effect-mcp/protocol/revision/v2026_07_28"
 import * as Effect from "effect/Effect"
 import type { Announcer } from "./Announcer.ts"
@@ -47,8 +47,6 @@ export interface Origin {
   readonly closing: Effect.Effect<void>
   /** Undefined for a POST of its own. */
   readonly connection?: Connection | undefined
-  /** Whether older revisions are served there too. Default true. */
-  readonly stateful?: boolean | undefined
   /** Called once a request is let in: from then on it is answered by its handler, no longer by the edge. */
   readonly admitted?: (() => void) | undefined
 }
@@ -84,15 +82,13 @@ export const make = (options: Options) => {
     "server/discover": caching.discover
   }
   const supported = identity.revisions.map(({ version }) => version).toReversed()
-  const supportedAt = ({ stateful }: Origin): ReadonlyArray<Version> =>
-    stateful === false ? supported.filter((version) => served.has(version)) : supported
 
-  const revisionOf = (request: JsonRpc.Request, origin: Origin): Revision | McpError.McpError => {
+  const revisionOf = (request: JsonRpc.Request): Revision | McpError.McpError => {
     const version = Services.metaOf(request)[Meta.protocolVersion]
     const revision = [...served.values()].find((candidate) => candidate.version === version)
     if (revision !== undefined) return revision
     return typeof version === "string"
-      ? McpError.unsupportedProtocolVersion(supportedAt(origin), version)
+      ? McpError.unsupportedProtocolVersion(supported, version)
       : McpError.invalidParams(`_meta: ${Meta.protocolVersion} must be a string`)
   }
 
@@ -110,8 +106,8 @@ export const make = (options: Options) => {
       ? wire
       : Meta.withMeta(wire, { [Meta.serverInfo]: identity.info })
 
-  const discover = (origin: Origin): DiscoverResult => ({
-    supportedVersions: supportedAt(origin),
+  const discover = (): DiscoverResult => ({
+    supportedVersions: supported,
     capabilities: identity.capabilities(),
     ...(identity.instructions === undefined ? undefined : { instructions: identity.instructions })
   })
@@ -141,7 +137,7 @@ export const make = (options: Options) => {
       features.middleware(
         request,
         Effect.suspend((): Effect.Effect<Result, McpError.McpError, RequestServices> => {
-          if (request.method === "server/discover") return Effect.succeed(discover(origin))
+          if (request.method === "server/discover") return Effect.succeed(discover())
           if (request.method !== "subscriptions/listen") {
             return Effect.andThen(enter, Dispatcher.run(handlers, request, undefined))
           }
@@ -161,10 +157,10 @@ export const make = (options: Options) => {
     if (different !== undefined) {
       const { code, message } = McpError.headerMismatch(different)
       // An older client learns what it would have to speak.
-      const more = request.method === "initialize" ? { data: { supported: supportedAt(origin) } } : undefined
+      const more = request.method === "initialize" ? { data: { supported } } : undefined
       return Effect.fail(new McpError.McpError({ code, message, ...more }))
     }
-    const revision = revisionOf(request, origin)
+    const revision = revisionOf(request)
     if (revision instanceof McpError.McpError) return Effect.fail(revision)
     const { method, params } = request
     if (method === "initialize") {

@@ -1,250 +1,200 @@
 /**
- * Serves over Streamable HTTP (spec 2026-07-28: basic/transports/streamable-http): every request is a POST of its own, answered by one
- * JSON object, or by server-sent events if something precedes the answer.
+ * Serves over Streamable HTTP (spec: basic/transports): one endpoint for all revisions. A request of 2026-07-28 is a POST of its own;
+ * older clients open a session first. What a request is says the request, never the method it calls.
  *
- * Owns what HTTP adds: who may ask at all, limits, statuses, and that a request whose asker has gone is interrupted. It mounts beside
- * the user's own routes, whose middleware applies; one that provides a `Principal` says who asks. The sessions of older revisions are
- * not served here.
+ * Mounts beside the user's own routes, whose middleware applies; one that provides a `Principal` says who asks. What POSTs, sessions and
+ * streams are is in `http/`.
  */
-import * as Framing from "@effect-mcp/core/Framing"
 import { Principal } from "@effect-mcp/core/Principal"
+import type { Decoded, Envelope } from "@effect-mcp/core/Transport"
+import * as Headers from "@effect-mcp/protocol/Headers"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
-import * as ByteSize from "effect/ByteSize"
-import * as Context from "effect/Context"
-import * as Deferred from "effect/Deferred"
-import type * as Duration from "effect/Duration"
+import * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import { MaxBodySize } from "effect/http/HttpIncomingMessage"
 import * as HttpRouter from "effect/http/HttpRouter"
-import type { HttpServerError } from "effect/http/HttpServerError"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
-import * as Tracer from "effect/Tracer"
-import { PostSink } from "../internal/PostSink.ts"
+import * as Admission from "../http/Admission.ts"
+import * as Body from "../http/Body.ts"
+import type { HttpSession } from "../http/HttpSession.ts"
+import { accepted, refuse, shuttingDown, tooMany } from "../http/Refusal.ts"
+import { onShutdown } from "../http/Shutdown.ts"
+import * as Stateful from "../http/Stateful.ts"
+import * as Stateless from "../http/Stateless.ts"
+import * as Work from "../http/Work.ts"
 import { McpServer } from "../Server.ts"
-import * as Rebinding from "./Rebinding.ts"
+import { EventStore, makeMemory } from "../session/EventStore.ts"
+import * as Sessions from "../session/Sessions.ts"
+import { isModern } from "../Stateless.ts"
 
-export interface Options extends Rebinding.Options {
+export { serve } from "../http/Shutdown.ts"
+
+export interface Options extends Admission.Options, Work.Limits {
   /** Where the endpoint is. */
   readonly path: HttpRouter.PathInput
-  /** The largest body, in bytes. Default 4 MiB; a larger one is answered by 413. */
-  readonly maxMessageBytes?: number | undefined
-  /** Requests at once (default 1024); one more is answered by 429. */
-  readonly inFlight?: number | undefined
-  /** Subscriptions that stand open at once, beside them. Default 1024. */
-  readonly subscriptions?: number | undefined
   /** A stream says that it is alive after as long without a message. Default 15 seconds. */
   readonly keepAlive?: Duration.Input | undefined
   /** At shutdown: how long requests may still run. Default 10 seconds. Subscriptions end at once. */
   readonly drain?: Duration.Input | undefined
+  /** Sessions of the revisions up to 2025-11-25. */
+  readonly sessions?: SessionOptions | undefined
+  /** Whether clients may come back for what a cut connection lost, and how; `false`: they may not. The `EventStore` keeps it. */
+  readonly resume?: ResumeOptions | false | undefined
 }
 
-/** The endpoints of one `serve`: what ends each. */
-const Endpoints = Context.Reference<Set<Effect.Effect<void>>>("@effect-mcp/server/endpoint/Http/Endpoints", {
-  defaultValue: () => new Set()
-})
+export interface SessionOptions extends Sessions.Options {
+  /** Requests of one session at once (default 128); one more is answered by 429. */
+  readonly inFlight?: number | undefined
+  /** How long a request goes on after its client has gone and cannot come back. Default 10 seconds. */
+  readonly grace?: Duration.Input | undefined
+}
 
-/** Adds the endpoint to the router. Where `serve` of this module is not used, open subscriptions hold up the server's shutdown. */
+export interface ResumeOptions {
+  /** How long a client may stay away from a running request before it is interrupted, and from an answer. Default 2 minutes. */
+  readonly window?: Duration.Input | undefined
+  /** When a client is told to come back, if a handler says nothing else. Default 1 second. */
+  readonly retry?: Duration.Input | undefined
+  /** After so long without an answer a request becomes a stream that can be resumed (2025-11-25). Default 100 milliseconds. */
+  readonly patience?: Duration.Input | undefined
+  /** How long a connection lasts before its client is sent away to come back (2025-11-25). Default as long as the stream. */
+  readonly lifetime?: Duration.Input | undefined
+}
+
+/** Adds the endpoint to the router. Where `serve` of this module is not used, open streams hold up the server's shutdown. */
 export const layer = (options: Options): Layer.Layer<never, never, McpServer | HttpRouter.HttpRouter> =>
   HttpRouter.use((router) => Effect.flatMap(make(options), (handle) => router.add("*", options.path, handle)))
 
-/** `HttpRouter.serve`, and at shutdown it first lets the endpoints of the app end in order: an HTTP server waits for open streams. */
-export const serve: typeof HttpRouter.serve = (app, options) =>
-  Layer.unwrap(
-    Effect.sync(() => {
-      const endpoints = new Set<Effect.Effect<void>>()
-      const served = HttpRouter.serve(Layer.provide(app, Layer.succeed(Endpoints, endpoints)), options)
-      // Built on top of the server, so it is finalized before it.
-      const end = Effect.addFinalizer(() =>
-        Effect.forEach(endpoints, (end) => end, { concurrency: "unbounded", discard: true })
-      )
-      return Layer.provideMerge(Layer.effectDiscard(end), served)
-    })
-  )
+type Response = HttpServerResponse.HttpServerResponse
 
-interface Post {
-  readonly sink: PostSink
-  stands: boolean
-  /** The fiber of its request, once it was read. */
-  fiber: Fiber.Fiber<void> | undefined
-  /** The fiber that reads it. */
-  readonly reader: Fiber.Fiber<unknown, unknown> | undefined
-}
-
-const utf8 = new TextDecoder("utf-8", { fatal: true })
-
-const refuse = (
-  status: number,
-  error: McpError.McpError,
-  id?: JsonRpc.Id,
-  headers?: { readonly [name: string]: string }
-): HttpServerResponse.HttpServerResponse =>
-  HttpServerResponse.text(JsonRpc.encode(JsonRpc.failure(id, error)), {
-    status,
-    contentType: "application/json",
-    ...(headers === undefined ? undefined : { headers })
-  })
-
-const tooMany = (what: string, limit: number, id?: JsonRpc.Id) =>
-  refuse(429, McpError.limitExceeded(`More than ${limit} ${what}`), id, { "retry-after": "1" })
-
-/** Of what an Accept header lists: whether it takes this type. */
-const accepts = (accept: string, type: string): boolean =>
-  accept.split(",").some((range) => {
-    const [name = "", ...params] = range.split(";").map((part) => part.trim().toLowerCase())
-    const wanted = name === type || name === "*/*" || name === `${type.split("/")[0]}/*`
-    return wanted && !params.some((param) => /^q=0(\.0*)?$/.test(param))
-  })
-
-/** By the stage that answered, not by the code: what a handler says is an answer like any other. */
-const statusOf = (message: JsonRpc.Message, admitted: boolean): number => {
-  if (!("error" in message)) return 200
-  const { code } = message.error
-  if (code === McpError.MissingClientCapability) return 400
-  if (admitted) return 200
-  return code === McpError.MethodNotFound ? 404 : 400
-}
+const storeOf = (resume: ResumeOptions | undefined | false) =>
+  resume === false
+    ? Effect.succeed(undefined)
+    : Effect.map(Effect.serviceOption(EventStore), (store) => Option.getOrElse(store, () => makeMemory()))
 
 const make = Effect.fnUntraced(function* (options: Options) {
-  const { maxMessageBytes = Framing.defaultMaxMessageBytes, inFlight = 1024, subscriptions = 1024 } = options
-  const { keepAlive = "15 seconds", drain = "10 seconds" } = options
+  const { drain = "10 seconds", keepAlive = "15 seconds", sessions: sessionOptions = {} } = options
+  const resume = options.resume === false ? {} : (options.resume ?? {})
   const server = yield* McpServer
+  const clock = yield* Clock.Clock
   const scope = yield* Scope.Scope
-  const runFork = Effect.runForkWith(yield* Effect.context<never>())
-  const posts = new Set<Post>()
-  const closing = Deferred.makeUnsafe<void>()
-  const gone = Deferred.makeUnsafe<void>()
-  let draining = false
-  let standing = 0
-
-  const release = (post: Post): void => {
-    posts.delete(post)
-    if (post.stands) standing--
-    post.sink.close()
-    // The asker has gone, unless the answer was sent: then this does nothing.
-    post.fiber?.interruptUnsafe()
-    if (draining && posts.size === 0) Deferred.doneUnsafe(gone, Effect.void)
-  }
+  const context = yield* Effect.context<never>()
+  const runFork = Effect.runForkWith(context)
+  const admission = Admission.make(options)
+  const read = Body.reader(admission)
+  const work = new Work.Work(options)
+  const sessions = new Sessions.Sessions<HttpSession>(sessionOptions, clock, (effect) => void runFork(effect))
+  const stateless = Stateless.make({ server, scope, context, work, keepAlive })
+  const stateful = Stateful.make({
+    server,
+    sessions,
+    work,
+    keepAlive,
+    scope: yield* Scope.fork(scope, "parallel"),
+    inFlight: sessionOptions.inFlight ?? 128,
+    patience: resume.patience ?? "100 millis",
+    lifetime: resume.lifetime,
+    config: {
+      clock,
+      runFork,
+      store: yield* storeOf(options.resume),
+      window: Duration.fromInputUnsafe(resume.window ?? "2 minutes"),
+      grace: Duration.fromInputUnsafe(sessionOptions.grace ?? "10 seconds"),
+      retry: Duration.fromInputUnsafe(resume.retry ?? "1 second")
+    }
+  })
 
   const end = Effect.suspend(() => {
     // Once is enough: who served it may have ended it before the router does.
-    if (draining) return Effect.void
-    draining = true
-    Deferred.doneUnsafe(closing, Effect.void)
-    if (posts.size === 0) return Effect.void
-    const wait = (duration: Duration.Input) =>
-      Effect.interruptible(Effect.timeoutOption(Deferred.await(gone), duration))
-    const interrupt = Effect.sync(() => {
-      for (const { fiber, reader } of posts) (fiber ?? reader)?.interruptUnsafe()
-    })
-    return Effect.andThen(wait(drain), Effect.andThen(interrupt, Effect.asVoid(wait("1 second"))))
+    if (work.draining) return Effect.void
+    work.close()
+    for (const session of sessions.all()) session.endStanding()
+    const idle = Effect.forEach(sessions.all(), (session) => session.idle, { concurrency: "unbounded" })
+    return Effect.interruptible(Effect.timeoutOption(Effect.andThen(work.settled, idle), drain)).pipe(
+      Effect.andThen(Effect.sync(() => work.stop())),
+      Effect.andThen(sessions.endAll("The server is shutting down")),
+      Effect.andThen(Effect.interruptible(Effect.timeoutOption(work.settled, "1 second"))),
+      Effect.asVoid
+    )
   })
-  const endpoints = yield* Endpoints
-  yield* Effect.acquireRelease(
-    Effect.sync(() => endpoints.add(end)),
-    () =>
-      Effect.andThen(
-        end,
-        Effect.sync(() => endpoints.delete(end))
-      )
+  yield* onShutdown(end)
+  if (stateful.hasSessions) yield* Effect.forkScoped(sessions.sweep)
+
+  /** Whether it came from a client of the stateless era, or one that is to be told of it. */
+  const modern = ({ headers }: HttpServerRequest): boolean => {
+    const version = headers[Headers.version]
+    return headers[Stateful.sessionId] === undefined && version !== undefined && !stateful.knows(version)
+  }
+
+  const single = (http: HttpServerRequest, envelope: Envelope, body: Decoded, post: Work.Post) => {
+    if (body._tag !== "Message" || !JsonRpc.isRequest(body.message)) {
+      const nameless = body._tag === "Unreadable" && http.headers[Stateful.sessionId] === undefined
+      if (!stateful.hasSessions || nameless || modern(http)) return Effect.succeed(unasked(body))
+      return stateful.posted(http, envelope, body, post)
+    }
+    const { message } = body
+    if (!stateful.hasSessions || isModern(message) || modern(http)) {
+      if (work.draining) return Effect.succeed(shuttingDown(message.id))
+      if (work.over) return Effect.succeed(tooMany("requests are in flight", work.inFlight, message.id))
+      return stateless(message, envelope, post)
+    }
+    if (work.over) return Effect.succeed(tooMany("requests are in flight", work.inFlight, message.id))
+    return message.method === "initialize" && http.headers[Stateful.sessionId] === undefined
+      ? stateful.opened(body, message, envelope, post)
+      : stateful.posted(http, envelope, body, post)
+  }
+
+  const posted = Effect.fnUntraced(function* (http: HttpServerRequest): Effect.fn.Return<Response, never, Scope.Scope> {
+    const refused = admission.post(http)
+    if (refused !== undefined) return refused
+    // What a running request waits for may still come.
+    if (work.draining && http.headers[Stateful.sessionId] === undefined) return shuttingDown()
+    if (work.crowded) return tooMany("messages are in flight", work.inFlight * 2)
+    const reader = Fiber.getCurrent()
+    const post = work.enter(() => reader?.interruptUnsafe())
+    // The scope of an HTTP request ends with its response: written, or cut off by the other side.
+    yield* Effect.addFinalizer(() => Effect.sync(() => work.leave(post)))
+    const envelope = yield* envelopeOf(http)
+    const body = yield* Effect.match(read(http, envelope), {
+      onFailure: (refusal) => refusal,
+      onSuccess: (body) => body
+    })
+    return HttpServerResponse.isHttpServerResponse(body) ? body : yield* single(http, envelope, body, post)
+  })
+
+  const notAllowed = HttpServerResponse.empty({
+    status: 405,
+    headers: { allow: stateful.hasSessions ? "GET, POST, DELETE" : "POST" }
+  })
+  return (http: HttpServerRequest): Effect.Effect<Response, never, Scope.Scope> => {
+    const refused = admission.caller(http)
+    if (refused !== undefined) return Effect.succeed(refused)
+    if (http.method === "POST") return posted(http)
+    if (!stateful.hasSessions) return Effect.succeed(notAllowed)
+    if (http.method === "DELETE") return Effect.map(envelopeOf(http), (envelope) => stateful.deleted(http, envelope))
+    if (http.method !== "GET") return Effect.succeed(notAllowed)
+    const unacceptable = admission.get(http)
+    if (unacceptable !== undefined) return Effect.succeed(unacceptable)
+    return Effect.flatMap(envelopeOf(http), (envelope) => stateful.got(http, envelope))
+  }
+})
+
+const envelopeOf = ({ headers }: HttpServerRequest): Effect.Effect<Envelope> =>
+  Effect.contextWith((context: Context.Context<never>) =>
+    Effect.succeed({ headers, principal: Option.getOrUndefined(Context.getOption(context, Principal)) })
   )
 
-  /** What HTTP itself has against a request, before its body is read. */
-  const objection = ({ headers, method }: HttpServerRequest): HttpServerResponse.HttpServerResponse | undefined => {
-    const foreign = Rebinding.check(headers, options)
-    if (foreign !== undefined) return refuse(403, McpError.invalidRequest(foreign))
-    if (method !== "POST") return HttpServerResponse.empty({ status: 405, headers: { allow: "POST" } })
-    if (draining) return refuse(503, McpError.interrupted("The server is shutting down"))
-    if (!/^\s*application\/json\s*(;|$)/i.test(headers["content-type"] ?? "")) {
-      return refuse(415, McpError.invalidRequest("The body must be application/json"))
-    }
-    const { accept = "*/*" } = headers
-    if (!accepts(accept, "application/json") || !accepts(accept, "text/event-stream")) {
-      return refuse(406, McpError.invalidRequest("Accept must list application/json and text/event-stream"))
-    }
-    if (Number(headers["content-length"]) > maxMessageBytes) return tooLarge
-    return posts.size - standing >= inFlight ? tooMany("requests are in flight", inFlight) : undefined
-  }
-  const tooLarge = refuse(413, McpError.limitExceeded(`The message is larger than ${maxMessageBytes} bytes`))
-
-  const unread = ({ reason }: HttpServerError): HttpServerResponse.HttpServerResponse =>
-    reason._tag === "RequestParseError" && reason.reason === "BodyTooLarge"
-      ? tooLarge
-      : refuse(400, McpError.parseError("Parse error: the body could not be read"))
-
-  const read = (request: HttpServerRequest): Effect.Effect<string, HttpServerResponse.HttpServerResponse> =>
-    request.arrayBuffer.pipe(
-      Effect.provideService(MaxBodySize, ByteSize.bytes(maxMessageBytes)),
-      Effect.mapError(unread),
-      Effect.flatMap((body) =>
-        Effect.try({
-          try: () => utf8.decode(body),
-          catch: () => refuse(400, McpError.parseError("Parse error: this is not UTF-8"))
-        })
-      )
-    )
-
-  const requestOf = (text: string): JsonRpc.Request | HttpServerResponse.HttpServerResponse => {
-    const inbound = Framing.decode(text)
-    if (inbound._tag === "Batch") return refuse(400, McpError.invalidRequest("A body is one message, not a batch"))
-    if (inbound._tag === "Unreadable") {
-      return refuse(400, inbound.error, inbound.response ? undefined : inbound.id)
-    }
-    const { message } = inbound
-    if (JsonRpc.isRequest(message)) return message
-    return JsonRpc.isNotification(message)
-      ? HttpServerResponse.empty({ status: 202 })
-      : refuse(400, McpError.invalidRequest("Responses are not posted in this revision"))
-  }
-
-  const answer = Effect.fnUntraced(function* (
-    request: JsonRpc.Request,
-    { headers }: HttpServerRequest,
-    post: Post
-  ): Effect.fn.Return<HttpServerResponse.HttpServerResponse> {
-    const { sink } = post
-    const context = yield* Effect.context<never>()
-    const envelope = { headers, principal: Option.getOrUndefined(Context.getOption(context, Principal)) }
-    const span = Option.getOrUndefined(Context.getOption(context, Tracer.ParentSpan))
-    let admitted = false
-    const dispatched = server.dispatch(request, envelope, sink, {
-      closing: Deferred.await(closing),
-      admitted: () => (admitted = true)
-    })
-    post.fiber = runFork(span === undefined ? dispatched : Effect.provideService(dispatched, Tracer.ParentSpan, span))
-    Fiber.runIn(post.fiber, scope)
-    yield* sink.first
-    if (!sink.streaming && sink.answer !== undefined) {
-      const { message, text } = sink.answer
-      return HttpServerResponse.text(text, { status: statusOf(message, admitted), contentType: "application/json" })
-    }
-    return HttpServerResponse.stream(sink.stream(keepAlive), {
-      contentType: "text/event-stream",
-      headers: { "cache-control": "no-cache", "x-accel-buffering": "no" }
-    })
-  })
-
-  return Effect.fnUntraced(function* (
-    http: HttpServerRequest
-  ): Effect.fn.Return<HttpServerResponse.HttpServerResponse, never, Scope.Scope> {
-    const refused = objection(http)
-    if (refused !== undefined) return refused
-    const post: Post = { sink: new PostSink(), stands: false, fiber: undefined, reader: Fiber.getCurrent() }
-    posts.add(post)
-    // The scope of an HTTP request ends with its response: written, or cut off by the other side.
-    yield* Effect.addFinalizer(() => Effect.sync(() => release(post)))
-    const request = yield* Effect.match(read(http), { onFailure: (refusal) => refusal, onSuccess: requestOf })
-    if (HttpServerResponse.isHttpServerResponse(request)) return request
-    if (request.method === "subscriptions/listen") {
-      if (standing >= subscriptions) return tooMany("subscriptions are open", subscriptions, request.id)
-      standing++
-      post.stands = true
-    }
-    return yield* answer(request, http, post)
-  })
-})
+/** What is no request, where there are no sessions. */
+const unasked = (body: Decoded): Response => {
+  if (body._tag === "Batch") return refuse(400, McpError.invalidRequest("A body is one message, not a batch"))
+  if (body._tag === "Unreadable") return refuse(400, body.error, body.response ? undefined : body.id)
+  return JsonRpc.isNotification(body.message)
+    ? accepted
+    : refuse(400, McpError.invalidRequest("Responses are not posted in this revision"))
+}

@@ -11,6 +11,7 @@ import { call, echo, open, region, sent } from "./support/http.ts"
 
 const version = "io.modelcontextprotocol/protocolVersion"
 const capabilities = "io.modelcontextprotocol/clientCapabilities"
+const newest = { revisions: ["2026-07-28"] } as const
 const fails = (name: string, error: McpError.McpError) =>
   Tools.layer(Tool.make(name, { description: "Fails." }), () => Effect.fail(error))
 const features = Layer.mergeAll(
@@ -34,9 +35,9 @@ describe("a POST", () => {
     })
   )
 
-  it.live("says that only revisions without sessions are served here", () =>
+  it.live("says which revisions are served, also to who opens a session where there are none", () =>
     Effect.gen(function* () {
-      const { fetch, post } = yield* open(features)
+      const { fetch, post } = yield* open(features, {}, newest)
       const discovered = yield* (yield* post("server/discover")).json
       assert.deepStrictEqual(discovered.result.supportedVersions, ["2026-07-28"])
       const old = { jsonrpc: "2.0", id: 7, method: "initialize", params: { protocolVersion: "2025-11-25" } }
@@ -50,7 +51,7 @@ describe("a POST", () => {
     "that is no request gets 202 if it is a notification, else 400 and an error with the id that could be read",
     () =>
       Effect.gen(function* () {
-        const { fetch } = yield* open(features)
+        const { fetch } = yield* open(features, {}, newest)
         const accepted = yield* fetch({ body: `{"jsonrpc":"2.0","method":"notifications/cancelled"}` })
         assert.strictEqual(accepted.status, 202)
         assert.strictEqual(yield* accepted.text, "")
@@ -190,7 +191,7 @@ describe("the endpoint", () => {
     `answers GET and DELETE with 405, and ignores what belongs to sessions${verifies("http.compatibility.get-delete-405", "http.compatibility.session-id-ignored", "http.compatibility.last-event-id-ignored")}`,
     () =>
       Effect.gen(function* () {
-        const { fetch } = yield* open(features)
+        const { fetch } = yield* open(features, {}, newest)
         for (const method of ["GET", "DELETE", "PUT"]) {
           const reply = yield* fetch({ method })
           assert.strictEqual(reply.status, 405, method)

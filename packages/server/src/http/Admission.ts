@@ -1,0 +1,72 @@
+/**
+ * Who may ask an HTTP endpoint at all, and in what form, before anything of a body is read.
+ *
+ * Owns the checks that every endpoint over HTTP shares. Refuses to know what is asked.
+ */
+import * as McpError from "@effect-mcp/protocol/McpError"
+import * as Framing from "@effect-mcp/core/Framing"
+import type { HttpServerRequest } from "effect/http/HttpServerRequest"
+import * as Rebinding from "../endpoint/Rebinding.ts"
+import { refuse, type Refusal } from "./Refusal.ts"
+
+export interface Options extends Rebinding.Options {
+  /** The largest body, in bytes. Default 4 MiB; a larger one is answered by 413. */
+  readonly maxMessageBytes?: number | undefined
+}
+
+const jsonType = "application/json"
+const eventsType = "text/event-stream"
+
+/** Of what an Accept header lists: whether it takes this type. */
+const accepts = (accept: string, type: string): boolean =>
+  accept.split(",").some((range) => {
+    const [name = "", ...params] = range.split(";").map((part) => part.trim().toLowerCase())
+    const wanted = name === type || name === "*/*" || name === `${type.split("/")[0]}/*`
+    return wanted && !params.some((param) => /^q=0(\.0*)?$/.test(param))
+  })
+
+/** A web request need not carry its host as a header: then its address says it. */
+const hostOf = ({ originalUrl }: HttpServerRequest): string | undefined =>
+  /^https?:\/\//.test(originalUrl) ? new URL(originalUrl).host : undefined
+
+export interface Admission {
+  /** What speaks against whoever asks, whatever it is. */
+  readonly caller: (request: HttpServerRequest) => Refusal | undefined
+  /** What speaks against a POST. `answers`: whether what it may be answered by is its client's to choose. */
+  readonly post: (request: HttpServerRequest, answers?: boolean) => Refusal | undefined
+  /** What speaks against a GET that is to become a stream of events. */
+  readonly get: (request: HttpServerRequest) => Refusal | undefined
+  readonly tooLarge: Refusal
+  readonly maxMessageBytes: number
+}
+
+const plainest = [jsonType, "application/json; charset=utf-8"]
+const usual = [`${jsonType}, ${eventsType}`, "*/*"]
+
+export const make = (options: Options): Admission => {
+  const { maxMessageBytes = Framing.defaultMaxMessageBytes } = options
+  const tooLarge = refuse(413, McpError.limitExceeded(`The message is larger than ${maxMessageBytes} bytes`))
+  const noJson = refuse(415, McpError.invalidRequest("The body must be application/json"))
+  const notBoth = refuse(406, McpError.invalidRequest(`Accept must list ${jsonType} and ${eventsType}`))
+  const notEvents = refuse(406, McpError.invalidRequest(`Accept must list ${eventsType}`))
+  return {
+    maxMessageBytes,
+    tooLarge,
+    caller: (request) => {
+      const { headers } = request
+      const named = headers["host"] === undefined ? { ...headers, host: hostOf(request) } : headers
+      const foreign = Rebinding.check(named, options)
+      return foreign === undefined ? undefined : refuse(403, McpError.invalidRequest(foreign))
+    },
+    post: ({ headers }, answers = true) => {
+      const type = headers["content-type"] ?? ""
+      if (!plainest.includes(type) && !/^\s*application\/json\s*(;|$)/i.test(type)) return noJson
+      const { accept = "*/*" } = headers
+      if (answers && !usual.includes(accept) && !(accepts(accept, jsonType) && accepts(accept, eventsType))) {
+        return notBoth
+      }
+      return Number(headers["content-length"]) > maxMessageBytes ? tooLarge : undefined
+    },
+    get: ({ headers: { accept = "*/*" } }) => (accepts(accept, eventsType) ? undefined : notEvents)
+  }
+}

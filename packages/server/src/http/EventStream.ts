@@ -1,0 +1,233 @@
+/**
+ * A stream of server-sent events that outlives its connections: the one of a POST, or the one that stands for its session.
+ *
+ * Owns the ids of the events, which it assigns at once, and the order. At most one connection takes from it; a newer one takes over.
+ * Where there is a log every event goes there too, so a client whose connection was cut gets what it missed: nothing lost, nothing
+ * twice. Counted in bytes like any outbox.
+ */
+import type { Sink } from "@effect-mcp/core/Transport"
+import * as Cause from "effect/Cause"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Latch from "effect/Latch"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import type { Event, EventsGone } from "../session/EventStore.ts"
+
+/** Above this many bytes waiting, senders wait. */
+const highWater = 1024 * 1024
+const encoder = new TextEncoder()
+const comment = encoder.encode(": keep-alive\n\n")
+
+/** Where the events of one stream are kept. */
+export interface Log {
+  readonly append: (event: Event) => void
+  readonly after: (seq: number) => Effect.Effect<ReadonlyArray<Event>, EventsGone>
+}
+
+/** Told when the stream gets a connection, and when it has none any more. */
+export interface Owner {
+  readonly attached: () => void
+  readonly detached: () => void
+}
+
+export interface Options {
+  /** Unique in its session. */
+  readonly name: string
+  /** Without one, events have no ids and what a cut loses is lost. */
+  readonly log: Log | undefined
+  readonly owner: Owner
+}
+
+const retryField = (retry: Duration.Input): string =>
+  `retry: ${Math.ceil(Duration.toMillis(Duration.fromInputUnsafe(retry)))}\n`
+
+/** What a Last-Event-ID names. */
+export const cursorOf = (eventId: string): { readonly stream: string; readonly seq: number } | undefined => {
+  const [, stream, seq] = /^([0-9a-z]+)-(\d{1,15})$/.exec(eventId) ?? []
+  return stream === undefined ? undefined : { stream, seq: Number(seq) }
+}
+
+export class EventStream {
+  readonly name: string
+  private readonly log: Log | undefined
+  private readonly owner: Owner
+  /** The place of the next event. */
+  private next = 0
+  /** Events that no connection has taken, the last of which is the newest of all. */
+  private waiting: Array<string> = []
+  private bytes = 0
+  private readonly room = Latch.makeUnsafe(true)
+  private connection: Connection | undefined = undefined
+  /** What the first connection is to end with, where that was said before there is one. */
+  private parting: string | undefined = undefined
+  private fresh = true
+  /** Whether the last event was written. */
+  ended = false
+  /** Whether a connection has taken an event with an id: only then can a client come back. */
+  resumable = false
+  readonly ready: Effect.Effect<void> = this.room.await
+  readonly writable: Sink["writable"] = () => this.bytes < highWater
+
+  constructor({ log, name, owner }: Options) {
+    this.name = name
+    this.log = log
+    this.owner = owner
+  }
+
+  get attached(): boolean {
+    return this.connection !== undefined
+  }
+
+  /** An event that says nothing, so that there is an id to come back with. */
+  prime(retry: Duration.Input): void {
+    this.push("", retryField(retry))
+  }
+
+  /** One message, as JSON. */
+  write(json: string): void {
+    this.push(json, "")
+  }
+
+  private push(data: string, fields: string): void {
+    if (this.ended) return
+    const seq = this.next++
+    const id = this.log === undefined ? "" : `id: ${this.name}-${seq}\n`
+    const text = `${id}${fields}data: ${data}\n\n`
+    this.waiting.push(text)
+    this.bytes += text.length
+    this.log?.append({ seq, text })
+    if (this.connection === undefined) this.trim()
+    if (!this.writable()) this.room.closeUnsafe()
+    this.connection?.wake.openUnsafe()
+  }
+
+  /** While nobody takes anything the oldest go, since not every sender waits; the log may still have them. */
+  private trim(): void {
+    let drop = 0
+    for (const text of this.waiting) {
+      if (this.bytes <= highWater * 2 || drop === this.waiting.length - 1) break
+      this.bytes -= text.length
+      drop++
+    }
+    if (drop > 0) this.waiting.splice(0, drop)
+  }
+
+  /** No event will follow. */
+  end(): void {
+    this.ended = true
+    this.room.openUnsafe()
+    this.connection?.wake.openUnsafe()
+  }
+
+  /** Drops what nobody will ever take. */
+  discard(): void {
+    this.waiting = []
+    this.bytes = 0
+    this.end()
+  }
+
+  /** Ends the connection, not the stream: its client is told when to come back for the rest. */
+  disconnect(retry: Duration.Input): void {
+    const last = `${retryField(retry)}\n`
+    if (this.fresh) this.parting = last
+    else this.connection?.close(last)
+  }
+
+  /** A connection that takes from now on; one before it ends. */
+  attach(): Connection {
+    const before = this.connection
+    before?.close("")
+    this.connection = new Connection(this)
+    if (before === undefined) this.owner.attached()
+    if (this.parting !== undefined) this.connection.close(this.parting)
+    this.fresh = false
+    this.parting = undefined
+    return this.connection
+  }
+
+  /** Attaches, and begins with what follows an event that the client has. */
+  resume(seq: number): Effect.Effect<Connection, EventsGone> {
+    return Effect.suspend(() => {
+      const connection = this.attach()
+      const after = this.log?.after(seq) ?? Effect.succeed([])
+      return Effect.onExit(
+        Effect.map(after, (events) => {
+          const last = events.at(-1)?.seq ?? seq
+          connection.before = events.map(({ text }) => text).join("")
+          // Sent while the log was read: it may have been in there already.
+          const first = this.next - this.waiting.length
+          this.drop(Math.min(last + 1 - first, this.waiting.length))
+          return connection
+        }),
+        (exit) => Effect.sync(() => void (exit._tag === "Failure" && this.detach(connection)))
+      )
+    })
+  }
+
+  /** Whether an event of that place was sent. */
+  has(seq: number): boolean {
+    return seq < this.next
+  }
+
+  private drop(count: number): void {
+    for (const text of count > 0 ? this.waiting.splice(0, count) : []) this.bytes -= text.length
+    if (this.writable()) this.room.openUnsafe()
+  }
+
+  /** A connection has ended. */
+  detach(connection: Connection): void {
+    connection.close("")
+    if (this.connection !== connection) return
+    this.connection = undefined
+    this.owner.detached()
+  }
+
+  /** For a connection: all that waits. */
+  take(connection: Connection): string {
+    if (this.connection !== connection) return ""
+    const text = this.waiting.length === 1 ? (this.waiting[0] ?? "") : this.waiting.join("")
+    this.waiting = []
+    this.bytes = 0
+    this.room.openUnsafe()
+    if (text !== "" && this.log !== undefined) this.resumable = true
+    return text
+  }
+}
+
+/** One response that carries a stream, or a part of it. */
+export class Connection {
+  readonly wake = Latch.makeUnsafe(false)
+  /** Written before anything that waits. */
+  before = ""
+  private readonly stream: EventStream
+  /** Written at the end, once that is near. */
+  private last: string | undefined = undefined
+
+  constructor(stream: EventStream) {
+    this.stream = stream
+  }
+
+  close(last: string): void {
+    this.last ??= last
+    this.wake.openUnsafe()
+  }
+
+  /** What is taken as soon as it is there; a comment whenever nothing was for as long as `keepAlive`. */
+  body(keepAlive: Duration.Input): Stream.Stream<Uint8Array> {
+    const waited = Effect.timeoutOption(this.wake.await, keepAlive)
+    let done = false
+    const pull: Effect.Effect<readonly [Uint8Array], Cause.Done> = Effect.suspend(() => {
+      if (done) return Cause.done()
+      this.wake.closeUnsafe()
+      const taken = this.before + this.stream.take(this)
+      this.before = ""
+      done = this.last !== undefined || this.stream.ended
+      const text = taken + (this.last ?? "")
+      if (text !== "") return Effect.succeed([encoder.encode(text)] as const)
+      if (done) return Cause.done()
+      return Effect.flatMap(waited, (woken) => (Option.isSome(woken) ? pull : Effect.succeed([comment] as const)))
+    })
+    return Stream.fromPull(Effect.succeed(pull))
+  }
+}

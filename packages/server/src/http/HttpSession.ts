@@ -1,0 +1,251 @@
+/**
+ * A session over HTTP (spec: basic/transports, session management): what holds its many requests together.
+ *
+ * Owns where a message leaves: what relates to a running request on the stream of its POST, all else on the one stream that stands for
+ * the session, never on two. The conversation itself is the server's `Session`. Little is made before it is needed: most sessions are
+ * idle most of the time.
+ */
+import { TransportError, type Sink } from "@effect-mcp/core/Transport"
+import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import type * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Latch from "effect/Latch"
+import * as Scope from "effect/Scope"
+import type { Session } from "../Session.ts"
+import type { EventStore } from "../session/EventStore.ts"
+import { EventStream, type Log, type Owner } from "./EventStream.ts"
+import type { PostStream } from "./PostStream.ts"
+
+/** What all sessions of an endpoint have in common. */
+export interface Config {
+  /** Where events are kept for clients that come back; without one nothing is resumed. */
+  readonly store: EventStore["Service"] | undefined
+  /** How long a client may stay away from a stream. */
+  readonly window: Duration.Duration
+  /** How long a request goes on whose client cannot come back. */
+  readonly grace: Duration.Duration
+  /** When a client is to come back. */
+  readonly retry: Duration.Duration
+  readonly clock: Clock.Clock
+  readonly runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
+}
+
+/** Streams that have ended and are still kept, in a session. */
+const maxRetired = 256
+const standaloneName = "0"
+
+export class HttpSession implements Sink {
+  readonly id: string
+  /** Whose it is: nobody else gets near it. */
+  readonly owner: string
+  readonly scope: Scope.Closeable
+  readonly config: Config
+  private opened: Session | undefined = undefined
+  private posts: Map<JsonRpc.Id, PostStream> | undefined = undefined
+  private streams: Map<string, EventStream> | undefined = undefined
+  private retired: Array<{ readonly stream: EventStream; readonly at: number }> | undefined = undefined
+  private standing: EventStream | undefined = undefined
+  private joined: Latch.Latch | undefined = undefined
+  private named = 0
+  private connections = 0
+  private used: number
+  /** Waits until the standing stream is read, and has room. */
+  readonly ready: Effect.Effect<void> = Effect.suspend(() => {
+    if (this.standing?.attached === true) return this.standing.ready
+    this.joined ??= Latch.makeUnsafe(false)
+    return Effect.andThen(this.joined.await, this.ready)
+  })
+
+  constructor(id: string, owner: string, scope: Scope.Closeable, config: Config) {
+    this.id = id
+    this.owner = owner
+    this.scope = scope
+    this.config = config
+    this.used = config.clock.currentTimeMillisUnsafe()
+  }
+
+  open(session: Session): void {
+    this.opened = session
+  }
+
+  get session(): Session | undefined {
+    return this.opened
+  }
+
+  /** Whether its client may be sent away to come back for the rest (2025-11-25 on). */
+  get polls(): boolean {
+    const { revision } = this.opened?.negotiated ?? {}
+    return this.config.store !== undefined && revision !== undefined && revision.version >= "2025-11-25"
+  }
+
+  /** Asks go with the request they relate to, which has its own room. */
+  writable(): boolean {
+    return true
+  }
+
+  send(message: JsonRpc.Message | ReadonlyArray<JsonRpc.Message>, _lane: unknown, relatedTo?: JsonRpc.Id): void {
+    for (const one of isBatch(message) ? message : [message]) {
+      const post = relatedTo === undefined ? undefined : this.posts?.get(relatedTo)
+      if (post !== undefined) post.send(one, "data")
+      else if (relatedTo !== undefined && JsonRpc.isRequest(one)) this.unanswered(one.id, true)
+      else this.standalone().write(JsonRpc.encode(one))
+    }
+  }
+
+  /** A question of ours that nobody can answer. */
+  unanswered(id: JsonRpc.Id, unsent: boolean): void {
+    const error = new TransportError({ reason: "Write", message: "The connection of the request that asks is gone" })
+    this.opened?.peer.receive({ _tag: "Unanswered", id, error, unsent })
+  }
+
+  // ---- requests
+
+  get running(): number {
+    return this.posts?.size ?? 0
+  }
+
+  isRunning(id: JsonRpc.Id): boolean {
+    return this.posts?.has(id) === true
+  }
+
+  began(id: JsonRpc.Id, post: PostStream): void {
+    this.posts ??= new Map()
+    this.posts.set(id, post)
+  }
+
+  settled(id: JsonRpc.Id): void {
+    this.posts?.delete(id)
+    this.touch()
+  }
+
+  /** Waits until nothing runs. */
+  get idle(): Effect.Effect<void> {
+    return this.opened?.peer.idle ?? Effect.void
+  }
+
+  interrupt(id: JsonRpc.Id, reason: string): void {
+    this.opened?.peer.interrupt(reason, id)
+  }
+
+  // ---- streams
+
+  /** What is unrelated to any request. */
+  standalone(): EventStream {
+    return (this.standing ??= new EventStream({
+      name: standaloneName,
+      log: this.log(standaloneName),
+      owner: {
+        attached: () => {
+          this.attached()
+          this.joined?.openUnsafe()
+          this.joined = undefined
+        },
+        detached: () => this.detached()
+      }
+    }))
+  }
+
+  openStream(owner: Owner): EventStream {
+    const name = (++this.named).toString(36)
+    const stream = new EventStream({
+      name,
+      log: this.log(name),
+      owner: {
+        attached: () => {
+          this.attached()
+          owner.attached()
+        },
+        detached: () => {
+          this.detached()
+          owner.detached()
+        }
+      }
+    })
+    if (this.config.store !== undefined) (this.streams ??= new Map()).set(name, stream)
+    return stream
+  }
+
+  stream(name: string): EventStream | undefined {
+    return name === standaloneName ? this.standing : this.streams?.get(name)
+  }
+
+  private log(stream: string): Log | undefined {
+    const { runFork, store } = this.config
+    if (store === undefined) return undefined
+    const key = { session: this.id, stream }
+    return {
+      append: (event) => void runFork(store.append(key, event)),
+      after: (seq) => store.after(key, seq)
+    }
+  }
+
+  /** A stream has ended: it is kept for a while, in case its client did not get all of it. */
+  retire(stream: EventStream): void {
+    if (this.config.store === undefined) return
+    this.retired ??= []
+    this.retired.push({ stream, at: this.config.clock.currentTimeMillisUnsafe() })
+    this.prune()
+  }
+
+  /** Forgets what was kept long enough. */
+  prune(): void {
+    const { clock, runFork, store, window } = this.config
+    const oldest = clock.currentTimeMillisUnsafe() - Duration.toMillis(window)
+    for (let first = this.retired?.[0]; first !== undefined; first = this.retired?.[0]) {
+      if (first.at > oldest && (this.retired?.length ?? 0) <= maxRetired) break
+      this.retired?.shift()
+      this.streams?.delete(first.stream.name)
+      if (store !== undefined) runFork(store.forget(this.id, first.stream.name))
+    }
+  }
+
+  // ---- its end
+
+  private attached(): void {
+    this.connections++
+  }
+
+  private detached(): void {
+    this.connections--
+    this.touch()
+  }
+
+  touch(): void {
+    this.used = this.config.clock.currentTimeMillisUnsafe()
+  }
+
+  /** Since when nothing of it runs and nobody listens; undefined while that is not so. */
+  get idleSince(): number | undefined {
+    return this.connections > 0 || this.running > 0 ? undefined : this.used
+  }
+
+  /** Runs for at most as long as the session lives. */
+  fork(effect: Effect.Effect<void>): Fiber.Fiber<void> {
+    return Fiber.runIn(this.config.runFork(effect), this.scope)
+  }
+
+  /** Ends the stream that stands, in order. */
+  endStanding(): void {
+    this.standing?.end()
+  }
+
+  /** What runs is answered by an error that says why, then all ends. */
+  close(reason: string): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      this.opened?.peer.interrupt(reason)
+      return Effect.andThen(
+        Scope.close(this.scope, Exit.void),
+        Effect.suspend(() => {
+          this.endStanding()
+          return this.config.store?.forget(this.id) ?? Effect.void
+        })
+      )
+    })
+  }
+}
+
+const isBatch = (u: JsonRpc.Message | ReadonlyArray<JsonRpc.Message>): u is ReadonlyArray<JsonRpc.Message> =>
+  Array.isArray(u)

@@ -1,0 +1,139 @@
+/**
+ * Where the messages of one POST of a session leave: JSON if its answers are all there is, else a stream of events.
+ *
+ * Owns what becomes of the requests when the client goes: nothing at once, since a disconnect is no cancel. One that can come back for
+ * the rest has some time to do so; for one that cannot, questions fail and the rest is dropped. Then the handlers are interrupted.
+ */
+import type { Sink } from "@effect-mcp/core/Transport"
+import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
+import * as Latch from "effect/Latch"
+import type { EventStream } from "./EventStream.ts"
+import type { HttpSession } from "./HttpSession.ts"
+
+export interface Options {
+  readonly session: HttpSession
+  /** The requests that were posted. */
+  readonly ids: ReadonlyArray<JsonRpc.Id>
+  /** How many answers there will be: one more for each message that could not be read. */
+  readonly answers: number
+  /** Whether they were posted as a batch. */
+  readonly batch: boolean
+}
+
+export class PostStream implements Sink {
+  private readonly session: HttpSession
+  private readonly ids: ReadonlyArray<JsonRpc.Id>
+  private readonly batch: boolean
+  private expected: number
+  private answers: Array<string> = []
+  private asks: Array<JsonRpc.Id> | undefined = undefined
+  private over = false
+  /** Nobody can get anything of it any more. */
+  private lost = false
+  private waiting: Fiber.Fiber<void> | undefined = undefined
+  private readonly said = Latch.makeUnsafe(false)
+  /** Once it is no plain JSON. */
+  stream: EventStream | undefined = undefined
+  /** Waits until it is known what it is answered by. */
+  readonly decided: Effect.Effect<void> = this.said.await
+  readonly ready: Effect.Effect<void> = Effect.suspend(() => this.stream?.ready ?? Effect.void)
+  readonly writable: Sink["writable"] = () => this.stream?.writable() ?? true
+
+  constructor({ answers, batch, ids, session }: Options) {
+    this.session = session
+    this.ids = ids
+    this.batch = batch
+    this.expected = answers
+    for (const id of ids) session.began(id, this)
+  }
+
+  get isDecided(): boolean {
+    return this.over || this.stream !== undefined
+  }
+
+  /** All there is to answer, if it is no stream; nothing where the request was cancelled. */
+  get json(): string | undefined {
+    if (this.stream !== undefined || this.answers.length === 0) return undefined
+    return this.batch ? `[${this.answers.join(",")}]` : this.answers[0]
+  }
+
+  readonly send: Sink["send"] = (message, lane) => {
+    if ("length" in message) for (const one of message) this.send(one, lane)
+    else if (JsonRpc.isResponse(message)) this.answer(message)
+    else if (this.over) {
+      // Of a fiber that outlives its request.
+      if (message.method !== "notifications/progress") this.session.send(message, lane)
+    } else if (!this.lost) {
+      const text = JsonRpc.encode(message)
+      this.streaming().write(text)
+      if (JsonRpc.isRequest(message)) (this.asks ??= []).push(message.id)
+    } else if (JsonRpc.isRequest(message)) this.session.unanswered(message.id, true)
+  }
+
+  private answer(message: JsonRpc.Response): void {
+    // Throws on what is no JSON before anything has changed: its sender then answers with an error.
+    const text = JsonRpc.encode(message)
+    if (this.stream === undefined) this.answers.push(text)
+    else this.stream.write(text)
+    this.settle(message.id ?? undefined)
+  }
+
+  readonly discard: NonNullable<Sink["discard"]> = (id) => this.settle(id)
+
+  private settle(id: JsonRpc.Id | undefined): void {
+    if (id !== undefined) this.session.settled(id)
+    if (--this.expected > 0) return
+    this.over = true
+    this.waiting?.interruptUnsafe()
+    if (this.stream !== undefined) {
+      this.stream.end()
+      this.session.retire(this.stream)
+    }
+    this.said.openUnsafe()
+  }
+
+  /** From now on it is a stream. */
+  streaming(): EventStream {
+    if (this.stream !== undefined) return this.stream
+    const stream = this.session.openStream({ attached: () => this.back(), detached: () => this.left() })
+    this.stream = stream
+    if (this.session.polls) stream.prime(this.session.config.retry)
+    for (const text of this.answers) stream.write(text)
+    this.answers = []
+    this.said.openUnsafe()
+    return stream
+  }
+
+  readonly disconnect: NonNullable<Sink["disconnect"]> = (retry = this.session.config.retry) => {
+    if (this.session.polls && !this.over && !this.lost) this.streaming().disconnect(retry)
+  }
+
+  private back(): void {
+    this.waiting?.interruptUnsafe()
+    this.waiting = undefined
+  }
+
+  /** Its client went before it had all. */
+  left(): void {
+    if (this.over) return
+    const { config } = this.session
+    const canReturn = this.stream?.resumable === true
+    if (!canReturn) {
+      this.lost = true
+      this.stream?.discard()
+      for (const id of this.asks ?? []) this.session.unanswered(id, false)
+    }
+    const reason = canReturn ? "The client did not come back in time" : "The client has disconnected"
+    this.waiting = this.session.fork(
+      Effect.andThen(
+        Effect.sleep(canReturn ? config.window : config.grace),
+        Effect.sync(() => {
+          this.waiting = undefined
+          for (const id of this.ids) this.session.interrupt(id, reason)
+        })
+      )
+    )
+  }
+}

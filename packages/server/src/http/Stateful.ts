@@ -1,0 +1,280 @@
+/**
+ * The sessions of the stateful era over HTTP (spec 2025-11-25: basic/transports, streamable HTTP): what opens one, what is posted to it,
+ * the stream that stands for it, and what ends it.
+ */
+import type { Decoded, Envelope, Single } from "@effect-mcp/core/Transport"
+import * as Principal from "@effect-mcp/core/Principal"
+import * as Headers from "@effect-mcp/protocol/Headers"
+import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import * as Revision from "@effect-mcp/protocol/Revision"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import type { HttpServerRequest } from "effect/http/HttpServerRequest"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import * as Option from "effect/Option"
+import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import type { McpServer } from "../Server.ts"
+import type { Sessions } from "../session/Sessions.ts"
+import { events } from "./Events.ts"
+import { type Connection, cursorOf, type EventStream } from "./EventStream.ts"
+import { type Config, HttpSession } from "./HttpSession.ts"
+import { PostStream } from "./PostStream.ts"
+import { accepted, full, json, noSession, refuse, type Refusal, shuttingDown, tooMany } from "./Refusal.ts"
+import type { Post, Work } from "./Work.ts"
+
+export const sessionId = "mcp-session-id"
+export const lastEventId = "last-event-id"
+
+export interface Options {
+  readonly server: McpServer["Service"]
+  readonly sessions: Sessions<HttpSession>
+  /** What every session lives in. */
+  readonly scope: Scope.Scope
+  readonly config: Config
+  readonly work: Work
+  /** Requests of one session at once. */
+  readonly inFlight: number
+  readonly keepAlive: Duration.Input
+  /** After so long without an answer a resumable POST becomes a stream. */
+  readonly patience: Duration.Input
+  /** How long a connection may last whose client can come back. */
+  readonly lifetime: Duration.Input | undefined
+}
+
+type Response = HttpServerResponse.HttpServerResponse
+
+/** Who a principal is, by value: of one issuer and one name. */
+const keyOf = ({ claims, subject }: Principal.Principal["Service"]): string =>
+  subject === undefined ? "" : JSON.stringify([claims["iss"], subject])
+
+const requestOf = (single: Single): JsonRpc.Request | undefined =>
+  single._tag === "Message" && JsonRpc.isRequest(single.message) ? single.message : undefined
+
+/** The endpoint's side of sessions. */
+export const make = (options: Options) => {
+  const { config, inFlight, keepAlive, lifetime, patience, scope, server, sessions, work } = options
+  const served: ReadonlyArray<string> = server.revisions.flatMap(({ era, version }) =>
+    era === "stateful" ? [version] : []
+  )
+
+  /** Whether that is a version with sessions, served or not. */
+  const knows = (version: string): boolean => Revision.get(version)?.era === "stateful"
+
+  const find = ({ headers }: HttpServerRequest, envelope: Envelope, request?: JsonRpc.Id): HttpSession | Refusal => {
+    const id = headers[sessionId]
+    if (id === undefined) {
+      return refuse(400, McpError.invalidRequest("Mcp-Session-Id is missing: send initialize first"), request)
+    }
+    const session = sessions.get(id)
+    if (session === undefined || session.owner !== keyOf(envelope.principal ?? Principal.anonymous)) {
+      return noSession(request)
+    }
+    const version = headers[Headers.version]
+    if (version !== undefined && !served.includes(version)) {
+      const error = McpError.invalidRequest(`${Headers.version}: ${version} is not served`, { supported: served })
+      return refuse(400, error, request)
+    }
+    session.touch()
+    return session
+  }
+
+  /** Sends a connection's client away in time, where it can come back. */
+  const limited = (stream: EventStream): Effect.Effect<void, never, Scope.Scope> =>
+    lifetime === undefined
+      ? Effect.void
+      : Effect.asVoid(
+          Effect.forkScoped(
+            Effect.andThen(
+              Effect.sleep(lifetime),
+              Effect.sync(() => stream.disconnect(config.retry))
+            )
+          )
+        )
+
+  const streamed = (
+    session: HttpSession,
+    stream: EventStream,
+    connection: Connection
+  ): Effect.Effect<Response, never, Scope.Scope> =>
+    Effect.as(
+      session.polls ? limited(stream) : Effect.void,
+      events(connection.body(keepAlive), { [sessionId]: session.id })
+    )
+
+  // ---- POST
+
+  /** Hands over what was posted, and answers once it is known by what. */
+  const exchange = Effect.fnUntraced(function* (
+    session: HttpSession,
+    members: ReadonlyArray<Single>,
+    answers: PostStream,
+    post: Post
+  ): Effect.fn.Return<Response, never, Scope.Scope> {
+    post.left = () => answers.left()
+    for (const member of members) session.session?.peer.receive(member, answers)
+    if (!answers.isDecided) {
+      if (!session.polls) yield* answers.decided
+      else if (Option.isNone(yield* Effect.timeoutOption(answers.decided, patience))) answers.streaming()
+    }
+    const { json: text, stream } = answers
+    if (text !== undefined) return json(text)
+    // Cancelled: there is no answer.
+    if (stream === undefined) return events(Stream.empty)
+    const connection = stream.attach()
+    post.left = () => stream.detach(connection)
+    return yield* streamed(session, stream, connection)
+  })
+
+  /** What speaks against these requests beside those that run already. */
+  const objection = (session: HttpSession, requests: ReadonlyArray<JsonRpc.Request>): Refusal | undefined => {
+    const [first] = requests
+    if (first === undefined) return undefined
+    const id = requests.length === 1 ? first.id : undefined
+    if (work.draining) return shuttingDown(id)
+    if (session.running + requests.length > inFlight)
+      return tooMany("requests of a session are in flight", inFlight, id)
+    const twice = requests.find(
+      (one, at) => session.isRunning(one.id) || requests.findIndex((r) => r.id === one.id) < at
+    )
+    if (twice === undefined) return undefined
+    return refuse(400, McpError.invalidRequest(`Request id ${JSON.stringify(twice.id)} is in flight already`), id)
+  }
+
+  const deliver = (
+    session: HttpSession,
+    members: ReadonlyArray<Single>,
+    batch: boolean,
+    post: Post
+  ): Effect.Effect<Response, never, Scope.Scope> => {
+    const requests = members.flatMap((member) => requestOf(member) ?? [])
+    const refused = objection(session, requests)
+    if (refused !== undefined) return Effect.succeed(refused)
+    const unreadable = members.filter((member) => member._tag === "Unreadable" && !member.response).length
+    const answers = new PostStream({
+      session,
+      ids: requests.map(({ id }) => id),
+      answers: requests.length + unreadable,
+      batch
+    })
+    if (requests.length + unreadable > 0) return exchange(session, members, answers, post)
+    for (const member of members) session.session?.peer.receive(member, answers)
+    return Effect.succeed(accepted)
+  }
+
+  const batched = (session: HttpSession, members: ReadonlyArray<Single>, post: Post) => {
+    const rules = session.session?.negotiated?.revision.rules
+    const refusal =
+      rules?.batches !== true
+        ? "A body is one message, not a batch"
+        : members.length === 0
+          ? "A batch must not be empty"
+          : undefined
+    return refusal === undefined
+      ? deliver(session, members, true, post)
+      : Effect.succeed(refuse(400, McpError.invalidRequest(refusal), rules?.unreadableId))
+  }
+
+  /** What was posted with a session's id, or ought to have been. */
+  const posted = (
+    http: HttpServerRequest,
+    envelope: Envelope,
+    body: Decoded,
+    post: Post
+  ): Effect.Effect<Response, never, Scope.Scope> => {
+    const id = body._tag === "Batch" ? undefined : requestOf(body)?.id
+    const session = find(http, envelope, id)
+    if (!(session instanceof HttpSession)) return Effect.succeed(session)
+    if (body._tag === "Batch") return batched(session, body.members, post)
+    if (body._tag === "Message") return deliver(session, [body], false, post)
+    if (body.response) session.session?.peer.receive(body)
+    const unreadableId = session.session?.negotiated?.revision.rules.unreadableId
+    return Effect.succeed(refuse(400, body.error, body.response ? undefined : (body.id ?? unreadableId)))
+  }
+
+  /** The request that opens a session. */
+  const opened = Effect.fnUntraced(function* (
+    initialize: Single,
+    request: JsonRpc.Request,
+    envelope: Envelope,
+    post: Post
+  ): Effect.fn.Return<Response, never, Scope.Scope> {
+    if (work.draining) return shuttingDown(request.id)
+    if (sessions.full) return full("sessions are open", sessions.capacity, request.id)
+    const principal = envelope.principal ?? Principal.anonymous
+    const own = yield* Scope.fork(scope)
+    const session = new HttpSession(globalThis.crypto.randomUUID(), keyOf(principal), own, config)
+    sessions.add(session)
+    // In the endpoint's context: what surrounds this request must not live as long as the session.
+    const wire = { incoming: Stream.never, sink: session, broken: Effect.never }
+    const connecting = server.connect(wire, { id: session.id, principal, pings: false })
+    const fiber = config.runFork(
+      Effect.flatMap(Scope.provide(connecting, own), (connected) => {
+        session.open(connected)
+        return Scope.addFinalizer(
+          connected.scope,
+          Effect.sync(() => sessions.end(session, "The session has ended"))
+        )
+      })
+    )
+    yield* Fiber.await(fiber)
+    const response = yield* exchange(
+      session,
+      [initialize],
+      new PostStream({ session, ids: [request.id], answers: 1, batch: false }),
+      post
+    )
+    if (session.session?.negotiated !== undefined) {
+      return HttpServerResponse.setHeader(response, sessionId, session.id)
+    }
+    sessions.end(session, "The session could not be opened")
+    return HttpServerResponse.setStatus(response, 400)
+  })
+
+  // ---- GET and DELETE
+
+  const resumed = (
+    session: HttpSession,
+    eventId: string
+  ): Effect.Effect<readonly [EventStream, Connection] | Refusal> => {
+    const gone = refuse(410, McpError.invalidRequest(`The events after ${eventId} are not kept any more`))
+    const cursor = cursorOf(eventId)
+    const stream = cursor === undefined ? undefined : session.stream(cursor.stream)
+    if (cursor === undefined || stream === undefined || !stream.has(cursor.seq)) return Effect.succeed(gone)
+    return Effect.match(stream.resume(cursor.seq), {
+      onFailure: () => gone,
+      onSuccess: (connection) => [stream, connection] as const
+    })
+  }
+
+  const got = Effect.fnUntraced(function* (
+    http: HttpServerRequest,
+    envelope: Envelope
+  ): Effect.fn.Return<Response, never, Scope.Scope> {
+    const session = find(http, envelope)
+    if (!(session instanceof HttpSession)) return session
+    const eventId = config.store === undefined ? undefined : http.headers[lastEventId]
+    // What still runs may be fetched to the end.
+    if (work.draining && eventId === undefined) return shuttingDown()
+    const fresh = () => [session.standalone(), session.standalone().attach()] as const
+    const attached = eventId === undefined ? fresh() : yield* resumed(session, eventId)
+    if (HttpServerResponse.isHttpServerResponse(attached)) return attached
+    const [stream, connection] = attached
+    yield* Effect.addFinalizer(() => Effect.sync(() => stream.detach(connection)))
+    // Its head leaves with the first bytes: the client is not to wait for them.
+    if (eventId === undefined && session.polls) stream.prime(config.retry)
+    else connection.before = `: here\n\n${connection.before}`
+    return yield* streamed(session, stream, connection)
+  })
+
+  const deleted = (http: HttpServerRequest, envelope: Envelope): Response => {
+    const session = find(http, envelope)
+    if (!(session instanceof HttpSession)) return session
+    sessions.end(session, "The session was ended by its client")
+    return HttpServerResponse.empty({ status: 204 })
+  }
+
+  return { posted, opened, got, deleted, hasSessions: served.length > 0, knows }
+}

@@ -1,0 +1,97 @@
+/**
+ * The sessions that are open at an endpoint, by id.
+ *
+ * Owns how many there may be and when one that nobody uses ends. One fiber looks after all of them.
+ */
+import type * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+
+export interface Options {
+  /** How many may be open at once. Default 10 000; one more is answered by 503. */
+  readonly capacity?: number | undefined
+  /** How long one may be without a request and without an open stream. Default 30 minutes. */
+  readonly idle?: Duration.Input | undefined
+}
+
+/** What the table has to know of a session. */
+export interface Entry {
+  readonly id: string
+  /** Since when it is idle, in milliseconds by the Clock; undefined while it is not. */
+  readonly idleSince: number | undefined
+  /** Called now and then. */
+  readonly prune?: (() => void) | undefined
+  readonly close: (reason: string) => Effect.Effect<void>
+}
+
+export class Sessions<S extends Entry> {
+  readonly capacity: number
+  private readonly idle: number
+  private readonly clock: Clock.Clock
+  private readonly runFork: (effect: Effect.Effect<void>) => void
+  private readonly entries = new Map<string, S>()
+
+  /** `runFork` runs what ends a session, whoever asked for it. */
+  constructor(options: Options, clock: Clock.Clock, runFork: (effect: Effect.Effect<void>) => void) {
+    this.capacity = options.capacity ?? 10_000
+    this.idle = Duration.toMillis(Duration.fromInputUnsafe(options.idle ?? "30 minutes"))
+    this.clock = clock
+    this.runFork = runFork
+  }
+
+  get(id: string): S | undefined {
+    return this.entries.get(id)
+  }
+
+  get full(): boolean {
+    return this.entries.size >= this.capacity
+  }
+
+  get size(): number {
+    return this.entries.size
+  }
+
+  all(): ReadonlyArray<S> {
+    return [...this.entries.values()]
+  }
+
+  add(entry: S): void {
+    this.entries.set(entry.id, entry)
+  }
+
+  /** From now on it is not there; what it runs is ended beside. */
+  end(entry: S, reason: string): void {
+    if (this.entries.get(entry.id) !== entry) return
+    this.entries.delete(entry.id)
+    this.runFork(entry.close(reason))
+  }
+
+  /** Ends all and waits for them. */
+  endAll(reason: string): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const all = this.all()
+      this.entries.clear()
+      return Effect.forEach(all, (entry) => entry.close(reason), { concurrency: "unbounded", discard: true })
+    })
+  }
+
+  private look(): void {
+    const now = this.clock.currentTimeMillisUnsafe()
+    for (const entry of this.entries.values()) {
+      const { idleSince } = entry
+      if (idleSince !== undefined && now - idleSince >= this.idle) this.end(entry, "The session has expired")
+      else entry.prune?.()
+    }
+  }
+
+  /** Runs for as long as the table is used. */
+  readonly sweep: Effect.Effect<never> = Effect.suspend(() => {
+    const often = Math.min(Math.max(this.idle / 10, 10), 30_000)
+    return Effect.forever(
+      Effect.andThen(
+        Effect.sleep(often),
+        Effect.sync(() => this.look())
+      )
+    )
+  })
+}
