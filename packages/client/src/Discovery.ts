@@ -5,7 +5,7 @@
  * A server that answers, or refuses in the way of the new era, is stateless. Any other error, and silence, mean the older era: no
  * single code is trusted to say so.
  */
-import type { Peer, Timeout } from "@effect-mcp/core/Peer"
+import type { Closed, Peer, Timeout } from "@effect-mcp/core/Peer"
 import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
 import * as Codecs from "@effect-mcp/protocol/Codecs"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -50,6 +50,12 @@ const namedBy = (error: McpError.McpError): ReadonlyArray<string> | undefined =>
 /** What only a stateless server refuses by, beside the version. */
 const modernCodes: ReadonlySet<number> = new Set([McpError.HeaderMismatch, McpError.MissingClientCapability])
 
+/** HTTP has statuses for what it does not understand, and two for whom it does not know: those say nothing about the era. */
+const isForeign = ({ cause }: Closed): boolean => {
+  const status = cause?.reason === "Status" ? (cause.status ?? 0) : 0
+  return status >= 400 && status < 500 && status !== 401 && status !== 403
+}
+
 /** Who answered, by the `_meta` of a result; a server may keep it to itself. */
 export const serverInfoOf = (wire: unknown): Implementation => {
   const meta = isJsonObject(wire) ? wire._meta : undefined
@@ -74,9 +80,9 @@ export const probe = Effect.fnUntraced(function* (
       message: `No common revision: offered ${offered}, the server speaks ${server.join(", ") || "another"}${why}`
     })
   /** The older era, unless the client is not to speak it. */
-  const older = (offered: string, error?: McpError.McpError | Timeout) => {
+  const older = (offered: string, error?: McpError.McpError | Timeout | Closed) => {
     if (stateful.length > 0) return Effect.succeed(undefined)
-    if (error?._tag === "Timeout") return Effect.fail(error)
+    if (error?._tag === "Timeout" || error?._tag === "Closed") return Effect.fail(error)
     return Effect.fail(unsupported(offered, [], error === undefined ? "" : ` (it answered: ${error.message})`))
   }
 
@@ -90,7 +96,7 @@ export const probe = Effect.fnUntraced(function* (
       Effect.matchEffect({
         onSuccess: (wire) => accept(revision, codec, wire),
         onFailure: (error) => {
-          if (error._tag === "Closed") return Effect.fail(error)
+          if (error._tag === "Closed") return isForeign(error) ? older(revision.version, error) : Effect.fail(error)
           const versions = error._tag === "Timeout" ? undefined : namedBy(error)
           if (versions !== undefined) return choose(revision, versions)
           return error._tag === "McpError" && modernCodes.has(error.code)

@@ -33,6 +33,7 @@ import type { CallOptions } from "./CallOptions.ts"
 import type * as Calls from "./Calls.ts"
 import { type ClientError, Closed } from "./ClientError.ts"
 import type * as Connection from "./Connection.ts"
+import type * as Http from "./connector/Http.ts"
 import * as Socket from "./connector/Socket.ts"
 import * as Sse from "./connector/Sse.ts"
 import * as Stdio from "./connector/Stdio.ts"
@@ -217,6 +218,17 @@ export const layer = <E, R>(
 export const layerStdio = (
   options: Options & Stdio.Options
 ): Layer.Layer<McpClient, ConnectError, Stdio.Requirements> => layer(Stdio.open(options), options)
+
+/** The client of a server behind HTTP, of any revision; provide an `HttpClient`, such as `FetchHttpClient.layer`. */
+export const layerHttp = (options: Options & Http.Options): Layer.Layer<McpClient, ConnectError, Http.Requirements> =>
+  layer(
+    // Loaded when needed: who starts a process does not wait for HTTP to load.
+    Effect.flatMap(
+      Effect.promise(() => import("./connector/Http.ts")),
+      ({ open }) => open(options)
+    ),
+    options
+  )
 
 /** The client of a server behind a socket; provide `NodeSocket.layerNet({ port })`, or `{ path }` for a Unix socket. */
 export const layerSocket = (

@@ -1,6 +1,7 @@
 export * as Asking from "./Asking.ts"
 export * as ClientError from "./ClientError.ts"
 export * as Consent from "./Consent.ts"
+export * as Http from "./connector/Http.ts"
 export * as Socket from "./connector/Socket.ts"
 export * as Sse from "./connector/Sse.ts"
 export * as Sources from "./Sources.ts"

@@ -1,0 +1,111 @@
+/**
+ * Streams of a session that outlive their connections (spec 2025-11-25: basic/transports, resumability): another GET goes on where the
+ * last one stopped, or opens what the server says without being asked.
+ *
+ * Waits as long as the server says, and longer after failures. Refuses to insist: what a server refuses once is not asked for again.
+ */
+import type { Decoded } from "@effect-mcp/core/Transport"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Random from "effect/Random"
+import * as Body from "./Body.ts"
+import type { Endpoint } from "./Endpoint.ts"
+
+export interface Options {
+  /** Connections in a row that may fail, or bring nothing, before a request counts as unanswered. Default 5. */
+  readonly attempts?: number | undefined
+  /** How long to wait before the first, where the server does not say. Doubles with every failure. Default 500 ms. */
+  readonly delay?: Duration.Input | undefined
+  /** How long to wait at most, unless the server wants more. Default 30 seconds. */
+  readonly maxDelay?: Duration.Input | undefined
+}
+
+/** How a GET ended. `Gone`: the session has ended, which only a server that had given a stream before can say. */
+type Ended = "Read" | "Refused" | "Failed" | "Gone"
+
+export class Reconnect {
+  /** Whether this server gives streams: unknown until it did, or did not. */
+  private gives: boolean | undefined = undefined
+  private readonly endpoint: Endpoint
+  private readonly limit: number
+  private readonly attempts: number
+  private readonly delay: number
+  private readonly maxDelay: number
+
+  constructor(endpoint: Endpoint, limit: number, options: Options = {}) {
+    this.endpoint = endpoint
+    this.limit = limit
+    this.attempts = options.attempts ?? 5
+    this.delay = Duration.toMillis(Duration.fromInputUnsafe(options.delay ?? "500 millis"))
+    this.maxDelay = Duration.toMillis(Duration.fromInputUnsafe(options.maxDelay ?? "30 seconds"))
+  }
+
+  /** Forgets what was known of the server, for another session. */
+  reset(): void {
+    this.gives = undefined
+  }
+
+  /** Waits before another connection, never less than the server asked for. */
+  private pause({ retry = 0 }: Body.Position, failures: number): Effect.Effect<void> {
+    if (failures === 0 && retry > 0) return Effect.sleep(retry)
+    const grown = Math.min(this.maxDelay, this.delay * 2 ** failures)
+    return Effect.flatMap(Random.next, (random) => Effect.sleep(Math.max(retry, grown * (0.5 + random / 2))))
+  }
+
+  private connect(position: Body.Position, deliver: (message: Decoded) => Effect.Effect<void>): Effect.Effect<Ended> {
+    return Effect.matchEffect(this.endpoint.get(position.lastEventId), {
+      onFailure: () => Effect.succeed<Ended>("Failed"),
+      onSuccess: (response) => {
+        const { status } = response
+        if (status === 200 && Body.isEventStream(response)) {
+          this.gives = true
+          return Effect.match(Body.events(response, this.limit, position, deliver), {
+            // What is too large is too large the next time, too.
+            onFailure: (): Ended => "Refused",
+            onSuccess: (): Ended => "Read"
+          })
+        }
+        const gone = status === 404 && this.endpoint.session !== undefined && this.gives === true
+        const ended: Ended = gone ? "Gone" : status >= 500 || status === 429 ? "Failed" : "Refused"
+        if (ended === "Refused") this.gives ??= false
+        return Effect.as(Body.skip(response), ended)
+      }
+    })
+  }
+
+  /**
+   * Goes on with a stream whose connection ended, over as many connections as it takes until it is `done`. Gives up, with `Refused` or
+   * `Failed`, as soon as the server refuses, or after so many failures.
+   */
+  resume(
+    position: Body.Position,
+    deliver: (message: Decoded) => Effect.Effect<void>,
+    done: () => boolean
+  ): Effect.Effect<Ended> {
+    const next = (failures: number): Effect.Effect<Ended> => {
+      const { signs } = position
+      return Effect.andThen(this.pause(position, failures), this.connect(position, deliver)).pipe(
+        Effect.flatMap((ended) => {
+          if (done() || ended === "Refused" || ended === "Gone") return Effect.succeed(ended)
+          const count = ended === "Read" && position.signs > signs ? 0 : failures + 1
+          return count < this.attempts ? next(count) : Effect.succeed<Ended>("Failed")
+        })
+      )
+    }
+    return Effect.suspend(() => (this.gives === false ? Effect.succeed<Ended>("Refused") : next(0)))
+  }
+
+  /** Keeps the session's own stream open for as long as the server gives one. Ends with `Gone` when the session has. */
+  stand(deliver: (message: Decoded) => Effect.Effect<void>): Effect.Effect<Ended> {
+    const position = Body.start()
+    const next = (failures: number): Effect.Effect<Ended> => {
+      const { signs } = position
+      return Effect.flatMap(this.connect(position, deliver), (ended) => {
+        if (ended === "Refused" || ended === "Gone") return Effect.succeed(ended)
+        const count = ended === "Read" && position.signs > signs ? 0 : failures + 1
+        return Effect.andThen(this.pause(position, count), next(count))
+      })
+    }
+    return next(0)
+  }
+}

@@ -1,0 +1,74 @@
+/** Why a request over HTTP got no answer, and whether the server may have acted on it nevertheless. */
+import { TransportError } from "@effect-mcp/core/Transport"
+import type { HttpClientError } from "effect/http/HttpClientError"
+import * as Predicate from "effect/Predicate"
+
+export interface Refusal {
+  readonly error: TransportError
+  /** The server has certainly not acted on it. */
+  readonly unsent: boolean
+}
+
+/** What platforms call a connection that was never made. */
+const unconnected: ReadonlySet<unknown> = new Set([
+  "ECONNREFUSED",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOTFOUND",
+  "UND_ERR_CONNECT_TIMEOUT"
+])
+
+/** The codes of an error and of what caused it; chains are short, but nobody promises that. */
+const codes = (error: unknown, depth = 5): ReadonlyArray<unknown> => {
+  if (depth === 0 || !Predicate.isObject(error)) return []
+  const { cause, code }: { readonly cause?: unknown; readonly code?: unknown } = error
+  return [code, ...codes(cause, depth - 1)]
+}
+
+/** No answer came at all. */
+export const unreachable = (error: HttpClientError, { origin }: URL): Refusal => {
+  const { _tag, cause } = error.reason
+  const unsent = _tag !== "TransportError" || codes(cause).some((code) => unconnected.has(code))
+  const why =
+    cause instanceof Error ? (cause.cause instanceof Error ? cause.cause.message : cause.message) : error.message
+  return {
+    unsent,
+    error: new TransportError({
+      reason: unsent ? "Open" : "Read",
+      message: unsent ? `Cannot reach ${origin}: ${why}` : `The connection to ${origin} broke: ${why}`,
+      cause: error
+    })
+  }
+}
+
+/** By these a server says that it did not even look at what was asked. */
+const untouched: ReadonlySet<number> = new Set([401, 403, 404, 405, 406, 413, 415, 429, 503])
+
+/** How much of a body is shown. */
+const excerpt = 200
+
+/** An answer that was none. */
+export const refused = (what: string, status: number, body: string): Refusal => ({
+  unsent: untouched.has(status),
+  error: new TransportError({
+    reason: "Status",
+    status,
+    message: `${what} was answered with status ${status}${body === "" ? "" : `: ${body.slice(0, excerpt)}`}`
+  })
+})
+
+/** The server does not know the session (any more). */
+export const sessionLost = (unsent: boolean): Refusal => ({
+  unsent,
+  error: new TransportError({ reason: "SessionLost", status: 404, message: "The server has ended the session" })
+})
+
+/** The exchange ended, and the answer was not in it. */
+export const unanswered = (message: string): Refusal => ({
+  unsent: false,
+  error: new TransportError({ reason: "Read", message })
+})
+
+/** The answer had begun, but could not be read to its end. */
+export const unread = (error: TransportError): Refusal => ({ error, unsent: false })

@@ -1,0 +1,49 @@
+/** The bytes that wait to be taken by the server, on both lanes (see `Sink`): senders of data wait for room, the others must fit. */
+import type { Lane } from "@effect-mcp/core/Transport"
+import type * as Effect from "effect/Effect"
+import * as Latch from "effect/Latch"
+
+export interface Options {
+  /** Above this many bytes of requests that the server has not begun to answer, more of them wait. Default 16 MiB. */
+  readonly highWater?: number | undefined
+  /** Above this many bytes of answers and cancellations that wait (when more than one does) the wire is broken. Default 64 MiB. */
+  readonly controlCap?: number | undefined
+}
+
+export class Room {
+  private readonly used = { data: 0, control: 0 }
+  private readonly latch = Latch.makeUnsafe(true)
+  private readonly highWater: number
+  private readonly controlCap: number
+
+  constructor({ controlCap = 64 * 1024 * 1024, highWater = 16 * 1024 * 1024 }: Options) {
+    this.highWater = highWater
+    this.controlCap = controlCap
+  }
+
+  /** `false` when it does not fit; then the wire is to be given up. */
+  take(lane: Lane, bytes: number): boolean {
+    this.used[lane] += bytes
+    if (this.used.data >= this.highWater) this.latch.closeUnsafe()
+    return lane === "data" || this.used.control <= this.controlCap || this.used.control === bytes
+  }
+
+  release(lane: Lane, bytes: number): void {
+    this.used[lane] -= bytes
+    if (this.used.data < this.highWater) this.latch.openUnsafe()
+  }
+
+  /** Nobody waits any more. */
+  open(): void {
+    this.used.data = -Infinity
+    this.latch.openUnsafe()
+  }
+
+  get writable(): boolean {
+    return this.used.data < this.highWater
+  }
+
+  get ready(): Effect.Effect<void> {
+    return this.latch.await
+  }
+}

@@ -1,0 +1,236 @@
+/**
+ * Streamable HTTP as a client speaks it (spec: basic/transports, Streamable HTTP), in every revision that has it: each message is a
+ * POST of its own, and what the server says comes as the answers to them, or on the session's own stream.
+ *
+ * Owns the order of what leaves, and every exchange as a fiber. Refuses to wait for what cannot come any more.
+ */
+import * as Framing from "@effect-mcp/core/Framing"
+import {
+  type Inbound,
+  type Lane,
+  type RequestHeaders,
+  type Sink,
+  type Transport,
+  TransportError
+} from "@effect-mcp/core/Transport"
+import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import * as Cause from "effect/Cause"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
+import * as Queue from "effect/Queue"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import * as Body from "./Body.ts"
+import { isBatch } from "./Endpoint.ts"
+import * as Exchange from "./Exchange.ts"
+import * as Reconnect from "./Reconnect.ts"
+import * as Refusal from "./Refusal.ts"
+import * as Room from "./Room.ts"
+
+export interface Options extends Room.Options {
+  /** How to go on with streams whose connection ended. */
+  readonly reconnect?: Reconnect.Options | undefined
+  /** The largest message that is read, in bytes. Default 4 MiB. */
+  readonly maxMessageBytes?: number | undefined
+}
+
+export type Parts = Pick<Exchange.Conversation, "endpoint" | "fallback" | "learned">
+
+type Told = JsonRpc.Notification | JsonRpc.Response | ReadonlyArray<JsonRpc.Message>
+
+/** How long what follows a notification waits for it to be accepted. */
+const patience = "1 second"
+/** How long the end waits for what was said last, and then for the session to be ended. */
+const goodbye = "1 second"
+/** How long the end of a session waits for other requests to meet it, too. */
+const company = "250 millis"
+
+/** The transport, for as long as the scope. */
+export const make = Effect.fnUntraced(function* (
+  { endpoint, fallback, learned }: Parts,
+  options: Options
+): Effect.fn.Return<Transport, never, Scope.Scope> {
+  const { maxMessageBytes: limit = Framing.defaultMaxMessageBytes } = options
+  const runFork = Effect.runForkWith(yield* Effect.context<never>())
+  const incoming = yield* Queue.bounded<Inbound, TransportError | Cause.Done>(256)
+  const reconnect = new Reconnect.Reconnect(endpoint, limit, options.reconnect)
+  const room = new Room.Room(options)
+  const exchanges = new Map<JsonRpc.Id, Exchange.Exchange>()
+  const fibers = new Set<Fiber.Fiber<void>>()
+  const telling = new Set<Fiber.Fiber<void>>()
+  /** Passes once the notifications so far were accepted, or took too long. */
+  let gate: Effect.Effect<void> = Effect.void
+  /** Only a session is told anything beside requests. */
+  let handshaking = false
+  let over = false
+  let lost = false
+  let other: Sink | undefined
+
+  const run = (effect: Effect.Effect<void>, among = fibers): Fiber.Fiber<void> => {
+    const fiber = runFork(effect)
+    among.add(fiber)
+    fiber.addObserver(() => among.delete(fiber))
+    return fiber
+  }
+  const deliver = (inbound: Inbound): Effect.Effect<void> => Effect.asVoid(Queue.offer(incoming, inbound))
+  const end = (): void => {
+    over = true
+    room.open()
+  }
+  const fail = (error: TransportError): void => {
+    end()
+    Queue.failCauseUnsafe(incoming, Cause.fail(error))
+  }
+
+  /** The end of the session is that of the conversation; but first, every request that met it is told that nothing was done. */
+  const lose = Effect.sync(() => {
+    if (lost) return
+    lost = true
+    endpoint.session = undefined
+    const met = [...exchanges.values()].map(({ accepted }) => Deferred.await(accepted))
+    const all = Effect.timeoutOption(Effect.all(met, { concurrency: "unbounded", discard: true }), company)
+    run(Effect.map(all, () => fail(Refusal.sessionLost(true).error)))
+  })
+
+  const unanswered = (id: JsonRpc.Id, { error, unsent }: Refusal.Refusal): Effect.Effect<void> =>
+    Effect.andThen(
+      deliver({ _tag: "Unanswered", id, error, unsent }),
+      error.reason === "SessionLost" ? lose : Effect.void
+    )
+
+  /** From now on everything is said over another wire, beginning with this. */
+  const handOver = (transport: Transport, request: JsonRpc.Request): void => {
+    learned("sse")
+    other = transport.sink
+    const ended = Stream.runForEach(transport.incoming, deliver).pipe(
+      Effect.raceFirst(transport.broken),
+      Effect.matchEffect({
+        onFailure: (error) => Effect.sync(() => fail(error)),
+        onSuccess: () => Effect.asVoid(Queue.end(incoming))
+      })
+    )
+    run(ended)
+    transport.sink.send(request, "data")
+  }
+  const conversation: Exchange.Conversation = { endpoint, reconnect, limit, deliver, learned, fallback, handOver }
+
+  const ask = (request: JsonRpc.Request, headers: RequestHeaders | undefined): void => {
+    const { id, method } = request
+    if (lost) return void run(unanswered(id, Refusal.sessionLost(true)))
+    if (method === "initialize") {
+      handshaking = true
+      endpoint.session = undefined
+      endpoint.version = undefined
+      reconnect.reset()
+    }
+    const exchange = Exchange.make(request, headers)
+    const bytes = exchange.text.length
+    exchanges.set(id, exchange)
+    room.take("data", bytes)
+    const outcome = Effect.catchCause(Effect.andThen(gate, Exchange.run(conversation, exchange)), (cause) => {
+      if (Cause.hasInterruptsOnly(cause)) return Effect.void
+      const refusal = Option.getOrElse(Cause.findErrorOption(cause), () => Refusal.unanswered(Cause.pretty(cause)))
+      return unanswered(id, refusal)
+    })
+    exchange.fiber = run(
+      Effect.onExit(outcome, () =>
+        Effect.sync(() => {
+          exchanges.delete(id)
+          Deferred.doneUnsafe(exchange.accepted, Effect.void)
+        })
+      )
+    )
+    // What has been taken makes room.
+    run(Effect.map(Deferred.await(exchange.accepted), () => room.release("data", bytes)))
+  }
+
+  /** What the server has to say without being asked, for as long as it gives a stream for that. */
+  const stand = Effect.flatMap(reconnect.stand(deliver), (ended) => (ended === "Gone" ? lose : Effect.void))
+
+  const accepted = (message: Told): void => {
+    if (!isBatch(message) && "method" in message && message.method === "notifications/initialized") run(stand)
+  }
+
+  /** Posts what has no answer. Nothing overtakes a notification, except after one that cancels. */
+  const tell = (message: Told, lane: Lane): void => {
+    if (!handshaking) return
+    const text = isBatch(message) ? `[${message.map(JsonRpc.encode).join(",")}]` : JsonRpc.encode(message)
+    if (!room.take(lane, text.length)) {
+      return fail(new TransportError({ reason: "Overflow", message: "The other side takes no answers" }))
+    }
+    const before = gate
+    const done = Deferred.makeUnsafe<void>()
+    const mine = Effect.asVoid(Effect.timeoutOption(Deferred.await(done), patience))
+    if (!isBatch(message) && "method" in message && message.method !== "notifications/cancelled") gate = mine
+    const session = endpoint.session
+    const posted = Effect.matchEffect(
+      Effect.suspend(() => endpoint.post(message, text)),
+      {
+        onFailure: (error) => undelivered(Refusal.unreachable(error, endpoint.url)),
+        onSuccess: (response) => {
+          const { status } = response
+          if (status >= 200 && status < 300) {
+            accepted(message)
+            return Body.skip(response)
+          }
+          return Effect.andThen(
+            Body.skip(response),
+            status === 404 && session !== undefined ? lose : undelivered(Refusal.refused("A message", status, ""))
+          )
+        }
+      }
+    )
+    run(
+      Effect.onExit(Effect.andThen(before, posted), () =>
+        Effect.sync(() => {
+          room.release(lane, text.length)
+          Deferred.doneUnsafe(done, Effect.void)
+          if (gate === mine) gate = Effect.void
+        })
+      ),
+      telling
+    )
+  }
+  const undelivered = ({ error }: Refusal.Refusal) => Effect.logWarning(`MCP client: ${error.message}`)
+
+  const cancel = (message: JsonRpc.Notification, lane: Lane): void => {
+    const id = message.params?.requestId
+    const exchange = JsonRpc.isId(id) ? exchanges.get(id) : undefined
+    exchange?.fiber?.interruptUnsafe()
+    // Hanging up says it, where there is no session; and what has not left need not be taken back.
+    if (exchange === undefined || (exchange.begun && !exchange.stateless)) tell(message, lane)
+  }
+
+  const send: Sink["send"] = (message, lane, relatedTo, headers) => {
+    if (other !== undefined) return other.send(message, lane, relatedTo, headers)
+    if (over) return
+    if (isBatch(message)) tell(message, lane)
+    else if (JsonRpc.isRequest(message)) ask(message, headers)
+    else if ("method" in message && message.method === "notifications/cancelled") cancel(message, lane)
+    else tell(message, lane)
+  }
+
+  const close = Effect.suspend(() => {
+    end()
+    const bounded = (effect: Effect.Effect<unknown, unknown>) =>
+      Effect.ignore(Effect.timeoutOption(Effect.interruptible(effect), goodbye))
+    return bounded(Fiber.awaitAll(telling)).pipe(
+      Effect.andThen(Effect.suspend(() => Fiber.interruptAll([...fibers, ...telling]))),
+      Effect.andThen(Effect.suspend(() => (endpoint.session === undefined ? Effect.void : bounded(endpoint.remove()))))
+    )
+  })
+  yield* Effect.addFinalizer(() => close)
+
+  return {
+    incoming: Stream.fromQueue(incoming),
+    sink: {
+      send,
+      writable: () => over || (other?.writable() ?? room.writable),
+      ready: Effect.suspend(() => other?.ready ?? room.ready)
+    },
+    broken: Effect.never,
+    headers: true
+  }
+})
