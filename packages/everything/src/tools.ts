@@ -3,7 +3,7 @@
  *
  * Names, texts and the JSON Schema below are the suite's.
  */
-import { Content, Log, Progress, Tool, Tools } from "@effect-mcp/core"
+import { Content, Log, Progress, RequestContext, Tool, Tools } from "@effect-mcp/core"
 import { Effect, Layer } from "effect"
 import { png, wav } from "./media.ts"
 
@@ -72,10 +72,16 @@ const errorHandling = Tools.layer(Tool.make("test_error_handling", { description
   Effect.fail(new Tools.ToolFailure({ message: "This tool intentionally returns an error for testing" }))
 )
 
-/** Where the wire is resumable the call outlives its stream; elsewhere this is an ordinary call. */
+/** Sends the client away where it can come back for the answer; elsewhere this is an ordinary call. */
 const reconnection = Tools.layer(
-  Tool.make("test_reconnection", { description: "Takes long enough for a client to lose its stream and come back." }),
-  () => Effect.as(Effect.sleep("100 millis"), "The call survived.")
+  Tool.make("test_reconnection", { description: "Ends the connection that waits for it, and answers later." }),
+  Effect.fnUntraced(function* () {
+    yield* pause
+    const { disconnect } = yield* RequestContext.RequestContext
+    disconnect("500 millis")
+    yield* Effect.sleep("100 millis")
+    return "The call survived."
+  })
 )
 
 const jsonSchema = Tools.layer(
