@@ -8,7 +8,8 @@ import { Console, Effect, Layer } from "effect"
 import * as HttpServer from "effect/http/HttpServer"
 import { createServer } from "node:http"
 
-const announce = (path: string) =>
+/** Says on stderr where the server is. */
+export const announce = (path: string) =>
   Layer.effectDiscard(
     Effect.flatMap(HttpServer.HttpServer, ({ address }) =>
       address._tag === "UnixPathAddress" ? Effect.void : Console.error(`http://127.0.0.1:${address.port}${path}`)

@@ -1,5 +1,5 @@
 /**
- * Serves everything from the command line: `server.ts --stdio | --http --port N, [--revision V] [--page-size N]`.
+ * Serves everything from the command line: `server.ts --stdio | --http --port N | --sse --port N, [--revision V] [--page-size N]`.
  */
 import { NodeRuntime, NodeStdio } from "@effect/platform-node"
 import { McpServer } from "@effect-mcp/server"
@@ -11,8 +11,8 @@ import * as Everything from "./everything.ts"
 class Usage extends Schema.TaggedError<Usage>()("Usage", { message: Schema.String }) {}
 
 interface Options extends Everything.Options {
-  /** Where to listen, instead of serving stdio. */
-  readonly port: number | undefined
+  /** Where to listen, and for what, instead of serving stdio. */
+  readonly over: { readonly protocol: "http" | "sse"; readonly port: number } | undefined
 }
 
 const options: Effect.Effect<Options, Usage> = Effect.gen(function* () {
@@ -22,6 +22,7 @@ const options: Effect.Effect<Options, Usage> = Effect.gen(function* () {
         options: {
           stdio: { type: "boolean" },
           http: { type: "boolean" },
+          sse: { type: "boolean" },
           port: { type: "string" },
           revision: { type: "string" },
           "page-size": { type: "string" }
@@ -29,13 +30,15 @@ const options: Effect.Effect<Options, Usage> = Effect.gen(function* () {
       }),
     catch: (cause) => new Usage({ message: String(cause) })
   })
-  if ((values.stdio === true) === (values.http === true)) {
-    return yield* new Usage({ message: "Say where to serve: --stdio, or --http --port N" })
+  const { http, sse, stdio } = values
+  if ([stdio, http, sse].filter((chosen) => chosen === true).length !== 1) {
+    return yield* new Usage({ message: "Say where to serve: --stdio, or --http --port N, or --sse --port N" })
   }
-  const port = values.http === true ? Number(values.port ?? Number.NaN) : undefined
-  if (port !== undefined && !(Number.isInteger(port) && port >= 0 && port < 65_536)) {
-    return yield* new Usage({ message: "--http needs --port: a number, 0 for any that is free" })
+  const port = Number(values.port ?? Number.NaN)
+  if (stdio !== true && !(Number.isInteger(port) && port >= 0 && port < 65_536)) {
+    return yield* new Usage({ message: "--http and --sse need --port: a number, 0 for any that is free" })
   }
+  const over = stdio === true ? undefined : ({ protocol: http === true ? "http" : "sse", port } as const)
   const revision = values.revision === undefined ? undefined : Revision.get(values.revision)?.version
   if (values.revision !== undefined && revision === undefined) {
     const known = Revision.all.map(({ version }) => version).join(", ")
@@ -45,18 +48,15 @@ const options: Effect.Effect<Options, Usage> = Effect.gen(function* () {
   if (pageSize !== undefined && !(Number.isInteger(pageSize) && pageSize > 0)) {
     return yield* new Usage({ message: "--page-size is a positive number of items" })
   }
-  return { revision, pageSize, port }
+  return { revision, pageSize, over }
 })
 
 options.pipe(
-  Effect.flatMap(({ port, ...options }): Effect.Effect<void, unknown> => {
+  Effect.flatMap(({ over, ...options }): Effect.Effect<void, unknown> => {
     const server = Everything.layer(options)
-    return port === undefined
-      ? Effect.provide(McpServer.serveStdio, [server, NodeStdio.layer])
-      : Effect.flatMap(
-          Effect.promise(() => import("./http.ts")),
-          (http) => Layer.launch(http.layer(server, port))
-        )
+    if (over === undefined) return Effect.provide(McpServer.serveStdio, [server, NodeStdio.layer])
+    const endpoint = Effect.promise(() => (over.protocol === "http" ? import("./http.ts") : import("./sse.ts")))
+    return Effect.flatMap(endpoint, ({ layer }) => Layer.launch(layer(server, over.port)))
   }),
   NodeRuntime.runMain
 )

@@ -1,4 +1,4 @@
-/** One feature layer, one test body: every revision, in memory, as bytes, over a socket and over stdio. */
+/** One feature layer, one test body: every revision, in memory, as bytes, over a socket, over stdio and over HTTP. */
 import { McpClient } from "@effect-mcp/client"
 import { Elicitation, Roots, Sampling, Tool } from "@effect-mcp/core"
 import * as Everything from "@effect-mcp/everything/everything"
@@ -9,7 +9,7 @@ import { verifies } from "@effect-mcp/spec/verifies"
 import { Harness } from "@effect-mcp/testing"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Layer, Logger, Queue, Schema, Stream, SubscriptionRef } from "effect"
-import { socket, stdio } from "./support/harnesses.ts"
+import { socket, sse, stdio } from "./support/harnesses.ts"
 import { toolNames } from "./support/names.ts"
 import { listening } from "./support/our-client.ts"
 
@@ -44,7 +44,12 @@ const textOf = ({ content: [block] }: CallToolResult): string => (block?.type ==
 const call = (name: string, args?: { readonly [name: string]: unknown }) =>
   Effect.flatMap(client, (mcp) => mcp.callTool(name, args))
 
-for (const { open, revision, title } of Harness.cases(Revision.all, [Harness.memory, Harness.bytes, socket, stdio])) {
+const cases = [
+  ...Harness.cases(Revision.all, [Harness.memory, Harness.bytes, socket, stdio]),
+  ...Harness.cases(Revision.stateful, [sse])
+]
+
+for (const { open, revision, title } of cases) {
   const { rules } = revision
   const connected = Layer.effect(client, open(Everything.features)).pipe(Layer.provide([State.layer, host, quiet]))
 

@@ -1,10 +1,13 @@
-/** Wires to the reference server that are more than memory: a process of its own, and a Unix socket. */
-import { NodeServices, NodeSocket, NodeSocketServer } from "@effect/platform-node"
-import { McpClient, Stdio } from "@effect-mcp/client"
+/** Wires to the reference server that are more than memory: a process of its own, a Unix socket, and HTTP. */
+import { NodeHttpServer, NodeServices, NodeSocket, NodeSocketServer } from "@effect/platform-node"
+import { McpClient, Sse, Stdio } from "@effect-mcp/client"
 import { McpServer } from "@effect-mcp/server"
 import * as Socket from "@effect-mcp/server/endpoint/Socket"
+import * as SseEndpoint from "@effect-mcp/server/endpoint/Sse"
 import type { Harness } from "@effect-mcp/testing"
-import { Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
+import { FetchHttpClient, HttpServer } from "effect/http"
+import { createServer } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { serverFile } from "./official.ts"
@@ -35,6 +38,26 @@ export const socket: Harness.Harness = {
       const built = yield* Layer.build(Layer.mergeAll(server, Layer.orDie(NodeSocketServer.layer({ path }))))
       yield* Effect.forkScoped(Effect.provideContext(Socket.serve(), built))
       const connector = Effect.flatMap(NodeSocket.makeNet({ path }), (one) => Socket.transport(one))
+      return yield* McpClient.open(connector, { revisions: [version], ...options?.client })
+    })
+}
+
+/** Of the stateful revisions. */
+export const sse: Harness.Harness = {
+  name: "HTTP with SSE",
+  connect: (features, { version }, options) =>
+    Effect.gen(function* () {
+      const server = McpServer.layer({ name: "test", version: "0.0.0", ...options?.server, features })
+      const built = yield* Layer.build(
+        SseEndpoint.serve(SseEndpoint.layer({ path: "/sse" }), { disableLogger: true, disableListenLog: true }).pipe(
+          Layer.provide(server),
+          Layer.provideMerge(Layer.orDie(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" }))),
+          Layer.merge(FetchHttpClient.layer)
+        )
+      )
+      const { address } = Context.get(built, HttpServer.HttpServer)
+      const url = `http://127.0.0.1:${address._tag === "UnixPathAddress" ? 0 : address.port}/sse`
+      const connector = Effect.provideContext(Sse.open({ url }), built)
       return yield* McpClient.open(connector, { revisions: [version], ...options?.client })
     })
 }

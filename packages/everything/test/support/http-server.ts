@@ -21,7 +21,9 @@ export const start = Effect.fnUntraced(function* (
   const exited = yield* Deferred.make<number | NodeJS.Signals | null>()
   child.once("exit", (code, signal) => Deferred.doneUnsafe(exited, Effect.succeed(code ?? signal)))
   const said = yield* Deferred.make<string>()
-  createInterface({ input: child.stderr }).on("line", (line) => Deferred.doneUnsafe(said, Effect.succeed(line)))
+  createInterface({ input: child.stderr }).on("line", (line) => {
+    if (/^https?:/.test(line)) Deferred.doneUnsafe(said, Effect.succeed(line))
+  })
   return {
     url: yield* Deferred.await(said),
     terminate: Effect.andThen(

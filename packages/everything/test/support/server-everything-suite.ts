@@ -3,10 +3,7 @@ import type { McpClient } from "@effect-mcp/client"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, type Layer, Queue, Stream, SubscriptionRef } from "effect"
-import { fileURLToPath } from "node:url"
 import { client, Host, listening } from "./our-client.ts"
-
-export const bin = fileURLToPath(import.meta.resolve("@modelcontextprotocol/server-everything/dist/index.js"))
 
 const textOf = (name: string, args?: { readonly [name: string]: unknown }) =>
   Effect.map(

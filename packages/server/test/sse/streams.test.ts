@@ -1,0 +1,227 @@
+/** HTTP with SSE: what holds a stream open, what a slow reader costs, and what its end ends. */
+import * as Elicitation from "@effect-mcp/core/Elicitation"
+import * as Progress from "@effect-mcp/core/Progress"
+import * as Tool from "@effect-mcp/core/Tool"
+import * as Tools from "@effect-mcp/core/Tools"
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Exit, Fiber, Layer, Option, Queue } from "effect"
+import { TestClock } from "effect/testing"
+import { callOf, type Connected, open, request } from "./support/sse.ts"
+
+/** A tool that waits; `ended` tells how each call of it ended. */
+const waiting = Effect.gen(function* () {
+  const entered = yield* Queue.unbounded<void>()
+  const ended = yield* Queue.unbounded<"interrupted" | "done">()
+  const go = yield* Deferred.make<void>()
+  const tool = Tools.layer(
+    Tool.make("wait", { description: "Waits." }),
+    Effect.fnUntraced(function* () {
+      yield* Effect.addFinalizer((exit) => Queue.offer(ended, Exit.isSuccess(exit) ? "done" : "interrupted"))
+      yield* Queue.offer(entered, undefined)
+      yield* Deferred.await(go)
+      return "waited"
+    })
+  )
+  return { entered, ended, go: Deferred.succeed(go, undefined), tool }
+})
+
+/** Reports much; `reported` says how much of it. */
+const flooding = (last: number) => {
+  const state = { reported: 0 }
+  const tool = Tools.layer(
+    Tool.make("flood", { description: "Says much." }),
+    Effect.fnUntraced(function* () {
+      for (let step = 1; step <= last; step++) {
+        yield* Progress.report(step, { message: "x".repeat(16 * 1024) })
+        state.reported = step
+      }
+      return "done"
+    })
+  )
+  return { state, tool }
+}
+const flood = callOf("flood", { progressToken: "p" }, "f")
+/** Big answers, which wait for nobody. */
+const big = Tools.layer(Tool.make("big", { description: "Answers much." }), () => Effect.succeed("x".repeat(1_000_000)))
+const quick = Tools.layer(Tool.make("quick", { description: "Answers." }), () => Effect.succeed("quick"))
+
+const ready = (client: Connected) => Effect.as(client.initialize(), client)
+const none = { until: (sessions: ReadonlyArray<unknown>) => sessions.length === 0 }
+
+describe("a stream", () => {
+  it.effect("says that it is alive whenever nothing was said for a while", () =>
+    Effect.gen(function* () {
+      const { connect } = yield* open(quick, { keepAlive: "15 seconds" })
+      const client = yield* connect()
+      yield* TestClock.adjust("15 seconds")
+      assert.strictEqual(yield* client.next, ": keep-alive")
+      yield* TestClock.adjust("10 seconds")
+      yield* client.initialize()
+      yield* TestClock.adjust("10 seconds")
+      assert.strictEqual((yield* client.ask("ping", {}, "p")).id, "p")
+      yield* TestClock.adjust("15 seconds")
+      assert.strictEqual(yield* client.next, ": keep-alive")
+    })
+  )
+
+  it.live("carries what the server asks, and the answer is posted", () =>
+    Effect.gen(function* () {
+      const ask = Tools.layer(
+        Tool.make("ask", { description: "Asks." }),
+        Effect.fnUntraced(function* () {
+          yield* Elicitation.confirm("Really?")
+          return "asked"
+        })
+      )
+      const { connect } = yield* open(ask)
+      const client = yield* connect()
+      yield* client.initialize("2025-06-18", { elicitation: {} })
+      const question = yield* Effect.andThen(client.post(callOf("ask", {}, "a")), client.message)
+      assert.strictEqual(question.method, "elicitation/create")
+      const [name = ""] = Object.keys(question.params.requestedSchema.properties)
+      yield* client.post({ jsonrpc: "2.0", id: question.id, result: { action: "accept", content: { [name]: true } } })
+      const answer = yield* client.message
+      assert.deepStrictEqual([answer.id, answer.result.content[0].text], ["a", "asked"])
+    })
+  )
+})
+
+describe("a client that hangs up", () => {
+  it.live("ends its session and all that runs in it, and no other", () =>
+    Effect.gen(function* () {
+      const { ended, entered, go, tool } = yield* waiting
+      const { connect, server } = yield* open(tool)
+      const stays = yield* Effect.flatMap(connect(), ready)
+      const leaves = yield* Effect.flatMap(connect(), ready)
+      yield* stays.post(callOf("wait", {}, "s"))
+      for (const id of [1, 2, 3]) yield* leaves.post(callOf("wait", {}, id))
+      yield* Queue.takeN(entered, 4)
+      yield* leaves.disconnect
+      assert.deepStrictEqual(yield* Queue.takeN(ended, 3), ["interrupted", "interrupted", "interrupted"])
+      yield* Effect.repeat(server.sessions, { until: (sessions) => sessions.length === 1 })
+      yield* go
+      assert.strictEqual((yield* stays.message).result.content[0].text, "waited")
+    })
+  )
+
+  it.live("leaves nothing behind, whenever it does", () =>
+    Effect.gen(function* () {
+      const { ended, entered, tool } = yield* waiting
+      const { connect, fetch, server } = yield* open(tool, { sessions: 1 })
+      // The place is free as soon as the server has noticed.
+      const free = Effect.repeat(server.sessions, none)
+      for (let round = 0; round < 30; round++) {
+        const idle = yield* Effect.repeat(fetch({}), { until: ({ status }) => status === 200 })
+        yield* idle.disconnect
+        yield* free
+        const client = yield* Effect.flatMap(connect(), ready)
+        yield* client.post(callOf("wait"))
+        yield* Queue.take(entered)
+        yield* client.disconnect
+        assert.strictEqual(yield* Queue.take(ended), "interrupted")
+        yield* free
+      }
+    })
+  )
+})
+
+describe("a reader that stops reading", () => {
+  it.live("makes its handler wait, and nobody else's; nothing is lost when it goes on", () =>
+    Effect.gen(function* () {
+      const last = 1000
+      const { state, tool } = flooding(last)
+      const { connect, fetch } = yield* open(Layer.merge(tool, quick))
+      const other = yield* Effect.flatMap(connect(), ready)
+      const slow = yield* Effect.flatMap(connect(), ready)
+      yield* slow.pause
+      yield* slow.post(flood)
+      for (let round = 0; round < 50; round++) {
+        assert.strictEqual((yield* other.ask("tools/call", { name: "quick" })).result.content[0].text, "quick")
+      }
+      assert.strictEqual((yield* fetch({})).status, 200)
+      assert.isBelow(state.reported, last / 2)
+      yield* slow.resume
+      for (let step = 1; step <= last; step++) assert.strictEqual((yield* slow.message).params.progress, step)
+      assert.strictEqual((yield* slow.message).result.content[0].text, "done")
+      assert.strictEqual(state.reported, last)
+    })
+  )
+
+  it.live("is let go when more answers wait for it than may, and what runs for it ends", () =>
+    Effect.gen(function* () {
+      const { ended, entered, tool } = yield* waiting
+      const { connect, server } = yield* open(Layer.merge(tool, big), { controlCap: 2_000_000 })
+      const slow = yield* Effect.flatMap(connect(), ready)
+      yield* slow.pause
+      yield* slow.post(callOf("wait", {}, "w"))
+      yield* Queue.take(entered)
+      const post = (id: number) => Effect.map(slow.post(callOf("big", {}, id)), ({ status }) => status)
+      let id = 0
+      yield* Effect.repeat(
+        Effect.suspend(() => post(++id)),
+        { until: (status) => status === 404, times: 100 }
+      )
+      assert.strictEqual(yield* Queue.take(ended), "interrupted")
+      yield* Effect.repeat(server.sessions, none)
+      yield* slow.resume
+      // The response was cut: it did not end as a whole body does.
+      assert.isFalse(yield* slow.complete)
+    })
+  )
+})
+
+describe("a shutdown", () => {
+  it.live("ends a hundred idle streams at once and in order", () =>
+    Effect.gen(function* () {
+      const { connect, shutdown } = yield* open(quick)
+      const clients = yield* Effect.all(
+        Array.from({ length: 100 }, () => Effect.flatMap(connect(), ready)),
+        { concurrency: 10 }
+      )
+      // An HTTP server alone would wait for 20 seconds.
+      assert.isTrue(Option.isSome(yield* Effect.timeoutOption(shutdown, "1 second")))
+      for (const client of clients) assert.isTrue(yield* client.complete)
+    })
+  )
+
+  it.live("interrupts what does not finish in time, and answers it before the stream ends", () =>
+    Effect.gen(function* () {
+      const { ended, entered, tool } = yield* waiting
+      const { connect, shutdown } = yield* open(tool, { drain: "1 millis" })
+      const client = yield* Effect.flatMap(connect(), ready)
+      yield* client.post(callOf("wait", {}, "w"))
+      yield* Queue.take(entered)
+      const down = yield* Effect.forkChild(shutdown, { startImmediately: true })
+      const { error, id } = yield* client.message
+      assert.deepStrictEqual([id, error.code], ["w", -31503])
+      assert.isTrue(yield* client.complete)
+      assert.strictEqual(yield* Queue.take(ended), "interrupted")
+      yield* Fiber.join(down)
+    })
+  )
+
+  it.live("does not wait for a reader that has stopped", () =>
+    Effect.gen(function* () {
+      const { state, tool } = flooding(1000)
+      const { connect, shutdown } = yield* open(Layer.merge(tool, quick), { drain: "1 millis" })
+      const slow = yield* Effect.flatMap(connect(), ready)
+      const other = yield* Effect.flatMap(connect(), ready)
+      yield* slow.pause
+      yield* slow.post(flood)
+      yield* other.ask("ping")
+      yield* Effect.repeat(other.ask("ping"), { until: () => state.reported > 50 })
+      assert.isTrue(Option.isSome(yield* Effect.timeoutOption(shutdown, "8 seconds")))
+      assert.isTrue(yield* other.complete)
+    })
+  )
+
+  it.live("ends a session that is being opened, too", () =>
+    Effect.gen(function* () {
+      const { connect, shutdown } = yield* open(quick)
+      const client = yield* connect()
+      yield* client.post(request("ping"))
+      yield* shutdown
+      assert.isTrue(yield* client.complete)
+    })
+  )
+})
