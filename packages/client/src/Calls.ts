@@ -14,7 +14,7 @@ import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
 import { type ClientError, InvalidResult } from "./ClientError.ts"
 import type { CallOptions } from "./CallOptions.ts"
-import type { Connection } from "./Connection.ts"
+import type { Healing } from "./Healing.ts"
 import * as Consent from "./Consent.ts"
 import * as ToolCatalog from "./ToolCatalog.ts"
 
@@ -87,7 +87,7 @@ export interface Calls {
 }
 
 export interface Options {
-  readonly connection: Connection
+  readonly connection: Healing
   readonly catalog: ToolCatalog.ToolCatalog
   /** Has pages visited that a refusal asks for, where the revision has such refusals. */
   readonly retrying: <A>(call: Effect.Effect<A, ClientError>) => Effect.Effect<A, ClientError>

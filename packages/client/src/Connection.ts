@@ -1,8 +1,8 @@
 /**
  * A negotiated conversation with one server: typed requests out, what the server announces in.
  *
- * This is what calls, lists and watches are written on; another era or a connection that heals itself is another maker of it. Owns
- * the peer. Refuses, before anything is sent, what the server did not declare.
+ * It lasts as long as its wire: what calls, lists and watches are written on, `Healing`, is made of one or more. Owns the peer.
+ * Refuses, before anything is sent, what the server did not declare.
  */
 import type { Closed, Peer } from "@effect-mcp/core/Peer"
 import * as PeerModule from "@effect-mcp/core/Peer"
@@ -27,7 +27,6 @@ import * as Handlers from "./Handlers.ts"
 import * as Negotiation from "./Negotiation.ts"
 
 export interface Connection extends Negotiation.Negotiated, Era {
-  readonly notify: (method: keyof Method.ClientNotifications, params?: JsonRpc.Params) => Effect.Effect<void>
   readonly peer: Peer
   /** Completes once the conversation is over, however it ended. */
   readonly ended: Effect.Effect<Closed>
@@ -188,11 +187,6 @@ export const make = Effect.fnUntraced(function* (
     ...agreement,
     ...era,
     peer,
-    notify: (method, params) =>
-      Effect.andThen(
-        peer.sink.ready,
-        Effect.sync(() => peer.notify(method, params))
-      ),
     ended: Effect.matchEffect(peer.awaitClosed, {
       onFailure: (cause) => Effect.succeed(new PeerModule.Closed({ message: cause.message, cause })),
       onSuccess: () => Effect.succeed(new PeerModule.Closed({ message: "The connection is closed" }))
@@ -200,3 +194,37 @@ export const make = Effect.fnUntraced(function* (
     awaitClosed: peer.awaitClosed
   }
 })
+
+/**
+ * Opens the wire too. If the conversation cannot begin, the wire is closed at once.
+ *
+ * Some servers of the older era leave when anything but the handshake comes first. A conversation that ends before it began is
+ * therefore opened once more, and begins with the handshake then.
+ */
+export const open = <E, R>(
+  connector: Effect.Effect<Transport, E, R>,
+  options: Options
+): Effect.Effect<Connection, Negotiation.NegotiationError | E, R | Scope.Scope> => {
+  const stateful = Negotiation.allowed(options.revisions).map(({ version }) => version)
+  const first = attempt(connector, options)
+  return stateful.length === 0 || stateful.length === (options.revisions ?? Revision.all).length
+    ? first
+    : Effect.catchIf(
+        first,
+        (error: Negotiation.NegotiationError | E) => error instanceof PeerModule.Closed,
+        () => attempt(connector, { ...options, revisions: stateful })
+      )
+}
+
+const attempt = <E, R>(
+  connector: Effect.Effect<Transport, E, R>,
+  options: Options
+): Effect.Effect<Connection, Negotiation.NegotiationError | E, R | Scope.Scope> =>
+  Effect.flatMap(
+    Effect.flatMap(Scope.Scope, (parent) => Scope.fork(parent)),
+    (scope) =>
+      Effect.flatMap(connector, (transport) => make(transport, options)).pipe(
+        Scope.provide(scope),
+        Effect.onExit((exit) => (Exit.isFailure(exit) ? Scope.close(scope, exit) : Effect.void))
+      )
+  )

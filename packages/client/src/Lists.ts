@@ -9,7 +9,7 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { type ClientError, InvalidResult } from "./ClientError.ts"
 import type { CallOptions, Requests } from "./CallOptions.ts"
-import type { Connection } from "./Connection.ts"
+import type { Healing } from "./Healing.ts"
 
 export type ListMethod = "tools/list" | "prompts/list" | "resources/list" | "resources/templates/list"
 
@@ -18,7 +18,7 @@ export const defaultMaxPages = 1000
 
 /** Fetches page after page as the stream is pulled. */
 export const pages = <M extends ListMethod>(
-  connection: Connection,
+  connection: Healing,
   method: M,
   maxPages: number,
   options?: CallOptions

@@ -21,18 +21,17 @@ import type * as PromptModel from "@effect-mcp/protocol/model/Prompt"
 import type * as ResourceModel from "@effect-mcp/protocol/model/Resource"
 import type * as ToolModel from "@effect-mcp/protocol/model/Tool"
 import type { Revision, Version } from "@effect-mcp/protocol/Revision"
-import * as Revisions from "@effect-mcp/protocol/Revision"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
-import * as Scope from "effect/Scope"
+import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
 import type { CallOptions } from "./CallOptions.ts"
 import type * as Calls from "./Calls.ts"
-import { type ClientError, Closed } from "./ClientError.ts"
-import type * as Connection from "./Connection.ts"
+import type * as Backoff from "./Backoff.ts"
+import type { ClientError } from "./ClientError.ts"
+import * as Connection from "./Connection.ts"
 import type * as Http from "./connector/Http.ts"
 import * as Socket from "./connector/Socket.ts"
 import * as Sse from "./connector/Sse.ts"
@@ -45,6 +44,7 @@ import type * as Watch from "./Watch.ts"
 export type { CallEvent } from "./Calls.ts"
 export type { ClientError } from "./ClientError.ts"
 export type { CallOptions } from "./CallOptions.ts"
+export type { Policy } from "./Backoff.ts"
 export type { WatchEvent } from "./Watch.ts"
 
 type CallEvent<A> = Calls.CallEvent<A>
@@ -77,6 +77,16 @@ export interface Options {
   readonly logBuffer?: number | undefined
   /** Pings the server, and gives the connection up when it does not answer. Default off. */
   readonly keepAlive?: KeepAlive | undefined
+  /**
+   * How to come back when the server is lost: a connection that someone needs is opened again (a child process is started again), what
+   * is safe to send again is sent again, subscriptions are asked for again. `false`: everything ends as it ends. Default: see `Policy`.
+   */
+  readonly reconnect?: Backoff.Policy | false | undefined
+  /**
+   * Takes the server's word for it that a tool only reads or may run twice (`readOnlyHint`, `idempotentHint`): its calls are sent again
+   * when their answer is lost. Only for servers that are trusted. Default false.
+   */
+  readonly trustAnnotations?: boolean | undefined
   readonly experimental?: Connection.Options["experimental"]
   /** By prefixed id. */
   readonly extensions?: Connection.Options["extensions"]
@@ -89,7 +99,7 @@ export type ConnectError = Negotiation.NegotiationError | TransportError
 export class McpClient extends Context.Service<
   McpClient,
   {
-    /** What both sides agreed to speak. */
+    /** What both sides agreed to speak; after a reconnect this and the next three may be others. */
     readonly revision: Revision
     readonly serverInfo: Implementation
     readonly serverCapabilities: ServerCapabilities
@@ -138,9 +148,12 @@ export class McpClient extends Context.Service<
       params: CompleteParams,
       options?: CallOptions
     ) => Effect.Effect<CompleteResult["completion"], ClientError>
-    /** Says when to read a resource again: at once, then after each update. Subscribed for as long as someone watches. */
+    /**
+     * Says when to read a resource again: at once, after each update, and after each time that the subscription was lost and had again.
+     * Subscribed for as long as someone watches. Fails with `Closed` when it cannot be had again.
+     */
     readonly watch: (uri: string) => Stream.Stream<Watch.WatchEvent, ClientError>
-    /** The bare request, for those who count watchers themselves; updates come with `resourceUpdates`. */
+    /** The bare request, for those who count watchers themselves; updates come with `resourceUpdates`. A lost one is not renewed. */
     readonly subscribe: (uri: string) => Effect.Effect<void, ClientError>
     readonly unsubscribe: (uri: string) => Effect.Effect<void, ClientError>
     /** The URIs of all updates, whoever subscribed. */
@@ -148,7 +161,10 @@ export class McpClient extends Context.Service<
     /** Asks the server for log messages of at least this level; where there is no session, with every request from now on. */
     readonly setLogLevel: (level: LoggingLevel) => Effect.Effect<void, ClientError>
     readonly logs: Stream.Stream<LogMessageParams>
-    /** One event when the list may have changed; bursts become one. Ends when the server will not tell any more. */
+    /**
+     * One event when the list may have changed, as it may have while the server was lost; bursts become one. Ends when the server will
+     * not tell any more.
+     */
     readonly toolChanges: Stream.Stream<void>
     readonly resourceChanges: Stream.Stream<void>
     readonly promptChanges: Stream.Stream<void>
@@ -162,50 +178,29 @@ export class McpClient extends Context.Service<
       params: Requests[M]["params"],
       options?: CallOptions
     ) => Effect.Effect<Requests[M]["result"], ClientError>
-    /** Completes when the server ended the conversation; fails when the wire broke. Closing the Scope ends it from this side. */
+    /**
+     * Completes when the server ended the conversation; fails when the wire broke. Closing the Scope ends it from this side. A client
+     * that reconnects waits for as long as it can: it fails when a connection that someone needed could not be had again.
+     */
     readonly awaitClosed: Effect.Effect<void, TransportError>
   }
 >()("@effect-mcp/client/McpClient") {}
 
 type Service = McpClient["Service"]
 
-/** Opens a conversation over a wire that someone else owns: on failure, and at the end, only this side's part is closed. */
-export const connect: (transport: Transport, options?: Options) => Effect.Effect<Service, ConnectError, Scope.Scope> =
-  make
-
 /**
- * Opens the wire too. If the conversation cannot begin, the wire is closed at once.
- *
- * Some servers of the older era leave when anything but the handshake comes first. A conversation that ends before it began is
- * therefore opened once more, and begins with the handshake then.
+ * Opens a conversation over a wire that someone else owns: on failure, and at the end, only this side's part is closed. There is no
+ * other wire to come back on; see `Options.reconnect` for what is tried again on this one.
  */
+export const connect = (transport: Transport, options?: Options): Effect.Effect<Service, ConnectError, Scope.Scope> =>
+  make((wanted) => Connection.make(transport, wanted), false, options)
+
+/** Opens the wire too, and another when it is lost (`Options.reconnect`). The first failure to open one is the caller's. */
 export const open = <E, R>(
   connector: Effect.Effect<Transport, E, R>,
   options?: Options
-): Effect.Effect<Service, ConnectError | E, Exclude<R, Scope.Scope> | Scope.Scope> => {
-  const stateful = Negotiation.allowed(options?.revisions).map(({ version }) => version)
-  const first = attempt(connector, options)
-  return stateful.length === 0 || stateful.length === (options?.revisions ?? Revisions.all).length
-    ? first
-    : Effect.catchIf(
-        first,
-        (error: ConnectError | E) => error instanceof Closed,
-        () => attempt(connector, { ...options, revisions: stateful })
-      )
-}
-
-const attempt = <E, R>(
-  connector: Effect.Effect<Transport, E, R>,
-  options: Options | undefined
 ): Effect.Effect<Service, ConnectError | E, Exclude<R, Scope.Scope> | Scope.Scope> =>
-  Effect.flatMap(
-    Effect.flatMap(Scope.Scope, (parent) => Scope.fork(parent)),
-    (scope) =>
-      Effect.flatMap(connector, (transport) => connect(transport, options)).pipe(
-        Scope.provide(scope),
-        Effect.onExit((exit) => (Exit.isFailure(exit) ? Scope.close(scope, exit) : Effect.void))
-      )
-  )
+  make((wanted) => Connection.open(connector, wanted), options?.reconnect !== false, options)
 
 /** The client of whatever the connector leads to, for as long as the layer lives. */
 export const layer = <E, R>(

@@ -4,6 +4,7 @@
  * Filled by listing, emptied when the server says that the list changed. A tool that was never listed is called unchecked.
  */
 import * as JsonSchemaValidator from "@effect-mcp/protocol/JsonSchemaValidator"
+import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { CallToolResult, Tool, ToolAnnotations } from "@effect-mcp/protocol/model/Tool"
 import type { Revision } from "@effect-mcp/protocol/Revision"
 import * as Effect from "effect/Effect"
@@ -22,10 +23,10 @@ const invalid = (message: string, result?: CallToolResult): InvalidResult =>
 
 export class ToolCatalog {
   private readonly entries = new Map<string, Entry>()
-  private readonly revision: Revision
+  private readonly conversation: { readonly revision: Revision }
 
-  constructor(revision: Revision) {
-    this.revision = revision
+  constructor(conversation: { readonly revision: Revision }) {
+    this.conversation = conversation
   }
 
   learn(tools: ReadonlyArray<Tool>): void {
@@ -41,6 +42,13 @@ export class ToolCatalog {
     return this.entries.get(name)?.tool.annotations
   }
 
+  /** Whether the server says that this is a call which may run twice. */
+  mayRepeat(method: string, params: unknown): boolean {
+    const name = method === "tools/call" && isJsonObject(params) ? params["name"] : undefined
+    const hints = typeof name === "string" ? this.annotations(name) : undefined
+    return hints?.readOnlyHint === true || hints?.idempotentHint === true
+  }
+
   /** Refuses to call what could not be answered: a tool that runs only as a task. */
   checkCallable(name: string): Effect.Effect<void, TaskRequired> {
     return this.entries.get(name)?.tool.execution?.taskSupport === "required"
@@ -52,7 +60,7 @@ export class ToolCatalog {
   validator(name: string): Effect.Effect<JsonSchemaValidator.Validator | undefined, InvalidResult> {
     return Effect.suspend(() => {
       const entry = this.entries.get(name)
-      const schema = this.revision.rules.structuredOutput ? entry?.tool.outputSchema : undefined
+      const schema = this.conversation.revision.rules.structuredOutput ? entry?.tool.outputSchema : undefined
       if (entry === undefined || schema === undefined) return Effect.succeed(undefined)
       entry.validator ??= JsonSchemaValidator.compile(schema)
       return Result.isSuccess(entry.validator)

@@ -2,19 +2,23 @@
  * Watching resources (spec: server/resources, subscriptions): however many watch a URI, the server sees one subscription, from the
  * first watcher to the last.
  *
- * An event is a hint to read again: the first when the subscription stands, then one per update. Repeated hints that a slow watcher
- * has not seen may be dropped, never the newest.
+ * An event is a hint to read again: one when the subscription stands, one per update, and one when it stands again after the server
+ * ended it or the connection was lost, since nobody knows what was missed. Repeated hints that a slow watcher has not seen may be
+ * dropped, never the newest.
  */
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as RcMap from "effect/RcMap"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import { Backoff, type Policy } from "./Backoff.ts"
 import type { ClientError, Closed } from "./ClientError.ts"
-import type { Connection } from "./Connection.ts"
+import type { Era } from "./era/Era.ts"
 import { Hub } from "./internal/Hub.ts"
+import * as Standing from "./Standing.ts"
 
-/** `Watching` is the first event; `uri` of an update may be a part of the watched resource. */
+/** `Watching`: from now on, or again from now on. `uri` of an update may be a part of the watched resource. */
 export interface WatchEvent {
   readonly _tag: "Watching" | "Updated"
   readonly uri: string
@@ -34,50 +38,66 @@ export interface Watch {
 const isPart = (watched: string, uri: string): boolean =>
   uri === watched || (uri.startsWith(watched) && (/[/#?]$/.test(watched) || /^[/#?]/.test(uri.slice(watched.length))))
 
+interface Watched {
+  readonly hub: Hub<WatchEvent, ClientError>
+  readonly backoff: Backoff | undefined
+}
+
+const updated = ({ backoff, hub }: Watched, uri: string): void => {
+  backoff?.succeeded()
+  hub.publish({ _tag: "Updated", uri })
+}
+
+/** Without a policy a watch ends as its subscription does. */
 export const make = Effect.fnUntraced(function* (
-  connection: () => Pick<Connection, "watching">
+  conversation: () => Pick<Era, "watching">,
+  policy: Policy | undefined
 ): Effect.fn.Return<Watch, never, Scope.Scope> {
-  const hubs = new Map<string, Hub<WatchEvent, ClientError>>()
+  const all = new Map<string, Watched>()
+  const forget = (uri: string, watched: Watched): void => {
+    if (all.get(uri) === watched) all.delete(uri)
+  }
 
   const subscriptions = yield* RcMap.make({
-    lookup: (uri: string) =>
-      Effect.acquireRelease(
-        Effect.sync(() => {
-          const hub = new Hub<WatchEvent, ClientError>()
-          hubs.set(uri, hub)
-          return hub
-        }),
-        (hub) =>
-          Effect.sync(() => {
-            if (hubs.get(uri) === hub) hubs.delete(uri)
-          })
-      ).pipe(
-        Effect.tap((hub) =>
-          Effect.flatMap(
-            connection().watching(uri, (part) => hub.publish({ _tag: "Updated", uri: part })),
-            (ended) =>
-              // What the server ends by itself ends for every watcher.
-              Effect.forkScoped(
-                Effect.map(ended, (closed) => hub.close(Exit.fail(closed))),
-                { startImmediately: true }
-              )
-          )
-        )
+    lookup: Effect.fnUntraced(function* (uri: string): Effect.fn.Return<Watched, ClientError, Scope.Scope> {
+      const watched: Watched = { hub: new Hub(), backoff: policy && new Backoff(policy) }
+      const stands = Deferred.makeUnsafe<void, ClientError>()
+      yield* Effect.acquireRelease(
+        Effect.sync(() => all.set(uri, watched)),
+        () => Effect.sync(() => forget(uri, watched))
       )
+      const kept = Standing.keep({
+        subscribe: Effect.suspend(() => conversation().watching(uri, (part) => updated(watched, part))),
+        stands: (again) => {
+          if (again) watched.hub.publish({ _tag: "Watching", uri })
+          else Deferred.doneUnsafe(stands, Effect.void)
+        },
+        backoff: watched.backoff
+      })
+      yield* Effect.forkScoped(
+        Effect.catch(kept, (error) => {
+          Deferred.doneUnsafe(stands, Effect.fail(error))
+          watched.hub.close(Exit.fail(error))
+          return Effect.void
+        }),
+        { startImmediately: true }
+      )
+      return yield* Effect.as(Deferred.await(stands), watched)
+    })
   })
 
   return {
     watch: (uri) =>
       Stream.unwrap(
-        Effect.map(RcMap.get(subscriptions, uri), (hub) => hub.stream(capacity, { _tag: "Watching", uri }))
+        Effect.map(RcMap.get(subscriptions, uri), ({ hub }) => hub.stream(capacity, { _tag: "Watching", uri }))
       ),
     updated: (uri) => {
-      const watchers = [...hubs].filter(([watched]) => isPart(watched, uri))
+      const concerned = [...all].filter(([watched]) => isPart(watched, uri))
       // The specification does not say how the URI of a part looks. Better to read once too often than to miss an update.
-      for (const [, hub] of watchers.length > 0 ? watchers : hubs) hub.publish({ _tag: "Updated", uri })
+      for (const [, watched] of concerned.length > 0 ? concerned : all) updated(watched, uri)
     },
     close: (closed) => {
-      for (const hub of hubs.values()) hub.close(Exit.fail(closed))
+      for (const { hub } of all.values()) hub.close(Exit.fail(closed))
     }
   }
 })

@@ -83,7 +83,7 @@ describe.each(endpoints)("a server behind %s", (_, where) => {
     Effect.gen(function* () {
       const server = yield* listening(where())
       const socket = yield* NodeSocket.makeNet(target(server.address))
-      const client = yield* McpClient.open(Socket.open(socket))
+      const client = yield* McpClient.open(Socket.open(socket), { reconnect: false })
       const waiting = yield* Effect.forkChild(Effect.flip(client.callTool("wait")), { startImmediately: true })
       const error = yield* Effect.flip(client.callTool("hangUp"))
       assert.strictEqual(error._tag, "Closed")

@@ -14,7 +14,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as RcRef from "effect/RcRef"
 import type * as Scope from "effect/Scope"
-import { CapabilityMissing, type ClientError } from "../ClientError.ts"
+import { CapabilityMissing, type ClientError, Closed } from "../ClientError.ts"
 import { type CallOptions, type Defaults, type Requests, requestOptions } from "../CallOptions.ts"
 import * as Declaration from "../Declaration.ts"
 import type { Refused } from "../Handlers.ts"
@@ -23,7 +23,7 @@ import type { Negotiated } from "../Negotiation.ts"
 import { ResponseCache } from "../ResponseCache.ts"
 import type { Era } from "./Era.ts"
 import { missingFor } from "../internal/Needs.ts"
-import { Listening } from "./Listening.ts"
+import { Listening, type Subscription } from "./Listening.ts"
 import { prepare } from "./prepare.ts"
 
 export interface Options {
@@ -70,11 +70,16 @@ export const make = Effect.fnUntraced(function* (
         Effect.flatMap((encoded) => {
           const wire = isJsonObject(encoded) ? encoded : {}
           const options = increasing(requestOptions(method, callOptions, defaults))
+          let rounds = 0
           return InputRounds.run(method, Meta.withMeta(wire, { ...callOptions.meta, ...meta }), {
             maxRounds,
             maxTotal: callOptions.maxTotal ?? defaults.maxTotal,
             answer,
-            send: (complete) => peer.request(method, complete, options)
+            send: (complete) => {
+              const sent = peer.request(method, complete, options)
+              // What the server has not seen is only this round of it.
+              return rounds++ === 0 ? sent : Effect.mapError(sent, seen)
+            }
           })
         }),
         Effect.flatMap(({ retried, wire }) =>
@@ -123,7 +128,15 @@ export const make = Effect.fnUntraced(function* (
     ...(serverCapabilities.prompts?.listChanged === true ? { promptsListChanged: true } : undefined),
     ...(serverCapabilities.resources?.listChanged === true ? { resourcesListChanged: true } : undefined)
   }
-  const announcements = yield* RcRef.make({ acquire: listening.listen(lists) })
+  const announcements: RcRef.RcRef<Subscription, ClientError> = yield* RcRef.make({
+    acquire: Effect.tap(listening.listen(lists), ({ ended }) =>
+      // Whoever asks after its end gets another, though some may still hold this one.
+      Effect.forkScoped(
+        Effect.flatMap(ended, () => RcRef.invalidate(announcements)),
+        { startImmediately: true }
+      )
+    )
+  })
 
   const forget = ({ method, params }: JsonRpc.Notification): void => {
     switch (method) {
@@ -173,6 +186,9 @@ export const make = Effect.fnUntraced(function* (
     }
   }
 })
+
+const seen = <E>(error: E | Closed): E | Closed =>
+  error instanceof Closed && error.unsent === true ? new Closed({ message: error.message, cause: error.cause }) : error
 
 /** Progress that only grows: a handler that is run again for the next round reports again what it has reported before. */
 const increasing = (options: RequestOptions): RequestOptions => {

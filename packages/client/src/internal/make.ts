@@ -1,6 +1,5 @@
-/** The client's parts, put together over one wire. */
+/** The client's parts, put together over whatever makes its connections. */
 import { keepAlive } from "@effect-mcp/core/KeepAlive"
-import type { Transport } from "@effect-mcp/core/Transport"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Method from "@effect-mcp/protocol/Method"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
@@ -13,11 +12,13 @@ import * as Stream from "effect/Stream"
 import { type ClientError, Closed } from "../ClientError.ts"
 import type { Defaults, Requests } from "../CallOptions.ts"
 import * as Calls from "../Calls.ts"
-import * as Connection from "../Connection.ts"
+import * as Changes from "../Changes.ts"
+import type * as Connection from "../Connection.ts"
 import * as Handlers from "../Handlers.ts"
+import * as Healing from "../Healing.ts"
 import * as InputRounds from "../InputRounds.ts"
 import * as Lists from "../Lists.ts"
-import type { ConnectError, McpClient, Options } from "../McpClient.ts"
+import type { McpClient, Options } from "../McpClient.ts"
 import * as ResponseCache from "../ResponseCache.ts"
 import { ToolCatalog } from "../ToolCatalog.ts"
 import { areTold, UrlElicitations } from "../UrlElicitations.ts"
@@ -30,10 +31,13 @@ type Iconic = Parameters<typeof withSafeIcons>[0]
 
 const defaultInfo: Implementation = { name: "effect-mcp", version: "0.1.0" }
 
-export const make = Effect.fnUntraced(function* (
-  transport: Transport,
+/** `reopens`: whether there can be more than one connection. */
+export const make = Effect.fnUntraced(function* <E, R>(
+  connect: (options: Connection.Options) => Effect.Effect<Connection.Connection, E, R>,
+  reopens: boolean,
   options: Options = {}
-): Effect.fn.Return<Service, ConnectError, Scope.Scope> {
+): Effect.fn.Return<Service, E, Exclude<R, Scope.Scope> | Scope.Scope> {
+  const policy = options.reconnect === false ? undefined : (options.reconnect ?? {})
   const services = yield* Handlers.services
   const runFork = Effect.runForkWith(yield* Effect.context<never>())
   const defaults: Defaults = {
@@ -45,7 +49,7 @@ export const make = Effect.fnUntraced(function* (
   const logs = new Hub<LogMessageParams>()
   const updates = new Hub<string>()
   const changes = { tools: new Hub<void>(), resources: new Hub<void>(), prompts: new Hub<void>() }
-  const watches = yield* Watch.make(() => connection)
+  const watches = yield* Watch.make(() => conversation, policy)
   let catalog: ToolCatalog | undefined
 
   const announced: Announcements = {
@@ -66,7 +70,8 @@ export const make = Effect.fnUntraced(function* (
 
   const dropped: Connection.Options["dropped"] =
     options.dropped ?? ((reason, level) => void runFork(Effect.logWithLevel(level)(`MCP client: ${reason}`)))
-  const connection: Connection.Connection = yield* Connection.make(transport, {
+  const { keepAlive: keptAlive } = options
+  const connection = connect({
     clientInfo: options.clientInfo ?? defaultInfo,
     revisions: options.revisions,
     defaults,
@@ -79,20 +84,32 @@ export const make = Effect.fnUntraced(function* (
     announced: (method, params) => announced[method]?.(params),
     dropped
   })
-  const { peer, request, revision } = connection
-  const tools = (catalog = new ToolCatalog(revision))
+  const conversation: Healing.Healing = yield* Healing.make({
+    open:
+      keptAlive === undefined
+        ? connection
+        : Effect.tap(connection, ({ peer, ping }) => Effect.forkScoped(keepAlive(peer, keptAlive, ping))),
+    reopens,
+    policy,
+    defaults,
+    isSafe: (method, params) => options.trustAnnotations === true && tools.mayRepeat(method, params),
+    lost: () => tools.forget(),
+    dropped
+  })
+  const { recovery, request } = conversation
+  const tools = (catalog = new ToolCatalog(conversation))
   const hubs = [logs, updates, changes.tools, changes.resources, changes.prompts, urls]
   const end = (closed: Closed): void => {
     watches.close(closed)
     for (const hub of hubs) hub.close(Exit.void)
   }
   yield* Effect.addFinalizer(() => Effect.sync(() => end(new Closed({ message: "The client is closed" }))))
-  yield* Effect.forkScoped(Effect.map(connection.ended, end), { startImmediately: true })
-  if (options.keepAlive !== undefined) yield* Effect.forkScoped(keepAlive(peer, options.keepAlive, connection.ping))
-  const retrying = <A>(call: Effect.Effect<A, ClientError>) => (areTold(revision) ? urls.retrying(call) : call)
+  yield* Effect.forkScoped(Effect.map(recovery.ended, end), { startImmediately: true })
+  const retrying = <A>(call: Effect.Effect<A, ClientError>) =>
+    Effect.suspend(() => (areTold(conversation.revision) ? urls.retrying(call) : call))
 
   const calls = Calls.make({
-    connection,
+    connection: conversation,
     catalog: tools,
     retrying,
     consent: services.consent,
@@ -102,18 +119,27 @@ export const make = Effect.fnUntraced(function* (
     method: M,
     itemsOf: (page: Requests[M]["result"]) => ReadonlyArray<A>
   ): Stream.Stream<A, ClientError> =>
-    Stream.flatMap(Lists.pages(connection, method, options.maxPages ?? Lists.defaultMaxPages), (page) =>
+    Stream.flatMap(Lists.pages(conversation, method, options.maxPages ?? Lists.defaultMaxPages), (page) =>
       Stream.fromIterable(itemsOf(page).map(withSafeIcons))
     )
+  const changesOf = (hub: Hub<void>) => Changes.stream({ conversation, hub, policy, dropped })
   const read: Service["read"] = (uri, callOptions) => retrying(request("resources/read", { uri }, callOptions))
   const prompt: Service["prompt"] = (name, args = {}, callOptions) =>
     retrying(request("prompts/get", { name, arguments: args }, callOptions))
 
   const client: Service = {
-    revision,
-    serverInfo: withSafeIcons(connection.serverInfo),
-    serverCapabilities: connection.serverCapabilities,
-    instructions: connection.instructions,
+    get revision() {
+      return conversation.revision
+    },
+    get serverInfo() {
+      return withSafeIcons(conversation.serverInfo)
+    },
+    get serverCapabilities() {
+      return conversation.serverCapabilities
+    },
+    get instructions() {
+      return conversation.instructions
+    },
     ...calls,
     callStream: (tool, input, callOptions = {}) =>
       Calls.stream((withProgress) => calls.call(tool, input, withProgress), callOptions),
@@ -142,15 +168,15 @@ export const make = Effect.fnUntraced(function* (
     subscribe: (uri) => Effect.asVoid(request("resources/subscribe", { uri })),
     unsubscribe: (uri) => Effect.asVoid(request("resources/unsubscribe", { uri })),
     resourceUpdates: updates.stream(256),
-    setLogLevel: connection.setLogLevel,
+    setLogLevel: conversation.setLogLevel,
     logs: logs.stream(options.logBuffer ?? 256),
-    toolChanges: announcedBy(connection, changes.tools, dropped),
-    resourceChanges: announcedBy(connection, changes.resources, dropped),
-    promptChanges: announcedBy(connection, changes.prompts, dropped),
+    toolChanges: changesOf(changes.tools),
+    resourceChanges: changesOf(changes.resources),
+    promptChanges: changesOf(changes.prompts),
     elicitationsCompleted: urls.completions,
-    ping: Effect.map(Effect.timed(connection.ping()), ([duration]) => duration),
+    ping: Effect.map(Effect.timed(conversation.ping()), ([duration]) => duration),
     request,
-    awaitClosed: connection.awaitClosed
+    awaitClosed: recovery.awaitClosed
   }
   return client
 })
@@ -158,21 +184,3 @@ export const make = Effect.fnUntraced(function* (
 type Announcements = {
   readonly [M in keyof Method.ServerNotifications]?: (params: Method.ServerNotifications[M]) => void
 }
-
-/** Changes of a list, with the server made to tell of them for as long as someone listens; it ends when the server will not. */
-const announcedBy = (
-  { announcing }: Connection.Connection,
-  hub: Hub<void>,
-  dropped: Connection.Options["dropped"]
-): Stream.Stream<void> =>
-  Stream.merge(
-    hub.stream(1),
-    Stream.drain(
-      Stream.fromEffect(
-        Effect.scoped(Effect.flatten(announcing)).pipe(
-          Effect.catch((error) => Effect.sync(() => dropped(`No changes will be told of: ${error.message}`, "Warn")))
-        )
-      )
-    ),
-    { haltStrategy: "either" }
-  )

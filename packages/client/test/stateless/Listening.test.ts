@@ -3,7 +3,7 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Fiber, Queue, Schedule, Scope, Stream } from "effect"
+import { Effect, Exit, Fiber, Queue, Scope, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { settle } from "../support/connected.ts"
 import * as Modern from "../support/modern.ts"
@@ -19,13 +19,19 @@ const following = <A, E>(stream: Stream.Stream<A, E>) =>
     return { next: Queue.take(events), fiber, waiting: Queue.size(events) }
   })
 
-const listening = (options: { readonly granting?: boolean; readonly capabilities?: object } = {}) =>
+interface Listening {
+  readonly granting?: boolean
+  readonly capabilities?: object
+  readonly reconnect?: McpClient.Options["reconnect"]
+}
+
+const listening = ({ capabilities, granting = true, reconnect }: Listening = {}) =>
   Effect.gen(function* () {
-    const subscriptions = yield* Modern.subscriptions(options.granting ?? true)
-    const connected = yield* Modern.connected({
-      capabilities: options.capabilities,
-      answers: { "subscriptions/listen": subscriptions.answer }
-    })
+    const subscriptions = yield* Modern.subscriptions(granting)
+    const connected = yield* Modern.connected(
+      { capabilities, answers: { "subscriptions/listen": subscriptions.answer } },
+      { reconnect }
+    )
     return { ...connected, ...subscriptions }
   })
 
@@ -220,10 +226,12 @@ describe("watching a resource over 2026-07-28", () => {
     ["by both, the cancellation first", ({ end, id }, cancel) => (cancel(id), end())]
   ]
   it.effect.each(ends)(
-    `ends with Closed when the server ends it %s${verifies("cancellation.client.own-request")}`,
+    `ends with Closed when the server ends it %s, if the client does not come back${verifies(
+      "cancellation.client.own-request"
+    )}`,
     ([, end]) =>
       Effect.gen(function* () {
-        const { client, next, server } = yield* listening()
+        const { client, next, server } = yield* listening({ reconnect: false })
         const [one, two] = [yield* following(client.watch("a:b")), yield* following(client.watch("a:b"))]
         const other = yield* following(client.watch("a:c"))
         const subscription = yield* next
@@ -242,21 +250,6 @@ describe("watching a resource over 2026-07-28", () => {
         const again = yield* following(client.watch("a:b"))
         assert.strictEqual((yield* again.next)._tag, "Watching")
       })
-  )
-
-  it.effect("that is retried is subscribed to again", () =>
-    Effect.gen(function* () {
-      const { client, next } = yield* listening()
-      const watch = yield* following(Stream.retry(client.watch("a:b"), Schedule.recurs(1)))
-      const first = yield* next
-      assert.strictEqual((yield* watch.next)._tag, "Watching")
-      first.end()
-      const second = yield* next
-      assert.strictEqual((yield* watch.next)._tag, "Watching")
-      assert.notStrictEqual(second.id, first.id)
-      second.tell(updated, { uri: "a:b" })
-      assert.deepStrictEqual(yield* watch.next, { _tag: "Updated", uri: "a:b" })
-    })
   )
 
   it.effect("fails with Closed when the connection ends", () =>
@@ -355,9 +348,9 @@ describe("changes of lists over 2026-07-28", () => {
     })
   )
 
-  it.effect("end when the server ends them, and may be asked for again", () =>
+  it.effect("end when the server ends them, if the client does not come back, and may be asked for again", () =>
     Effect.gen(function* () {
-      const { client, next } = yield* listening()
+      const { client, next } = yield* listening({ reconnect: false })
       const tools = yield* following(client.toolChanges)
       ;(yield* next).end()
       assert.isTrue(Exit.isSuccess(yield* Fiber.join(tools.fiber)))

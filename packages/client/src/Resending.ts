@@ -1,0 +1,90 @@
+/**
+ * Requests over a connection that may be lost under them (TRAPS: recovery).
+ *
+ * One is sent again by itself only where that is safe: the server has certainly not acted on it, or may act on it twice. Every such try
+ * is a new request with an id of its own, and the time that the caller allowed is for all of them. Any other fails with `Closed`.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import { defaultAttempts, defaultResends, type Policy, wait } from "./Backoff.ts"
+import { type ClientError, Closed, Timeout } from "./ClientError.ts"
+import type { Connection } from "./Connection.ts"
+import { isRefusal, type Recovery } from "./Recovery.ts"
+
+export interface Options {
+  readonly recovery: Recovery
+  /** How often and when to try again. Without one nothing is sent again. */
+  readonly policy: Policy | undefined
+}
+
+/** Something to be done on whatever connection there is. */
+export interface Sending<A, R> {
+  readonly attempt: (connection: Connection) => Effect.Effect<A, ClientError, R>
+  /** Whether the server may see it twice. */
+  readonly safe: boolean
+  /** When the caller wants no answer any more; it may move while the request runs. */
+  readonly deadline?: Deadline | undefined
+}
+
+export interface Deadline {
+  readonly method: string
+  /** In milliseconds since the epoch; infinite for never. */
+  readonly at: () => number
+}
+
+/** How the last try failed, and where. */
+interface Failed {
+  readonly closed: Closed
+  readonly connection: Connection
+}
+
+const sent = ({ cause, message }: Closed): Closed => new Closed({ message, cause })
+
+const expire = ({ at, method }: Deadline): Effect.Effect<never, Timeout> =>
+  Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    const left = at() - now
+    if (left === Infinity) return Effect.never
+    if (left > 0) return Effect.andThen(Effect.sleep(left), expire({ at, method }))
+    return Effect.fail(new Timeout({ method, message: `${method} was not answered in time` }))
+  })
+
+/** Sends, and sends again where it may. */
+export const make = ({ policy, recovery }: Options) => {
+  const attempts = policy?.attempts ?? defaultAttempts
+  const resends = policy?.resends ?? defaultResends
+
+  /** What is left to do after `tried` tries, of which the server may have seen `seen`. */
+  const again = <A, R>(
+    sending: Sending<A, R>,
+    tried: number,
+    seen: number,
+    failed: Failed | undefined
+  ): Effect.Effect<A, ClientError, R> =>
+    Effect.suspend(() => {
+      if (failed !== undefined) {
+        const hopeless = tried >= attempts || isRefusal(failed.closed) || seen > (sending.safe ? resends : 0)
+        if (hopeless) return Effect.fail(failed.closed)
+      }
+      // The next connection has waits of its own.
+      const pause = failed !== undefined && recovery.survives(failed.connection, failed.closed) ? tried + 1 : 0
+      const connection = Effect.andThen(wait(pause, policy ?? {}), recovery.acquire)
+      return Effect.flatMap(seen === 0 ? connection : Effect.mapError(connection, sent), (connection) =>
+        Effect.catchTag(sending.attempt(connection), "Closed", (closed) =>
+          again(sending, tried + 1, closed.unsent === true ? seen : seen + 1, { closed, connection })
+        )
+      )
+    })
+
+  const patient = <A, R>(sending: Sending<A, R>, rest: Effect.Effect<A, ClientError, R>) =>
+    sending.deadline === undefined ? rest : Effect.raceFirst(rest, expire(sending.deadline))
+
+  return <A, R>(sending: Sending<A, R>): Effect.Effect<A, ClientError, R> =>
+    Effect.suspend(() => {
+      const connection = recovery.latest()
+      if (policy === undefined) return sending.attempt(connection)
+      if (!recovery.isOpen()) return patient(sending, again(sending, 0, 0, undefined))
+      return Effect.catchTag(sending.attempt(connection), "Closed", (closed) =>
+        patient(sending, again(sending, 1, closed.unsent === true ? 0 : 1, { closed, connection }))
+      )
+    })
+}

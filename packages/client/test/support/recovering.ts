@@ -1,0 +1,82 @@
+/** A client whose connector gives it one server by hand after another. */
+import * as McpClient from "@effect-mcp/client/McpClient"
+import { type Inbound, type Transport, TransportError } from "@effect-mcp/core/Transport"
+import type { Version } from "@effect-mcp/protocol/Revision"
+import { type Cause, Deferred, Effect, Queue, type Scope, Stream } from "effect"
+import { settle } from "./connected.ts"
+import * as Modern from "./modern.ts"
+import * as Scripted from "./scripted.ts"
+
+export interface Opened extends Scripted.Scripted {
+  /** The wire breaks. */
+  readonly cut: (error?: TransportError) => void
+  /** Puts something in front of what arrives at the client. */
+  readonly inject: (inbound: Inbound) => void
+  /** Whether the client has let it go. */
+  readonly released: () => boolean
+}
+
+export interface Plan {
+  readonly version?: Version | undefined
+  /** What the server of the n-th connection (from 0) is, or why it cannot be had. */
+  readonly script?: ((n: number) => Scripted.Script | TransportError) | undefined
+  /** Changes each wire. */
+  readonly wire?: ((transport: Transport, n: number) => Transport) | undefined
+  /** Holds up the n-th connection. */
+  readonly hold?: ((n: number) => Effect.Effect<void>) | undefined
+}
+
+export const broken = new TransportError({ reason: "Read", message: "The wire broke" })
+
+/** `opened` are the servers so far, `tries` how often one was asked for. */
+export const connector = (plan: Plan) => {
+  const opened: Array<Opened> = []
+  let tries = 0
+  const wire: Effect.Effect<Transport, TransportError, Scope.Scope> = Effect.gen(function* () {
+    const n = tries++
+    yield* plan.hold?.(n) ?? Effect.void
+    const script = plan.script?.(n) ?? {}
+    if (script instanceof TransportError) return yield* script
+    const { version = script.version } = plan
+    const server = yield* (version === Modern.version ? Modern.make : Scripted.make)({ ...script, version })
+    const failed = Deferred.makeUnsafe<never, TransportError>()
+    const injected = yield* Queue.unbounded<Inbound, Cause.Done>()
+    let released = false
+    yield* Effect.addFinalizer(() => Effect.sync(() => (released = true)))
+    opened.push({
+      ...server,
+      cut: (error = broken) => void Deferred.doneUnsafe(failed, Effect.fail(error)),
+      inject: (inbound) => void Queue.offerUnsafe(injected, inbound),
+      released: () => released
+    })
+    const transport = {
+      ...server.transport,
+      incoming: Stream.merge(server.transport.incoming, Stream.fromQueue(injected), { haltStrategy: "left" }),
+      broken: Deferred.await(failed)
+    }
+    return plan.wire?.(transport, n) ?? transport
+  })
+  return { wire, opened, tries: () => tries }
+}
+
+export const recovering = Effect.fnUntraced(function* (plan: Plan = {}, options?: McpClient.Options) {
+  const { opened, tries, wire } = connector(plan)
+  const client = yield* McpClient.open(wire, {
+    ...(plan.version === undefined ? undefined : { revisions: [plan.version] }),
+    ...options
+  })
+  const server = (n: number): Opened => {
+    const found = opened[n]
+    if (found === undefined) throw new Error(`There was no connection ${n}`)
+    return found
+  }
+  return { client, opened, server, tries }
+})
+
+/** Lets everything run until it is so; fails if it never is. */
+export const until = (condition: () => boolean, turns = 100): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    if (condition()) return Effect.void
+    if (turns === 0) return Effect.die(new Error(`It never was: ${String(condition)}`))
+    return Effect.andThen(settle, until(condition, turns - 1))
+  })
