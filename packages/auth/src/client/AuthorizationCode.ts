@@ -1,0 +1,157 @@
+/**
+ * The grant for a user: a page of the authorization server, a code, and tokens for it (OAuth 2.1 section 4.1, RFC 9207).
+ *
+ * PKCE with S256 always, `state` always. Each request has one record of what must come back: issuer, state and verifier. What comes
+ * back with another state or from another issuer is not read any further, let alone shown.
+ */
+import * as Effect from "effect/Effect"
+import * as Jose from "jose"
+import { Authorizer } from "./Authorizer.ts"
+import * as Endpoint from "./Endpoint.ts"
+import type { Grant, Request } from "./Grant.ts"
+import { random, sha256 } from "./internal/hash.ts"
+import { OAuthError, printable } from "./OAuthError.ts"
+import * as Registration from "./Registration.ts"
+import * as TokenEndpoint from "./TokenEndpoint.ts"
+
+export interface Options extends Registration.Options {
+  /** Asks for `offline_access`, and with it for a refresh token, where the authorization server has that scope. Default true. */
+  readonly offlineAccess?: boolean | undefined
+}
+
+/** What an answer has to fit, recorded before the user is sent off. */
+interface Expected {
+  readonly issuer: string
+  readonly state: string
+  readonly verifier: string
+  readonly issRequired: boolean
+}
+
+const fail = (details: Omit<ConstructorParameters<typeof OAuthError>[0], "step">) =>
+  new OAuthError({ step: "authorization", ...details })
+
+/** The code of an answer that is the one expected. */
+const codeOf = (answer: URLSearchParams, expected: Expected): Effect.Effect<string, OAuthError> => {
+  const one = (name: string) => {
+    const values = answer.getAll(name)
+    return values.length === 1 ? values[0] : undefined
+  }
+  if (one("state") !== expected.state)
+    return Effect.fail(
+      fail({ problem: "the answer belongs to another login: its `state` is not the one sent", advice: "Log in again." })
+    )
+  // By code units: RFC 9207 section 2.4 and MCP allow no normalization.
+  if (answer.has("iss") ? one("iss") !== expected.issuer : expected.issRequired)
+    return Effect.fail(
+      fail({
+        problem: answer.has("iss")
+          ? "the answer comes from another authorization server"
+          : "the answer does not say which authorization server it comes from",
+        expected: `\`iss\` ${printable(expected.issuer)}`,
+        advice: "This may be an attack (mix-up); the answer was not used."
+      })
+    )
+  const error = answer.get("error")
+  if (error !== null)
+    return Effect.fail(
+      fail({
+        problem: error === "access_denied" ? "the login was declined" : "the authorization server refused the request",
+        url: printable(expected.issuer),
+        code: printable(error),
+        found: answer.has("error_description") ? printable(answer.get("error_description") ?? "") : undefined
+      })
+    )
+  const code = one("code")
+  return code === undefined || code === ""
+    ? Effect.fail(fail({ problem: "the answer has no code", url: printable(expected.issuer) }))
+    : Effect.succeed(code)
+}
+
+/** `offline_access`, where it can be asked for beside other scopes. */
+const withOffline = (options: Options, { metadata, scopes }: Request): string | undefined => {
+  if (scopes === undefined) return undefined
+  const offline = options.offlineAccess !== false && metadata.scopes_supported?.includes("offline_access") === true
+  return [...new Set(offline ? [...scopes, "offline_access"] : scopes)].join(" ")
+}
+
+const obtain = Effect.fnUntraced(function* (options: Options, request: Request) {
+  const { metadata, resource } = request
+  const authorizer = yield* Authorizer
+  if (metadata.code_challenge_methods_supported?.includes("S256") !== true)
+    return yield* new OAuthError({
+      step: "server-metadata",
+      problem: "the authorization server does not say that it supports PKCE with S256",
+      url: printable(metadata.issuer),
+      expected: "`code_challenge_methods_supported` with S256",
+      found: metadata.code_challenge_methods_supported?.map(printable).join(" ") ?? "nothing",
+      advice: "Without it a stolen code could be used; the operator has to add it."
+    })
+  const endpoint = yield* Endpoint.check(
+    "server-metadata",
+    "`authorization_endpoint`",
+    metadata.authorization_endpoint ?? "",
+    request
+  )
+  const way = yield* authorizer.open
+  if (!Endpoint.isRedirectUri(way.redirectUri))
+    return yield* fail({
+      problem: "the redirect URI is not secure",
+      expected: "https, or http on the loopback interface",
+      found: printable(way.redirectUri)
+    })
+  const credentials = yield* Registration.credentials(options, request, way.redirectUri)
+  const expected: Expected = {
+    issuer: metadata.issuer,
+    state: yield* random,
+    verifier: yield* random,
+    issRequired: metadata.authorization_response_iss_parameter_supported === true
+  }
+  const scope = withOffline(options, request)
+  const parameters = {
+    response_type: "code",
+    client_id: credentials.clientId,
+    redirect_uri: way.redirectUri,
+    state: expected.state,
+    code_challenge: yield* sha256(expected.verifier),
+    code_challenge_method: "S256",
+    resource,
+    scope,
+    // OpenID Connect grants offline access only to a user who was asked.
+    prompt: scope?.split(" ").includes("offline_access") === true ? "consent" : undefined,
+    dpop_jkt: request.binding === undefined ? undefined : yield* thumbprint(request.binding)
+  }
+  for (const [name, value] of Object.entries(parameters))
+    if (value !== undefined) endpoint.searchParams.set(name, value)
+  const code = yield* codeOf(yield* way.authorize(endpoint), expected)
+  return yield* TokenEndpoint.tokens(
+    request,
+    credentials,
+    {
+      grant_type: "authorization_code",
+      code,
+      redirect_uri: way.redirectUri,
+      code_verifier: expected.verifier,
+      resource
+    },
+    request.scopes ?? []
+  )
+}, Effect.scoped)
+
+const thumbprint = ({ key }: TokenEndpoint.Binding) => Effect.promise(() => Jose.calculateJwkThumbprint(key.jwk))
+
+/** Tokens that a user grants, in a browser that `Authorizer` brings him to. */
+export const make = (options: Options): Grant<Authorizer> => ({
+  obtain: (request) =>
+    Effect.tapError(obtain(options, request), ({ code }) =>
+      // It was registered once and is not known any more: the next attempt registers anew.
+      code === "invalid_client" ? Registration.forget(request.metadata.issuer) : Effect.void
+    ),
+  credentials: (request, clientId) =>
+    Effect.map(Registration.known(options, request), (credentials) =>
+      credentials === undefined || (clientId !== undefined && credentials.clientId !== clientId)
+        ? undefined
+        : credentials
+    ),
+  forget: Registration.forget,
+  prefers: (issuer) => options.preRegistered?.some((credentials) => credentials.issuer === issuer) === true
+})

@@ -1,0 +1,118 @@
+/**
+ * How the user gets to the authorization server's page, and its answer back to the client.
+ *
+ * A service, because only the application knows whether there is a browser, a terminal or a test. It carries URLs and judges none of
+ * them: whether an answer is good is decided by the flow that waits for it.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as FetchHttpClient from "effect/http/FetchHttpClient"
+import * as HttpClient from "effect/http/HttpClient"
+import * as HttpClientRequest from "effect/http/HttpClientRequest"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import * as Terminal from "effect/Terminal"
+import { OAuthError, printable, shown } from "./OAuthError.ts"
+
+/** A way there and back, for one authorization. */
+export interface Way {
+  /** Where the authorization server sends the browser afterwards. */
+  readonly redirectUri: string
+  /** Brings the user to `url` and waits for the parameters that come back; those with another `state` than the URL's are not waited for. */
+  readonly authorize: (url: URL) => Effect.Effect<URLSearchParams, OAuthError>
+}
+
+export class Authorizer extends Context.Service<
+  Authorizer,
+  {
+    /** Opens a way; it is closed with the scope. */
+    readonly open: Effect.Effect<Way, OAuthError, Scope.Scope>
+  }
+>()("@effect-mcp/auth/Authorizer") {}
+
+/** For programs that have nobody to ask: every authorization fails, and says so. */
+export const layerNone: Layer.Layer<Authorizer> = Layer.succeed(Authorizer, {
+  open: Effect.fail(
+    new OAuthError({
+      step: "authorization",
+      problem: "the server wants a user to log in, and there is nobody to ask",
+      advice: "Log in interactively first (`effect-mcp login URL`), or use a grant for machines."
+    })
+  )
+})
+
+const maxPages = 10
+
+/**
+ * Plays the browser of a user who agrees to everything: follows the redirects of the authorization server up to the one to
+ * `redirectUri`, which is not visited. For tests.
+ */
+export const layerScripted = (options?: {
+  /** Default `http://127.0.0.1/callback`. */
+  readonly redirectUri?: string | undefined
+}): Layer.Layer<Authorizer, never, HttpClient.HttpClient> =>
+  Layer.effect(
+    Authorizer,
+    Effect.map(HttpClient.HttpClient, (http) => {
+      const redirectUri = options?.redirectUri ?? "http://127.0.0.1/callback"
+      const fail = (url: URL, problem: string, status?: number) =>
+        new OAuthError({ step: "authorization", problem, url: shown(url), status })
+      const visit = (url: URL, pages: number): Effect.Effect<URLSearchParams, OAuthError> =>
+        Effect.gen(function* () {
+          const { status, headers } = yield* Effect.mapError(http.execute(HttpClientRequest.get(url)), () =>
+            fail(url, "the page cannot be reached")
+          )
+          const target = headers["location"] === undefined ? null : URL.parse(headers["location"], url.href)
+          if (target === null || pages === maxPages) return yield* fail(url, "the page does not redirect back", status)
+          const back = target.href.startsWith(`${redirectUri}?`) || target.href === redirectUri
+          return back ? target.searchParams : yield* visit(target, pages + 1)
+        })
+      return {
+        open: Effect.succeed({
+          redirectUri,
+          authorize: (url: URL) =>
+            Effect.provideService(visit(url, 0), FetchHttpClient.RequestInit, { redirect: "manual" })
+        })
+      }
+    })
+  )
+
+/**
+ * Shows the URL in the terminal and has the user paste back the address that the browser ends at: for machines without a browser, such
+ * as over SSH. The address is on the loopback interface, where nothing listens: the browser shows an error page, and its address is
+ * what is wanted.
+ */
+export const layerTerminal = (options?: {
+  /** Default `http://127.0.0.1:33418/callback`. */
+  readonly redirectUri?: string | undefined
+}): Layer.Layer<Authorizer, never, Terminal.Terminal> =>
+  Layer.effect(
+    Authorizer,
+    Effect.map(Terminal.Terminal, (terminal) => {
+      const redirectUri = options?.redirectUri ?? "http://127.0.0.1:33418/callback"
+      const failed = (cause: unknown) =>
+        new OAuthError({ step: "authorization", problem: "the terminal was closed before the login was done", cause })
+      const ask = (url: URL): Effect.Effect<URLSearchParams, OAuthError> =>
+        Effect.gen(function* () {
+          yield* Effect.mapError(terminal.display("Paste the address that the browser shows in the end: "), failed)
+          const line = (yield* Effect.mapError(terminal.readLine, failed)).trim()
+          const answer = URL.parse(line)?.searchParams
+          if (answer?.get("state") === url.searchParams.get("state")) return answer
+          yield* Effect.mapError(
+            terminal.display(`That is not the answer to this login: ${printable(redirectUri)}?... is expected.\n`),
+            failed
+          )
+          return yield* ask(url)
+        })
+      return {
+        open: Effect.succeed({
+          redirectUri,
+          authorize: (url: URL) =>
+            Effect.andThen(
+              Effect.mapError(terminal.display(`Open this page in a browser and log in:\n\n  ${url.href}\n\n`), failed),
+              ask(url)
+            )
+        })
+      }
+    })
+  )

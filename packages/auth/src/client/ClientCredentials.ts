@@ -1,0 +1,33 @@
+/**
+ * The grant for a program that acts for itself (MCP extension `io.modelcontextprotocol/oauth-client-credentials`, OAuth 2.1 section 4.2):
+ * a secret or a signed assertion, and no user.
+ */
+import * as Effect from "effect/Effect"
+import type { Credentials } from "./ClientIdentity.ts"
+import type { Grant } from "./Grant.ts"
+import { issuerOnly } from "./internal/bound.ts"
+import * as TokenEndpoint from "./TokenEndpoint.ts"
+
+export interface Options extends Credentials {
+  /**
+   * The authorization server that the credentials are for, exactly as its metadata name it. Without it they go to whichever one the MCP
+   * server names: leave it out only for a server that may see the secret.
+   */
+  readonly issuer?: string | undefined
+}
+
+export const make = (options: Options): Grant => ({
+  obtain: (request) =>
+    Effect.andThen(
+      issuerOnly(options, request.metadata.issuer),
+      TokenEndpoint.tokens(
+        request,
+        options,
+        { grant_type: "client_credentials", resource: request.resource, scope: request.scopes?.join(" ") },
+        request.scopes ?? []
+      )
+    ),
+  credentials: () => Effect.succeed(options),
+  forget: () => Effect.void,
+  prefers: (issuer) => options.issuer === issuer
+})

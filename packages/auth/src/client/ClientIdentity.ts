@@ -1,0 +1,124 @@
+/**
+ * Who the client is at one authorization server, and how it proves that at the token endpoint (OAuth 2.1 section 2.4, RFC 7523).
+ *
+ * Credentials name the issuer that they are for; nothing here sends them to another.
+ */
+import * as Clock from "effect/Clock"
+import * as SecureRandom from "effect/crypto/SecureRandom"
+import * as Effect from "effect/Effect"
+import * as Base64 from "effect/encoding/Base64"
+import * as Redacted from "effect/Redacted"
+import * as Jose from "jose"
+import type * as Metadata from "./Metadata.ts"
+import { OAuthError } from "./OAuthError.ts"
+import type { AuthMethod } from "./Stored.ts"
+
+/** A private key for `private_key_jwt`: PKCS #8 in PEM, or a JWK in JSON. */
+export interface SigningKey {
+  readonly key: Redacted.Redacted<string>
+  /** Such as ES256 or RS256. */
+  readonly algorithm: string
+  readonly keyId?: string | undefined
+}
+
+/** A client id, and what proves it. */
+export interface Credentials {
+  readonly clientId: string
+  readonly clientSecret?: Redacted.Redacted<string> | undefined
+  readonly signingKey?: SigningKey | undefined
+  /** How it is proved; by default what the authorization server supports. */
+  readonly method?: AuthMethod | undefined
+}
+
+/** Credentials that were made out of band with one authorization server, which `issuer` names exactly. */
+export interface PreRegistered extends Credentials {
+  readonly issuer: string
+}
+
+/** How these credentials are proved at this authorization server. */
+export const methodOf = (credentials: Credentials, metadata: Metadata.AuthorizationServer): AuthMethod => {
+  const supported = metadata.token_endpoint_auth_methods_supported
+  const takes = (method: AuthMethod) => supported === undefined || supported.includes(method)
+  if (credentials.method !== undefined && (takes(credentials.method) || credentials.method === "none"))
+    return credentials.method
+  if (credentials.signingKey !== undefined && takes("private_key_jwt")) return "private_key_jwt"
+  // Without a list, Basic is the method that every authorization server has (RFC 8414 section 2).
+  if (credentials.clientSecret !== undefined) {
+    if (takes("client_secret_basic")) return "client_secret_basic"
+    if (takes("client_secret_post")) return "client_secret_post"
+  }
+  return "none"
+}
+
+/** What the proof adds to a request of the token endpoint. */
+export interface Proof {
+  readonly parameters: { readonly [name: string]: string }
+  readonly headers: { readonly [name: string]: string }
+}
+
+/** `application/x-www-form-urlencoded`, as RFC 6749 section 2.3.1 wants the parts of Basic. */
+const form = (text: string): string => new URLSearchParams({ v: text }).toString().slice(2)
+
+const missing = (what: string, clientId: string) =>
+  new OAuthError({
+    step: "token",
+    problem: `the client ${clientId} has no ${what} to prove who it is`,
+    advice: "Give the client's credentials the one that the authorization server wants."
+  })
+
+const assertion = Effect.fnUntraced(function* (
+  clientId: string,
+  { key, algorithm, keyId }: SigningKey,
+  issuer: string
+): Effect.fn.Return<string, OAuthError> {
+  const iat = Math.floor((yield* Clock.currentTimeMillis) / 1000)
+  return yield* Effect.tryPromise({
+    try: async () => {
+      const text = Redacted.value(key).trim()
+      const signer = text.startsWith("{")
+        ? await Jose.importJWK(JSON.parse(text), algorithm)
+        : await Jose.importPKCS8(text, algorithm)
+      return await new Jose.SignJWT({
+        iss: clientId,
+        sub: clientId,
+        aud: issuer,
+        jti: SecureRandom.uuidV4Unsafe(),
+        iat,
+        exp: iat + 60
+      })
+        .setProtectedHeader({ alg: algorithm, ...(keyId === undefined ? undefined : { kid: keyId }) })
+        .sign(signer)
+    },
+    // The cause of an unreadable key may quote it.
+    catch: () =>
+      new OAuthError({
+        step: "token",
+        problem: `the private key of the client ${clientId} cannot sign`,
+        expected: `a PKCS #8 PEM or a JWK, for ${algorithm}`
+      })
+  })
+})
+
+/** Proves the client to the authorization server of these metadata. */
+export const prove = Effect.fnUntraced(function* (
+  credentials: Credentials,
+  metadata: Metadata.AuthorizationServer
+): Effect.fn.Return<Proof, OAuthError> {
+  const { clientId, clientSecret, signingKey } = credentials
+  const method = methodOf(credentials, metadata)
+  if (method === "none") return { parameters: { client_id: clientId }, headers: {} }
+  if (method === "private_key_jwt") {
+    if (signingKey === undefined) return yield* missing("private key", clientId)
+    const parameters = {
+      client_assertion_type: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+      client_assertion: yield* assertion(clientId, signingKey, metadata.issuer)
+    }
+    return { parameters, headers: {} }
+  }
+  if (clientSecret === undefined) return yield* missing("secret", clientId)
+  const secret = Redacted.value(clientSecret)
+  if (method === "client_secret_post")
+    return { parameters: { client_id: clientId, client_secret: secret }, headers: {} }
+  const authorization = `Basic ${Base64.encode(`${form(clientId)}:${form(secret)}`)}`
+  return { parameters: {}, headers: { authorization } }
+})

@@ -1,0 +1,98 @@
+/**
+ * The grant for the employees of an organization (MCP extension `io.modelcontextprotocol/enterprise-managed-authorization`): who signed
+ * in at the organization's identity provider needs no further login.
+ *
+ * Two requests: the identity provider exchanges the identity assertion for an ID-JAG, a grant for one authorization server and one
+ * resource (RFC 8693), and that authorization server exchanges the ID-JAG for a token (RFC 7523).
+ */
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import * as ClientIdentity from "./ClientIdentity.ts"
+import * as Endpoint from "./Endpoint.ts"
+import type { Grant, Request } from "./Grant.ts"
+import { issuerOnly } from "./internal/bound.ts"
+import { OAuthError, printable, shown } from "./OAuthError.ts"
+import * as TokenEndpoint from "./TokenEndpoint.ts"
+import { grantType } from "./WorkloadIdentity.ts"
+
+const idJag = "urn:ietf:params:oauth:token-type:id-jag"
+
+export interface IdentityProvider {
+  /** The provider's issuer identifier. */
+  readonly issuer: string
+  readonly tokenEndpoint: string
+  /** The client as the provider knows it from single sign-on. */
+  readonly client: ClientIdentity.Credentials
+  /** Who signed in: an ID token, or a SAML assertion. Asked for each time that a token is wanted. */
+  readonly assertion: Effect.Effect<Redacted.Redacted<string>, OAuthError>
+  /** Default `id_token`. */
+  readonly assertionType?: "id_token" | "saml2" | undefined
+}
+
+/** The client as the MCP server's authorization server knows it. */
+export interface Options extends ClientIdentity.Credentials {
+  /** That authorization server, exactly as its metadata name it; see `ClientCredentials`. */
+  readonly issuer?: string | undefined
+  readonly identityProvider: IdentityProvider
+}
+
+/** Exchanges the identity assertion for an ID-JAG. */
+const exchange = Effect.fnUntraced(function* (
+  { assertion, assertionType, client, issuer, tokenEndpoint }: IdentityProvider,
+  request: Request
+): Effect.fn.Return<string, OAuthError> {
+  const url = URL.parse(tokenEndpoint)
+  if (url === null || !Endpoint.isSecure(url))
+    return yield* new OAuthError({
+      step: "identity",
+      problem: "the token endpoint of the identity provider is not secure",
+      expected: "https, or http on the loopback interface",
+      found: printable(tokenEndpoint)
+    })
+  const subject = yield* assertion
+  const proof = yield* ClientIdentity.prove(client, { issuer, token_endpoint: tokenEndpoint })
+  const response = yield* TokenEndpoint.ask(
+    { server: request.server, http: request.http },
+    "identity",
+    url,
+    {
+      grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
+      requested_token_type: idJag,
+      audience: request.metadata.issuer,
+      resource: request.resource,
+      scope: request.scopes?.join(" "),
+      subject_token: Redacted.value(subject),
+      subject_token_type: `urn:ietf:params:oauth:token-type:${assertionType ?? "id_token"}`,
+      ...proof.parameters
+    },
+    proof.headers
+  )
+  if (response.issued_token_type !== idJag)
+    return yield* new OAuthError({
+      step: "identity",
+      problem: "the identity provider issued something else than an ID-JAG",
+      url: shown(url),
+      expected: idJag,
+      found: printable(response.issued_token_type ?? "nothing")
+    })
+  return response.access_token
+})
+
+export const make = (options: Options): Grant => ({
+  obtain: (request) =>
+    issuerOnly(options, request.metadata.issuer).pipe(
+      Effect.andThen(exchange(options.identityProvider, request)),
+      Effect.flatMap((assertion) =>
+        // The resource is part of the ID-JAG; a server that also reads the parameter gets the same.
+        TokenEndpoint.tokens(
+          request,
+          options,
+          { grant_type: grantType, assertion, resource: request.resource, scope: request.scopes?.join(" ") },
+          request.scopes ?? []
+        )
+      )
+    ),
+  credentials: () => Effect.succeed(options),
+  forget: () => Effect.void,
+  prefers: (issuer) => options.issuer === issuer
+})

@@ -1,0 +1,133 @@
+/**
+ * The way of desktop programs to a user: the system's browser, and a listener on the loopback interface for the way back (RFC 8252).
+ *
+ * Listens only while an authorization is under way. Requests of anybody else (any web page can make some) are turned away and do not
+ * disturb the flow; nothing that they send is shown.
+ */
+import * as Deferred from "effect/Deferred"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as HttpServer from "effect/http/HttpServer"
+import { HttpServerRequest } from "effect/http/HttpServerRequest"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import * as Layer from "effect/Layer"
+import * as ChildProcess from "effect/process/ChildProcess"
+import { ChildProcessSpawner } from "effect/process/ChildProcessSpawner"
+import { Authorizer, type Way } from "./Authorizer.ts"
+import { OAuthError } from "./OAuthError.ts"
+
+const path = "/callback"
+
+const page = (status: number, text: string) =>
+  HttpServerResponse.text(
+    `<!doctype html><html lang="en"><meta charset="utf-8"><title>${text}</title><body style="font:1.2em system-ui;margin:4em">${text}`,
+    {
+      status,
+      contentType: "text/html; charset=utf-8",
+      headers: {
+        "cache-control": "no-store",
+        "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+        "referrer-policy": "no-referrer",
+        connection: "close"
+      }
+    }
+  )
+
+export interface Options<E, R> {
+  /** A server on a port of the loopback interface, such as `NodeHttpServer.layer(createServer, { host: "127.0.0.1", port: 0 })`. */
+  readonly server: Layer.Layer<HttpServer.HttpServer, E, R>
+  /** Shows the page to the user. */
+  readonly open: (url: URL) => Effect.Effect<void, OAuthError>
+  /** The host of the redirect URI. Default `127.0.0.1`; some authorization servers know only `localhost`. */
+  readonly host?: "127.0.0.1" | "localhost" | undefined
+  /** How long the user has. Default 5 minutes. */
+  readonly timeout?: Duration.Input | undefined
+}
+
+export const layer = <E, R>(options: Options<E, R>): Layer.Layer<Authorizer, never, R> =>
+  Layer.effect(
+    Authorizer,
+    Effect.map(Effect.context<R>(), (context) => ({
+      open: Effect.gen(function* () {
+        const server = yield* Layer.build(Layer.fresh(options.server)).pipe(
+          Effect.provideContext(context),
+          Effect.mapError(
+            (cause) =>
+              new OAuthError({ step: "authorization", problem: "no port can be opened for the way back", cause })
+          )
+        )
+        const answer = yield* Deferred.make<URLSearchParams>()
+        let expected: string | undefined
+        const handler = Effect.gen(function* () {
+          const { method, url } = yield* HttpServerRequest
+          const { pathname, searchParams } = new URL(url, "http://localhost")
+          if (method !== "GET" || pathname !== path) return page(404, "There is nothing here.")
+          if (expected === undefined || searchParams.get("state") !== expected)
+            return page(400, "This is not the login that is waited for.")
+          Deferred.doneUnsafe(answer, Effect.succeed(searchParams))
+          return page(200, "You can close this page and go back to the program.")
+        })
+        yield* Effect.provideContext(HttpServer.serveEffect(handler), server)
+        const { port } = yield* Effect.provideContext(
+          HttpServer.addressFormattedWith((address) => Effect.succeed(new URL(address))),
+          server
+        )
+        const way: Way = {
+          redirectUri: `http://${options.host ?? "127.0.0.1"}:${port}${path}`,
+          authorize: (url) =>
+            Effect.suspend(() => {
+              expected = url.searchParams.get("state") ?? undefined
+              return Effect.andThen(options.open(url), Deferred.await(answer))
+            }).pipe(
+              Effect.timeoutOrElse({
+                duration: options.timeout ?? "5 minutes",
+                orElse: () =>
+                  Effect.fail(
+                    new OAuthError({
+                      step: "authorization",
+                      problem: "the login was not finished in time",
+                      advice: "Try again, and finish it in the browser."
+                    })
+                  )
+              })
+            )
+        }
+        return way
+      })
+    }))
+  )
+
+/** Starts the system's browser. The URL is an argument of its own, which no shell reads. */
+export const browse =
+  (spawner: ChildProcessSpawner["Service"], platform: NodeJS.Platform = process.platform) =>
+  (url: URL): Effect.Effect<void, OAuthError> => {
+    const [command, ...args] =
+      platform === "darwin"
+        ? ["open", url.href]
+        : platform === "win32"
+          ? ["rundll32", "url.dll,FileProtocolHandler", url.href]
+          : ["xdg-open", url.href]
+    return Effect.scoped(
+      Effect.flatMap(
+        spawner.spawn(ChildProcess.make(command, args, { stdout: "ignore", stderr: "ignore" })),
+        (child) => child.exitCode
+      )
+    ).pipe(
+      Effect.mapError(
+        (cause) =>
+          new OAuthError({
+            step: "authorization",
+            problem: `no browser can be started with ${command}`,
+            advice: "Use the way over the terminal.",
+            cause
+          })
+      ),
+      Effect.asVoid
+    )
+  }
+
+/** A listener on a port that the system chooses, and the system's browser. */
+export const layerBrowser = <E, R>(
+  options: Omit<Options<E, R>, "open">
+): Layer.Layer<Authorizer, never, R | ChildProcessSpawner> =>
+  Layer.unwrap(Effect.map(ChildProcessSpawner, (spawner) => layer({ ...options, open: browse(spawner) })))

@@ -1,0 +1,45 @@
+/**
+ * The two documents of discovery: what a protected resource says of itself (RFC 9728) and an authorization server (RFC 8414, OpenID
+ * Connect Discovery 1.0). Only the fields that a client acts on; the others are left alone.
+ */
+import * as Schema from "effect/Schema"
+
+const Strings = Schema.Array(Schema.String)
+
+export const ProtectedResource = Schema.Struct({
+  resource: Schema.String,
+  authorization_servers: Schema.optionalKey(Strings),
+  scopes_supported: Schema.optionalKey(Strings),
+  dpop_signing_alg_values_supported: Schema.optionalKey(Strings),
+  dpop_bound_access_tokens_required: Schema.optionalKey(Schema.Boolean)
+})
+export type ProtectedResource = typeof ProtectedResource.Type
+
+export const AuthorizationServer = Schema.Struct({
+  issuer: Schema.String,
+  authorization_endpoint: Schema.optionalKey(Schema.String),
+  token_endpoint: Schema.optionalKey(Schema.String),
+  registration_endpoint: Schema.optionalKey(Schema.String),
+  revocation_endpoint: Schema.optionalKey(Schema.String),
+  scopes_supported: Schema.optionalKey(Strings),
+  grant_types_supported: Schema.optionalKey(Strings),
+  code_challenge_methods_supported: Schema.optionalKey(Strings),
+  token_endpoint_auth_methods_supported: Schema.optionalKey(Strings),
+  token_endpoint_auth_signing_alg_values_supported: Schema.optionalKey(Strings),
+  authorization_response_iss_parameter_supported: Schema.optionalKey(Schema.Boolean),
+  client_id_metadata_document_supported: Schema.optionalKey(Schema.Boolean),
+  dpop_signing_alg_values_supported: Schema.optionalKey(Strings)
+})
+export type AuthorizationServer = typeof AuthorizationServer.Type
+
+const decodeResource = Schema.decodeUnknownOption(ProtectedResource)
+const decodeServer = Schema.decodeUnknownOption(AuthorizationServer)
+
+/** Real servers write `null` where they have nothing to say. */
+const withoutNulls = (value: unknown): unknown =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null))
+    : value
+
+export const protectedResource = (value: unknown) => decodeResource(withoutNulls(value))
+export const authorizationServer = (value: unknown) => decodeServer(withoutNulls(value))

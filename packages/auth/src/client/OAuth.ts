@@ -1,0 +1,270 @@
+/**
+ * OAuth 2.1 for the client of a protected MCP server: an `HttpClient` that sends tokens along, and gets them when the server demands some.
+ *
+ * A transformation of the `HttpClient` below it, so that whatever sends MCP over HTTP needs to know nothing of authorization: a request
+ * that is refused with 401, or with 403 for want of scopes, is sent again with new tokens. What cannot be got fails the request with an
+ * `HttpClientError` whose cause is an `OAuthError` (`OAuthError.find`).
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as HttpClient from "effect/http/HttpClient"
+import * as HttpClientError from "effect/http/HttpClientError"
+import * as HttpClientRequest from "effect/http/HttpClientRequest"
+import type * as HttpClientResponse from "effect/http/HttpClientResponse"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import * as Access from "./Access.ts"
+import * as Challenge from "./Challenge.ts"
+import * as Dpop from "./Dpop.ts"
+import * as Endpoint from "./Endpoint.ts"
+import type { Grant } from "./Grant.ts"
+import { OAuthError, printable, shown } from "./OAuthError.ts"
+import * as Revocation from "./Revocation.ts"
+import * as Stored from "./Stored.ts"
+import { TokenStore } from "./TokenStore.ts"
+
+export interface Options<R = never> {
+  /** How tokens are got: `AuthorizationCode.make`, `ClientCredentials.make`, `EnterpriseManaged.make` or `WorkloadIdentity.make`. */
+  readonly grant: Grant<R>
+  /** Scopes to ask for beside those that the server demands. Default none. */
+  readonly scopes?: ReadonlyArray<string> | undefined
+  /**
+   * Whether tokens are bound to a key (DPoP): `auto` (default) where the server's metadata speak of it, `prefer` wherever the
+   * authorization server can, `require` always, or `never`.
+   */
+  readonly dpop?: "auto" | "prefer" | "require" | "never" | undefined
+  /** How often one request may lead to more scopes being asked for. Default 2; 0 never asks for more. */
+  readonly stepUps?: number | undefined
+  /** Lets metadata of public servers name private addresses. Default false. */
+  readonly allowPrivate?: boolean | undefined
+  /** Whether a server without resource metadata is taken for one of 2025-03-26. Default true. */
+  readonly fallback?: boolean | undefined
+  /** Named in `MCP-Protocol-Version` of metadata requests. Default 2025-11-25. */
+  readonly protocolVersion?: string | undefined
+}
+
+/** What is known of a login. */
+export interface Login {
+  readonly server: string
+  readonly issuer: string
+  /** Undefined for a server of 2025-03-26. */
+  readonly resource: string | undefined
+  readonly clientId: string | undefined
+  /** What was granted, or asked for where the authorization server did not say. */
+  readonly scopes: ReadonlyArray<string>
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number | undefined
+  readonly refreshable: boolean
+  /** Whether the tokens are bound to a key. */
+  readonly bound: boolean
+}
+
+/** Logging in and out, apart from any request. */
+export class OAuth extends Context.Service<
+  OAuth,
+  {
+    /** Gets tokens for the server, new ones if there are some already. */
+    readonly login: (server: string | URL) => Effect.Effect<Login, OAuthError>
+    /** Revokes the tokens where that is possible (RFC 7009) and forgets them; false if there were none. */
+    readonly logout: (server: string | URL) => Effect.Effect<boolean, OAuthError>
+    /** The login at the server that is stored; asks nobody. */
+    readonly whoami: (server: string | URL) => Effect.Effect<Login | undefined, OAuthError>
+  }
+>()("@effect-mcp/auth/OAuth") {}
+
+/** Attempts per request that end in tokens that the server refuses as well. */
+const maxRenewals = 3
+
+/** Reads what little a refusal says, so that its connection is free again. */
+const discard = (response: HttpClientResponse.HttpClientResponse) =>
+  Effect.ignore(Effect.timeout(Stream.runDrain(Stream.take(response.stream, 16)), "1 second"))
+
+const wrap = (request: HttpClientRequest.HttpClientRequest) => (cause: OAuthError) =>
+  new HttpClientError.HttpClientError({
+    reason: new HttpClientError.TransportError({ request, cause, description: cause.message })
+  })
+
+/** What tokens are for: a server without the query of a single request. */
+const serverOf = (url: URL): URL => new URL(url.pathname, url.origin)
+
+const toLogin = (server: URL, place: Stored.Place, tokens: Stored.Tokens): Login => ({
+  server: server.href,
+  issuer: place.issuer,
+  resource: place.resource,
+  clientId: tokens.clientId,
+  scopes: tokens.granted ?? tokens.requested,
+  expiresAt: tokens.expiresAt,
+  refreshable: tokens.refreshToken !== undefined,
+  bound: tokens.tokenType === "DPoP"
+})
+
+const make = Effect.fnUntraced(function* <R>(
+  options: Options<R>
+): Effect.fn.Return<
+  { readonly client: HttpClient.HttpClient; readonly service: OAuth["Service"] },
+  never,
+  R | TokenStore | HttpClient.HttpClient | Scope.Scope
+> {
+  const http = yield* HttpClient.HttpClient
+  const store = yield* TokenStore
+  const scope = yield* Effect.scope
+  const context = yield* Effect.context<R | TokenStore>()
+  const nonces = Dpop.nonces()
+  const { allowPrivate, dpop = "auto", fallback = true, grant, protocolVersion = "2025-11-25", scopes = [] } = options
+  const servers = new Map<string, Access.Access>()
+
+  const accessTo = Effect.fnUntraced(function* (server: URL) {
+    const known = servers.get(server.href)
+    if (known !== undefined) return known
+    const made = yield* Access.make(
+      server,
+      { http, grant, scopes, dpop, nonces, allowPrivate, fallback, protocolVersion },
+      scope
+    )
+    // Made without suspending, so nobody else made one meanwhile.
+    servers.set(server.href, made)
+    return made
+  }, Effect.provideContext(context))
+
+  const send = Effect.fnUntraced(function* (
+    request: HttpClientRequest.HttpClientRequest,
+    url: URL,
+    current: Access.Current | undefined
+  ) {
+    if (current === undefined) return yield* http.execute(request)
+    const { accessToken, key, tokenType } = current.tokens
+    const authorized = HttpClientRequest.setHeader(
+      request,
+      "authorization",
+      `${tokenType} ${Redacted.value(accessToken)}`
+    )
+    if (tokenType !== "DPoP" || key === undefined) return yield* http.execute(authorized)
+    const proof = yield* Effect.flatMap(Dpop.restore(key), (restored) =>
+      Dpop.proof(restored, { method: request.method, url, accessToken, nonce: nonces.get("resource", url) })
+    )
+    return yield* http.execute(HttpClientRequest.setHeader(authorized, "dpop", proof))
+  })
+
+  const refused = (url: URL, demand: Challenge.Demand, problem: string) =>
+    new OAuthError({
+      step: "access",
+      problem,
+      url: shown(url),
+      code: demand.error === undefined ? undefined : printable(demand.error),
+      expected: demand.scopes === undefined ? undefined : `scopes ${demand.scopes.map(printable).join(" ")}`,
+      advice: "Check that the authorization server issues tokens for this resource, and that the server accepts them."
+    })
+
+  const authorized = Effect.fnUntraced(function* (request: HttpClientRequest.HttpClientRequest, url: URL) {
+    const access = yield* accessTo(serverOf(url))
+    let current = yield* access.current
+    let renewals = 0
+    let stepUps = 0
+    let nonceRetries = 0
+    while (true) {
+      const response = yield* send(request, url, current)
+      const learned = nonces.learn("resource", url, response.headers)
+      if (response.status !== 401 && response.status !== 403) return response
+      const demand = Challenge.demand(response.headers["www-authenticate"])
+      if (response.status === 401 && demand.error === "use_dpop_nonce" && learned && nonceRetries++ < 2) {
+        yield* discard(response)
+        continue
+      }
+      if (response.status === 403) {
+        if (current === undefined || demand.error !== "insufficient_scope") return response
+        if (stepUps++ >= (options.stepUps ?? 2))
+          return yield* refused(url, demand, "the server demands more scopes than it was asked for")
+      } else if (current?.granted === true || renewals++ >= maxRenewals) {
+        return yield* refused(url, demand, "the server refuses a token that was just issued for it")
+      }
+      yield* discard(response)
+      current = yield* access.renew(current, demand)
+    }
+  })
+
+  const client = HttpClient.makeWith<HttpClientError.HttpClientError, never, HttpClientError.HttpClientError, never>(
+    Effect.flatMap((request) => {
+      const url = Option.getOrUndefined(HttpClientRequest.toUrl(request))
+      // A request that has credentials of its own is not ours; a token never leaves over a connection that others can read.
+      if (url === undefined || request.headers["authorization"] !== undefined || !Endpoint.isSecure(url))
+        return http.execute(request)
+      return Effect.mapError(authorized(request, url), (error) =>
+        error instanceof OAuthError ? wrap(request)(error) : error
+      )
+    }),
+    Effect.succeed
+  )
+
+  const parse = (server: string | URL) => {
+    const url = URL.parse(String(server))
+    return url !== null && Endpoint.isSecure(url)
+      ? Effect.succeed(serverOf(url))
+      : Effect.fail(
+          new OAuthError({
+            step: "access",
+            problem: "this server cannot be sent tokens",
+            expected: "an https URL, or http on the loopback interface",
+            found: printable(String(server))
+          })
+        )
+  }
+
+  const stored = Effect.fnUntraced(function* (server: URL) {
+    const place = yield* (yield* accessTo(server)).place
+    const { value } = place === undefined ? {} : yield* Stored.accountOf(store, place).read
+    return place === undefined || value?.tokens === undefined ? undefined : { place, tokens: value.tokens }
+  })
+
+  const service = OAuth.of({
+    login: Effect.fnUntraced(function* (text) {
+      const server = yield* parse(text)
+      const access = yield* accessTo(server)
+      yield* access.current
+      // An unauthorized request shows where the metadata are and which scopes are wanted; a server that answers it has none to show.
+      const challenge = yield* http
+        .execute(HttpClientRequest.get(server, { headers: { accept: "text/event-stream" } }))
+        .pipe(
+          Effect.tap(discard),
+          Effect.map(({ status, headers }) => (status === 401 ? headers["www-authenticate"] : undefined)),
+          Effect.orElseSucceed(() => undefined)
+        )
+      yield* access.forget
+      const { place, tokens } = yield* access.renew(undefined, Challenge.demand(challenge))
+      return toLogin(server, place, tokens)
+    }),
+    logout: Effect.fnUntraced(function* (text) {
+      const server = yield* parse(text)
+      const access = yield* accessTo(server)
+      const found = yield* stored(server)
+      if (found === undefined) return false
+      const revoke = Effect.gen(function* () {
+        const metadata = yield* access.metadata(found.place)
+        const request = { http, server, allowPrivate, metadata, scopes: undefined, resource: undefined }
+        yield* Revocation.revoke(request, grant, found.tokens)
+      })
+      // Whether or not the authorization server could be told, the tokens are forgotten here.
+      yield* Effect.ignore(Effect.provideContext(revoke, context))
+      yield* access.forget
+      return true
+    }),
+    whoami: Effect.fnUntraced(function* (text) {
+      const server = yield* parse(text)
+      const found = yield* stored(server)
+      return found === undefined ? undefined : toLogin(server, found.place, found.tokens)
+    })
+  })
+  return { client, service }
+})
+
+/** An `HttpClient` that authorizes its requests, from one that does not; and `OAuth` beside it. */
+export const layer = <R = never>(
+  options: Options<R>
+): Layer.Layer<HttpClient.HttpClient | OAuth, never, HttpClient.HttpClient | TokenStore | R> =>
+  Layer.effectContext(
+    Effect.map(make(options), ({ client, service }) =>
+      Context.make(HttpClient.HttpClient, client).pipe(Context.add(OAuth, service))
+    )
+  )

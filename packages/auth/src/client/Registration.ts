@@ -1,0 +1,191 @@
+/**
+ * How a client gets to be known to an authorization server: registered before, described by a document at its own URL, or registered on
+ * the spot (RFC 7591), in this order.
+ *
+ * What is registered is kept by issuer and never shown to another one.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as HttpClientRequest from "effect/http/HttpClientRequest"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import type { Credentials, PreRegistered, SigningKey } from "./ClientIdentity.ts"
+import * as Endpoint from "./Endpoint.ts"
+import type { Request } from "./Grant.ts"
+import * as Fetch from "./internal/Fetch.ts"
+import { OAuthError, printable, shown } from "./OAuthError.ts"
+import * as Stored from "./Stored.ts"
+import * as TokenEndpoint from "./TokenEndpoint.ts"
+import { TokenStore } from "./TokenStore.ts"
+
+export interface Options {
+  /** Shown to the user by authorization servers. */
+  readonly clientName: string
+  /** What was registered out of band, by issuer. */
+  readonly preRegistered?: ReadonlyArray<PreRegistered> | undefined
+  /** The HTTPS URL of the client's own metadata document: its client id wherever such documents are supported. */
+  readonly metadataUrl?: string | undefined
+  /** The key that the metadata document names, if it wants `private_key_jwt`. */
+  readonly signingKey?: SigningKey | undefined
+  /** More fields of a dynamic registration, such as `client_uri` or `logo_uri`; `false` never registers. Default none. */
+  readonly registration?: { readonly [field: string]: unknown } | false | undefined
+  /** Asks the user for credentials where nothing else is possible. */
+  readonly ask?: ((issuer: string) => Effect.Effect<Credentials | undefined, OAuthError>) | undefined
+}
+
+const Response = Schema.Struct({
+  client_id: Schema.String,
+  client_secret: Schema.optionalKey(Schema.String),
+  client_secret_expires_at: Schema.optionalKey(Schema.Finite),
+  token_endpoint_auth_method: Schema.optionalKey(Schema.String),
+  redirect_uris: Schema.optionalKey(Schema.Array(Schema.String))
+})
+const decodeResponse = Schema.decodeUnknownOption(Response)
+const isMethod = Schema.is(Stored.AuthMethod)
+
+const fromStored = ({ clientId, clientSecret, method }: Stored.Registration): Credentials => ({
+  clientId,
+  clientSecret,
+  method
+})
+
+/** A client id that is the URL of a document: https, with a path, and nothing that could be read in two ways. */
+const isDocumentUrl = (text: string): boolean => {
+  const url = URL.parse(text)
+  return (
+    url?.protocol === "https:" && url.pathname !== "/" && url.hash === "" && url.username === "" && url.href === text
+  )
+}
+
+/** How we would like to prove who we are: not at all, as an application on the user's machine keeps no secret, if that is possible. */
+const wantedMethod = (supported: ReadonlyArray<string> | undefined): Stored.AuthMethod =>
+  supported === undefined || supported.includes("none")
+    ? "none"
+    : supported.includes("client_secret_basic")
+      ? "client_secret_basic"
+      : "client_secret_post"
+
+/** Registers the client (RFC 7591) for one redirect URI. */
+const register = Effect.fnUntraced(function* (
+  options: Options,
+  request: Request,
+  registrationEndpoint: string,
+  redirectUri: string
+): Effect.fn.Return<Stored.Registration, OAuthError> {
+  const { metadata } = request
+  const url = yield* Endpoint.check("registration", "`registration_endpoint`", registrationEndpoint, request)
+  const redirect = new URL(redirectUri)
+  const body = {
+    client_name: options.clientName,
+    redirect_uris: [redirectUri],
+    grant_types: ["authorization_code", "refresh_token"],
+    response_types: ["code"],
+    token_endpoint_auth_method: wantedMethod(metadata.token_endpoint_auth_methods_supported),
+    application_type: Endpoint.isLoopback(redirect) || redirect.protocol !== "https:" ? "native" : "web",
+    ...(request.scopes === undefined ? undefined : { scope: request.scopes.join(" ") }),
+    ...options.registration
+  }
+  const { status, json } = yield* Fetch.send(
+    request.http,
+    "registration",
+    HttpClientRequest.bodyJsonUnsafe(HttpClientRequest.post(url), body)
+  )
+  const response = Option.getOrUndefined(decodeResponse(TokenEndpoint.withoutNulls(json)))
+  if (status !== 200 && status !== 201)
+    return yield* new OAuthError({
+      step: "registration",
+      problem: "the authorization server refused to register the client",
+      url: shown(url),
+      status,
+      expected: `to be registered as ${body.application_type} with ${printable(redirectUri)}`,
+      ...TokenEndpoint.refusal(json),
+      advice: "Register the client by hand and give its id as a pre-registered one."
+    })
+  if (response === undefined)
+    return yield* new OAuthError({
+      step: "registration",
+      problem: "the answer is no registration",
+      url: shown(url),
+      status,
+      expected: "JSON with `client_id`"
+    })
+  const { client_id, client_secret, client_secret_expires_at, token_endpoint_auth_method } = response
+  return {
+    clientId: client_id,
+    redirectUris: response.redirect_uris ?? [redirectUri],
+    ...(client_secret === undefined ? undefined : { clientSecret: Redacted.make(client_secret) }),
+    // Zero says that it never expires.
+    ...(client_secret_expires_at === undefined || client_secret_expires_at === 0
+      ? undefined
+      : { expiresAt: client_secret_expires_at * 1000 }),
+    ...(isMethod(token_endpoint_auth_method) ? { method: token_endpoint_auth_method } : undefined)
+  }
+})
+
+const preRegistered = (options: Options, issuer: string): Credentials | undefined =>
+  options.preRegistered?.find((credentials) => credentials.issuer === issuer)
+
+const documented = (options: Options, request: Request): Credentials | undefined =>
+  options.metadataUrl !== undefined && request.metadata.client_id_metadata_document_supported === true
+    ? { clientId: options.metadataUrl, signingKey: options.signingKey, method: options.signingKey ? undefined : "none" }
+    : undefined
+
+/** Who the client is at this issuer without asking or telling anybody anything; undefined if nobody yet. */
+export const known = Effect.fnUntraced(function* (
+  options: Options,
+  request: Request
+): Effect.fn.Return<Credentials | undefined, OAuthError, TokenStore> {
+  const store = yield* TokenStore
+  const fixed = preRegistered(options, request.metadata.issuer) ?? documented(options, request)
+  if (fixed !== undefined) return fixed
+  const { value } = yield* Stored.registration(store, request.metadata.issuer).read
+  const now = yield* Clock.currentTimeMillis
+  return value === undefined || (value.expiresAt !== undefined && value.expiresAt <= now)
+    ? undefined
+    : fromStored(value)
+})
+
+/** Forgets what was registered with an issuer: it says that it does not know us. */
+export const forget = (issuer: string): Effect.Effect<void, OAuthError, TokenStore> =>
+  Effect.flatMap(TokenStore, (store) => Stored.registration(store, issuer).write(undefined))
+
+/** Who the client is at this issuer for a flow that comes back at `redirectUri`; registers it if need be. */
+export const credentials = Effect.fnUntraced(function* (
+  options: Options,
+  request: Request,
+  redirectUri: string
+): Effect.fn.Return<Credentials, OAuthError, TokenStore> {
+  const { issuer, registration_endpoint } = request.metadata
+  if (options.metadataUrl !== undefined && !isDocumentUrl(options.metadataUrl))
+    return yield* new OAuthError({
+      step: "registration",
+      problem: "the URL of the client's metadata document cannot be a client id",
+      expected: "an https URL with a path",
+      found: printable(options.metadataUrl)
+    })
+  const fixed = preRegistered(options, issuer) ?? documented(options, request)
+  if (fixed !== undefined) return fixed
+
+  if (registration_endpoint !== undefined && options.registration !== false) {
+    const shelf = Stored.registration(yield* TokenStore, issuer)
+    const now = yield* Clock.currentTimeMillis
+    const { value } = yield* shelf.read
+    const current = value?.expiresAt === undefined || value.expiresAt > now
+    if (value !== undefined && current && value.redirectUris.includes(redirectUri)) return fromStored(value)
+    const registered = yield* register(options, request, registration_endpoint, redirectUri)
+    yield* shelf.write(registered)
+    return fromStored(registered)
+  }
+  const asked = yield* options.ask?.(issuer) ?? Effect.succeed(undefined)
+  if (asked !== undefined) return asked
+  const others = options.preRegistered?.map((credentials) => credentials.issuer) ?? []
+  return yield* new OAuthError({
+    step: "registration",
+    problem: "the client is not registered with the authorization server and cannot register itself",
+    expected: others.length === 0 ? "a pre-registered client" : `one of ${others.map(printable).join(", ")}`,
+    found: printable(issuer),
+    advice:
+      "Register the client with this authorization server and give its id as a pre-registered one for this issuer."
+  })
+})

@@ -1,0 +1,165 @@
+/**
+ * Requests to a token endpoint (OAuth 2.1 section 3.2): parameters in, tokens out.
+ *
+ * Owns the checks of the answer: a token that could not travel in a header, or of a type that nobody asked for, is refused.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import type * as HttpClient from "effect/http/HttpClient"
+import * as HttpClientRequest from "effect/http/HttpClientRequest"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import * as ClientIdentity from "./ClientIdentity.ts"
+import * as Dpop from "./Dpop.ts"
+import * as Endpoint from "./Endpoint.ts"
+import * as Fetch from "./internal/Fetch.ts"
+import type * as Metadata from "./Metadata.ts"
+import { OAuthError, printable, shown, type Step } from "./OAuthError.ts"
+import * as Scopes from "./Scopes.ts"
+import type { Tokens } from "./Stored.ts"
+
+/** Form parameters; those that are undefined are left out. */
+export interface Parameters {
+  readonly [name: string]: string | undefined
+}
+
+/** How proofs of possession are made for an issuer's tokens. */
+export interface Binding {
+  readonly key: Dpop.Key
+  readonly nonces: Dpop.Nonces
+}
+
+/** Whom to ask, and as whom. */
+export interface Target extends Endpoint.Trust {
+  readonly http: HttpClient.HttpClient
+  readonly metadata: Metadata.AuthorizationServer
+  readonly binding?: Binding | undefined
+}
+
+const Response = Schema.Struct({
+  access_token: Schema.String,
+  token_type: Schema.optionalKey(Schema.String),
+  issued_token_type: Schema.optionalKey(Schema.String),
+  expires_in: Schema.optionalKey(Schema.Union([Schema.Finite, Schema.FiniteFromString])),
+  refresh_token: Schema.optionalKey(Schema.String),
+  scope: Schema.optionalKey(Schema.String)
+})
+const decodeResponse = Schema.decodeUnknownOption(Response)
+
+const Refusal = Schema.Struct({ error: Schema.String, error_description: Schema.optionalKey(Schema.String) })
+const decodeRefusal = Schema.decodeUnknownOption(Refusal)
+
+/** Without the fields that are null: real servers write that where they have nothing to say. */
+export const withoutNulls = (value: unknown): unknown =>
+  typeof value === "object" && value !== null
+    ? Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null))
+    : value
+
+/** What the error of an answer says, as details of an `OAuthError`. */
+export const refusal = (json: unknown): { readonly code?: string; readonly found?: string } => {
+  const { error, error_description } = Option.getOrUndefined(decodeRefusal(withoutNulls(json))) ?? {}
+  return {
+    ...(error === undefined ? undefined : { code: printable(error) }),
+    ...(error_description === undefined ? undefined : { found: printable(error_description) })
+  }
+}
+
+const post = Effect.fnUntraced(function* (
+  target: Omit<Target, "metadata">,
+  step: Step,
+  url: URL,
+  parameters: Parameters,
+  headers: { readonly [name: string]: string }
+): Effect.fn.Return<Fetch.Answer, OAuthError> {
+  const { binding } = target
+  const request = HttpClientRequest.post(url, { headers }).pipe(
+    HttpClientRequest.bodyUrlParams(
+      Object.fromEntries(Object.entries(parameters).filter(([, value]) => value !== undefined))
+    )
+  )
+  if (binding === undefined) return yield* Fetch.send(target.http, step, request)
+  for (let attempt = 0; ; attempt++) {
+    const nonce = binding.nonces.get("issuer", url)
+    const proof = yield* Dpop.proof(binding.key, { method: "POST", url, nonce })
+    const answer = yield* Fetch.send(target.http, step, HttpClientRequest.setHeader(request, "dpop", proof))
+    const learned = binding.nonces.learn("issuer", url, answer.headers)
+    if (attempt > 0 || !learned || refusal(answer.json).code !== "use_dpop_nonce") return answer
+  }
+})
+
+/** Posts to an endpoint that answers as a token endpoint does, and takes the answer apart. */
+export const ask = Effect.fnUntraced(function* (
+  target: Omit<Target, "metadata">,
+  step: Step,
+  url: URL,
+  parameters: Parameters,
+  headers: { readonly [name: string]: string }
+): Effect.fn.Return<typeof Response.Type, OAuthError> {
+  const { status, json } = yield* post(target, step, url, parameters, headers)
+  if (status !== 200)
+    return yield* new OAuthError({
+      step,
+      problem: "the token endpoint refused the request",
+      url: shown(url),
+      status,
+      ...refusal(json)
+    })
+  const response = Option.getOrUndefined(decodeResponse(withoutNulls(json)))
+  // What is no visible ASCII could not be sent, or would end the header that it is sent in.
+  if (response === undefined || !/^[\x21-\x7e]+$/.test(response.access_token))
+    return yield* new OAuthError({
+      step,
+      problem: "the answer of the token endpoint is not usable",
+      url: shown(url),
+      status,
+      expected: "JSON with `access_token` and `token_type`"
+    })
+  return response
+})
+
+/** The URL of the token endpoint. */
+export const endpoint = (target: Target): Effect.Effect<URL, OAuthError> =>
+  target.metadata.token_endpoint === undefined
+    ? Effect.fail(
+        new OAuthError({
+          step: "server-metadata",
+          problem: "the metadata name no token endpoint",
+          url: printable(target.metadata.issuer),
+          expected: "`token_endpoint`"
+        })
+      )
+    : Endpoint.check("server-metadata", "`token_endpoint`", target.metadata.token_endpoint, target)
+
+/** Asks for tokens. `requested` is what of them is remembered as asked for. */
+export const tokens = Effect.fnUntraced(function* (
+  target: Target,
+  credentials: ClientIdentity.Credentials,
+  parameters: Parameters,
+  requested: Scopes.Scopes
+): Effect.fn.Return<Tokens, OAuthError> {
+  const url = yield* endpoint(target)
+  const proof = yield* ClientIdentity.prove(credentials, target.metadata)
+  const before = yield* Clock.currentTimeMillis
+  const response = yield* ask(target, "token", url, { ...parameters, ...proof.parameters }, proof.headers)
+  const type = (response.token_type ?? "Bearer").toLowerCase()
+  if (type !== "bearer" && (type !== "dpop" || target.binding === undefined))
+    return yield* new OAuthError({
+      step: "token",
+      problem: "the token is of a type that was not asked for",
+      url: shown(url),
+      expected: target.binding === undefined ? "Bearer" : "DPoP or Bearer",
+      found: printable(type)
+    })
+  return {
+    accessToken: Redacted.make(response.access_token),
+    tokenType: type === "dpop" ? "DPoP" : "Bearer",
+    requested,
+    clientId: credentials.clientId,
+    ...(response.expires_in === undefined ? undefined : { expiresAt: before + response.expires_in * 1000 }),
+    ...(response.refresh_token === undefined ? undefined : { refreshToken: Redacted.make(response.refresh_token) }),
+    ...(response.scope === undefined ? undefined : { granted: Scopes.parse(response.scope) }),
+    // The refresh token of a public client is bound as well, whatever the type of the access token.
+    ...(target.binding === undefined ? undefined : { key: target.binding.key.secret })
+  }
+})

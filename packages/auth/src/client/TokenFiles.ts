@@ -1,0 +1,95 @@
+/**
+ * The token store on disk: a directory that only its owner can enter, one file per key and version.
+ *
+ * A version is written aside and then linked to its name, which the file system does for one process only: that is the
+ * compare-and-swap, without locks that a killed process could leave behind. The highest version counts; older ones are removed by
+ * whoever replaced them. Needs a file system with hard links, as those of Linux, macOS and Windows (NTFS) are.
+ */
+import * as Digest from "effect/crypto/Digest"
+import * as SecureRandom from "effect/crypto/SecureRandom"
+import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
+import * as Layer from "effect/Layer"
+import * as Path from "effect/Path"
+import type { PlatformError } from "effect/PlatformError"
+import { OAuthError } from "./OAuthError.ts"
+import { TokenStore } from "./TokenStore.ts"
+
+const encoder = new TextEncoder()
+
+const failed = (problem: string) => (cause: PlatformError) =>
+  new OAuthError({ step: "storage", problem, found: cause.message, cause })
+
+const is = (reason: "AlreadyExists" | "NotFound") => (error: PlatformError) => error.reason._tag === reason
+
+const make = Effect.fnUntraced(function* (
+  directory: string
+): Effect.fn.Return<TokenStore["Service"], OAuthError, FileSystem.FileSystem | Path.Path | Digest.Digest> {
+  const fs = yield* FileSystem.FileSystem
+  const path = yield* Path.Path
+  const digest = yield* Digest.Digest
+
+  const unusable = failed(`the directory for tokens cannot be used: ${directory}`)
+  yield* Effect.mapError(fs.makeDirectory(directory, { recursive: true, mode: 0o700 }), unusable)
+  // One that was there already may have been open to others.
+  yield* Effect.mapError(fs.chmod(directory, 0o700), unusable)
+
+  const baseOf = (key: string) =>
+    Effect.map(digest.digestHex(Digest.sha256, encoder.encode(key)), (hex) => hex.slice(0, 32))
+  const fileOf = (base: string, version: number) => path.join(directory, `${base}.${version}`)
+
+  const versions = (base: string) =>
+    Effect.map(fs.readDirectory(directory), (names) =>
+      names
+        .filter((name) => name.startsWith(`${base}.`))
+        .map((name) => Number(name.slice(base.length + 1)))
+        .filter((version) => Number.isSafeInteger(version))
+    )
+
+  const read = Effect.fnUntraced(
+    function* (key: string) {
+      const base = yield* baseOf(key)
+      while (true) {
+        const version = Math.max(0, ...(yield* versions(base)))
+        if (version === 0) return { version, text: undefined }
+        const text = yield* Effect.catchIf(fs.readFileString(fileOf(base, version)), is("NotFound"), () =>
+          Effect.succeed(undefined)
+        )
+        // Gone since the directory was read: a newer one is there.
+        if (text !== undefined) return { version, text: text === "" ? undefined : text }
+      }
+    },
+    Effect.mapError(failed("a stored token cannot be read"))
+  )
+
+  const swap = Effect.fnUntraced(
+    function* (key: string, version: number, text: string | undefined) {
+      const base = yield* baseOf(key)
+      const aside = path.join(directory, `${base}.${SecureRandom.uuidV4Unsafe()}.new`)
+      const linked = yield* Effect.acquireUseRelease(
+        fs.writeFileString(aside, text ?? "", { flag: "wx", mode: 0o600 }),
+        () =>
+          Effect.catchIf(Effect.as(fs.link(aside, fileOf(base, version + 1)), true), is("AlreadyExists"), () =>
+            Effect.succeed(false)
+          ),
+        () => Effect.ignore(fs.remove(aside))
+      )
+      if (!linked) return false
+      const present = yield* versions(base)
+      // A late writer finds its number free again, because the version that had it was replaced and removed: then a higher one is there.
+      const last = Math.max(...present) === version + 1
+      const old = present.filter((other) => other <= version || (!last && other === version + 1))
+      yield* Effect.forEach(old, (other) => Effect.ignore(fs.remove(fileOf(base, other))), { discard: true })
+      return last
+    },
+    Effect.mapError(failed("a token cannot be stored"))
+  )
+
+  return TokenStore.of({ read, swap })
+})
+
+/** Tokens in files of `directory`, which is made if it is not there; only its owner can read them. */
+export const layer = (options: {
+  readonly directory: string
+}): Layer.Layer<TokenStore, OAuthError, FileSystem.FileSystem | Path.Path> =>
+  Layer.provide(Layer.effect(TokenStore, make(options.directory)), Digest.layerWebCrypto)

@@ -1,0 +1,110 @@
+/**
+ * Where a client keeps tokens and registrations: texts by key, replaced by compare-and-swap.
+ *
+ * The whole contract is `read` and `swap`; that fibers and processes which share a store refresh a token once follows from them (see
+ * `Lease`). Owns no schema: what the texts are is `Stored`'s matter. Here are the store in memory and the encryption of any other; the
+ * store on disk is `TokenFiles`.
+ */
+import * as Context from "effect/Context"
+import * as Aead from "effect/crypto/Aead"
+import * as SecureRandom from "effect/crypto/SecureRandom"
+import * as Effect from "effect/Effect"
+import * as Base64Url from "effect/encoding/Base64Url"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import { OAuthError } from "./OAuthError.ts"
+
+/** A text and how often it was replaced; version 0 is the one before the first. */
+export interface Versioned {
+  readonly version: number
+  /** Undefined when there is nothing. */
+  readonly text: string | undefined
+}
+
+export class TokenStore extends Context.Service<
+  TokenStore,
+  {
+    readonly read: (key: string) => Effect.Effect<Versioned, OAuthError>
+    /**
+     * Replaces the text if its version is still `version`, and says whether it did. May say `false` after it did, if the text was
+     * replaced again meanwhile; never `true` if it did not.
+     */
+    readonly swap: (key: string, version: number, text: string | undefined) => Effect.Effect<boolean, OAuthError>
+  }
+>()("@effect-mcp/auth/TokenStore") {}
+
+/** A store for this process alone, empty at first. */
+export const makeMemory = (): TokenStore["Service"] => {
+  const entries = new Map<string, Versioned>()
+  const read = (key: string) => entries.get(key) ?? { version: 0, text: undefined }
+  return TokenStore.of({
+    read: (key) => Effect.sync(() => read(key)),
+    swap: (key, version, text) =>
+      Effect.sync(() => {
+        if (read(key).version !== version) return false
+        entries.set(key, { version: version + 1, text })
+        return true
+      })
+  })
+}
+
+export const layerMemory: Layer.Layer<TokenStore> = Layer.sync(TokenStore, makeMemory)
+
+const encoder = new TextEncoder()
+const decoder = new TextDecoder("utf-8", { fatal: true })
+const nonceLength = Aead.aes256Gcm.nonceLength
+
+/**
+ * Encrypts what goes into another store, with AES-256-GCM; `key` has 32 bytes. A text moved to another key of the store, or made with
+ * another key, is an error; an older text of the same key put back is not noticed.
+ */
+export const encrypted = Effect.fnUntraced(function* (
+  store: TokenStore["Service"],
+  key: Redacted.Redacted<Uint8Array>
+): Effect.fn.Return<TokenStore["Service"], OAuthError, Aead.Aead | SecureRandom.SecureRandom> {
+  const aead = yield* Aead.Aead
+  const random = yield* SecureRandom.SecureRandom
+  const wrong = (problem: string) => (cause: unknown) => new OAuthError({ step: "storage", problem, cause })
+  const secret = yield* Effect.mapError(
+    Aead.key(Aead.aes256Gcm, Redacted.value(key)),
+    wrong("the key of the encrypted store does not have 32 bytes")
+  )
+  const unreadable = wrong("stored tokens cannot be decrypted: they were made with another key, or changed")
+
+  return TokenStore.of({
+    read: Effect.fnUntraced(function* (name) {
+      const { version, text } = yield* store.read(name)
+      if (text === undefined) return { version, text }
+      const opened = yield* Effect.gen(function* () {
+        const bytes = yield* Effect.fromResult(Base64Url.decode(text))
+        const nonce = bytes.subarray(0, nonceLength)
+        const plain = yield* aead.decrypt(secret, bytes.subarray(nonceLength), { nonce, aad: encoder.encode(name) })
+        return yield* Effect.try({ try: () => decoder.decode(plain), catch: unreadable })
+      }).pipe(Effect.mapError((cause) => (cause instanceof OAuthError ? cause : unreadable(cause))))
+      return { version, text: opened }
+    }),
+    swap: Effect.fnUntraced(function* (name, version, text) {
+      if (text === undefined) return yield* store.swap(name, version, text)
+      const nonce = yield* random.randomBytes(nonceLength)
+      const sealed = yield* Effect.orDie(
+        aead.encrypt(secret, encoder.encode(text), { nonce, aad: encoder.encode(name) })
+      )
+      const bytes = new Uint8Array(nonceLength + sealed.length)
+      bytes.set(nonce)
+      bytes.set(sealed, nonceLength)
+      return yield* store.swap(name, version, Base64Url.encode(bytes))
+    })
+  })
+})
+
+const crypto = Aead.layerWebCrypto.pipe(Layer.provideMerge(SecureRandom.layerWebCrypto))
+
+/** Encrypts what goes into the store below it; see `encrypted`. */
+export const layerEncrypted = (key: Redacted.Redacted<Uint8Array>): Layer.Layer<TokenStore, OAuthError, TokenStore> =>
+  Layer.provide(
+    Layer.effect(
+      TokenStore,
+      Effect.flatMap(TokenStore, (store) => encrypted(store, key))
+    ),
+    crypto
+  )
