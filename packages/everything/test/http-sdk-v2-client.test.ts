@@ -22,7 +22,7 @@ layer(
     Effect.gen(function* () {
       const { client } = yield* Modern
       assert.strictEqual(client.getNegotiatedProtocolVersion(), "2026-07-28")
-      assert.deepStrictEqual((yield* using((client) => client.discover())).supportedVersions, ["2026-07-28"])
+      assert.strictEqual((yield* using((client) => client.discover())).supportedVersions[0], "2026-07-28")
       const { tools } = yield* using((client) => client.listTools())
       assert.deepStrictEqual(
         tools.map(({ name }) => name),

@@ -2,6 +2,7 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js"
 import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js"
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js"
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js"
 import {
   CreateMessageRequestSchema,
@@ -18,6 +19,13 @@ export const sseConnector =
   (url: string): Connector =>
   (host) =>
     connect(host, new SSEClientTransport(new URL(url)))
+
+/** To a server that is there already, over Streamable HTTP. */
+export const httpConnector =
+  (url: string): Connector =>
+  (host) =>
+    // The types of this SDK are not made for exactOptionalPropertyTypes.
+    connect(host, new StreamableHTTPClientTransport(new URL(url)) as Transport)
 
 const connect = async ({ answer, notify }: Host, transport: Transport): Promise<OfficialClient> => {
   const client = new Client(clientInfo, { capabilities })

@@ -1,15 +1,24 @@
 /** The official TypeScript SDK v2 as a client. */
-import { Client } from "@modelcontextprotocol/client"
+import { Client, StreamableHTTPClientTransport, type Transport } from "@modelcontextprotocol/client"
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio"
-import { capabilities, clientInfo, type Connector } from "./official.ts"
+import { capabilities, clientInfo, type Connector, type Host, type OfficialClient } from "./official.ts"
 
-export const connector: Connector = async ({ args, notify, answer }) => {
+export const connector: Connector = (host) =>
+  connect(host, new StdioClientTransport({ command: process.execPath, args: [...host.args], stderr: "ignore" }))
+
+/** To a server that is there already, over Streamable HTTP. */
+export const httpConnector =
+  (url: string): Connector =>
+  (host) =>
+    connect(host, new StreamableHTTPClientTransport(new URL(url)))
+
+const connect = async ({ answer, notify }: Host, transport: Transport): Promise<OfficialClient> => {
   const client = new Client(clientInfo, { capabilities })
   client.fallbackNotificationHandler = async (notification) => notify(notification)
   client.setRequestHandler("sampling/createMessage", ({ params }) => answer("sampling/createMessage", params))
   client.setRequestHandler("elicitation/create", ({ params }) => answer("elicitation/create", params))
   client.setRequestHandler("roots/list", ({ params }) => answer("roots/list", params))
-  await client.connect(new StdioClientTransport({ command: process.execPath, args: [...args], stderr: "ignore" }))
+  await client.connect(transport)
   return {
     getServerCapabilities: () => client.getServerCapabilities(),
     getServerVersion: () => client.getServerVersion(),
