@@ -119,6 +119,8 @@ export const use = <A, E, R>(body: (session: Session) => Effect.Effect<A, E, R>)
           clientInfo: { name: "effect-mcp", title: "effect-mcp command", version },
           revisions: settings.revision === undefined ? undefined : [settings.revision],
           timeout: settings.timeout,
+          // What becomes of this one conversation is what is to be shown.
+          reconnect: false,
           // Shown before it is judged: see `call`.
           validateOutput: false,
           dropped
