@@ -75,6 +75,8 @@ export interface Options {
   readonly validateOutput?: boolean | undefined
   /** Log messages that wait for a slow reader at most; the oldest are dropped. Default 256. */
   readonly logBuffer?: number | undefined
+  /** Told of every log message before the next message is read: it must not block. Default: `logs` is all there is. */
+  readonly onLog?: ((message: LogMessageParams) => void) | undefined
   /** Pings the server, and gives the connection up when it does not answer. Default off. */
   readonly keepAlive?: KeepAlive | undefined
   /**

@@ -27,7 +27,7 @@ export interface Connection {
   readonly scope: Scope.Scope
   /** Tells the client what belongs to no request, as it is. */
   readonly notify: (method: string, params?: JsonRpc.Params) => void
-  /** Completes when the client may be told and asked things: a session is opened in steps. */
+  /** Completes when the client may be told things (a session is opened in steps) and the wire has room. */
   readonly ready: Effect.Effect<void>
   /** Asks the client what belongs to no request; undefined where that is not possible. */
   readonly input: ClientInput["Service"] | undefined
@@ -39,6 +39,8 @@ export interface Connection {
 export interface Wire {
   /** Tells the client something on the request's own stream, as it is. */
   readonly notify: (method: string, params?: JsonRpc.Params) => void
+  /** Completes when that stream has room. */
+  readonly ready: Effect.Effect<void>
   /** Completes when the server is about to end by itself: requests that stand open by design are answered then. */
   readonly closing: Effect.Effect<void>
   /** Undefined for a request that came alone (a POST without a session). */

@@ -77,6 +77,7 @@ export const make = (
       notify: (method, params) => {
         if (!over()) sink.send(JsonRpc.notification(method, params), "data", request.id)
       },
+      ready: sink.ready,
       closing: facts.closing,
       connection: facts.connection
     },

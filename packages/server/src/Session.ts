@@ -75,7 +75,7 @@ export class Session {
     this.connection = {
       scope,
       notify: (method, params) => this.notify(method, params),
-      ready: Effect.void,
+      ready: peer.sink.ready,
       input: undefined,
       rootsChanges: undefined
     }

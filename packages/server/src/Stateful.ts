@@ -35,7 +35,7 @@ export const make = ({ identity, features, greet, handlers, logging, askTimeout 
   const conversationOf = (session: Session, { revision, clientCapabilities }: Negotiated): Connection =>
     (session.conversation ??= {
       ...session.connection,
-      ready: session.whenReady,
+      ready: Effect.andThen(session.whenReady, session.connection.ready),
       input: ClientInput.remote({
         revision,
         capabilities: clientCapabilities,

@@ -53,7 +53,10 @@ export const make = Effect.fnUntraced(function* <E, R>(
   let catalog: ToolCatalog | undefined
 
   const announced: Announcements = {
-    "notifications/message": (params) => logs.publish(params),
+    "notifications/message": (params) => {
+      options.onLog?.(params)
+      logs.publish(params)
+    },
     "notifications/resources/updated": ({ _meta, uri }) => {
       // One that names its subscription has reached its watchers already.
       if (_meta?.[subscriptionId] === undefined) watches.updated(uri)

@@ -1,0 +1,152 @@
+/**
+ * One request to the server behind, and everything that comes of it: progress, logs, questions, the answer.
+ *
+ * It runs in the gateway's scope, not in the fiber of the request it was made for: where that one is answered in rounds (2026-07-28),
+ * the call waits between them. Whoever drives it passes on what comes; what comes while nobody does is kept, hints up to a bound.
+ */
+import type { AskError, ClientInput, Question } from "@effect-mcp/core/ClientInput"
+import type { Log } from "@effect-mcp/core/Log"
+import type { Progress, ReportOptions } from "@effect-mcp/core/Progress"
+import type * as McpError from "@effect-mcp/protocol/McpError"
+import type * as Method from "@effect-mcp/protocol/Method"
+import type { LogMessageParams } from "@effect-mcp/protocol/model/Logging"
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
+import * as Latch from "effect/Latch"
+import * as Queue from "effect/Queue"
+
+type Input = ClientInput["Service"]
+
+/** What the caller sees while the call runs. */
+type Hint =
+  | { readonly _tag: "Progress"; readonly progress: number; readonly options: ReportOptions }
+  | { readonly _tag: "Log"; readonly message: LogMessageParams }
+  | { readonly _tag: "Over" }
+
+/** Hints that wait for whoever drives; the oldest are dropped. */
+const maxHints = 256
+
+interface Asked {
+  /** Asks the caller, and hands the answer on; does nothing once there is one. */
+  readonly put: (input: Input) => Effect.Effect<void>
+  readonly settled: () => boolean
+}
+
+/** Who drives a call, and by what it reaches the caller. */
+export interface Driver {
+  readonly input: Input
+  readonly progress: Progress["Service"]
+  readonly log: Log["Service"]
+}
+
+/** The call that a fiber works for, where that is known: a server without sessions asks inside the call itself. */
+export const CurrentCall = Context.Reference<Call<unknown> | undefined>("@effect-mcp/gateway/CurrentCall", {
+  defaultValue: () => undefined
+})
+
+export class Call<A> {
+  readonly id: string
+  /** The fiber of the request behind. */
+  fiber: Fiber.Fiber<unknown, unknown> | undefined = undefined
+  /** How many drive it at the moment. */
+  drivers = 0
+  private readonly hints: Queue.Queue<Hint>
+  private readonly questions: Array<Asked> = []
+  private readonly somethingAsked = Latch.makeUnsafe(false)
+  private result: Exit.Exit<A, McpError.McpError> | undefined = undefined
+
+  static readonly make = <A>(id: string): Effect.Effect<Call<A>> =>
+    Effect.map(Queue.sliding<Hint>(maxHints), (hints) => new Call<A>(id, hints))
+
+  private constructor(id: string, hints: Queue.Queue<Hint>) {
+    this.id = id
+    this.hints = hints
+  }
+
+  progress(progress: number, options: ReportOptions): void {
+    Queue.offerUnsafe(this.hints, { _tag: "Progress", progress, options })
+  }
+  log(message: LogMessageParams): void {
+    Queue.offerUnsafe(this.hints, { _tag: "Log", message })
+  }
+  /** The call is over: drivers are told once they have passed on what came before. */
+  end(exit: Exit.Exit<A, McpError.McpError>): void {
+    this.result ??= exit
+    Queue.offerUnsafe(this.hints, { _tag: "Over" })
+  }
+
+  /** A question of the server behind: waits until whoever drives has an answer. Interrupting it takes the question back. */
+  ask<M extends Question>(
+    method: M,
+    params: Method.ServerRequests[M]["params"]
+  ): Effect.Effect<Method.ServerRequests[M]["result"], AskError | McpError.McpError> {
+    return Effect.suspend(() => {
+      const answer = Deferred.makeUnsafe<Method.ServerRequests[M]["result"], AskError | McpError.McpError>()
+      const withdrawn = Deferred.makeUnsafe<void>()
+      // The caller sees the key; it is the same in every round.
+      const key = `${method}#${this.questions.length + 1}`
+      this.questions.push({
+        settled: () => Deferred.isDoneUnsafe(answer) || Deferred.isDoneUnsafe(withdrawn),
+        put: (input) =>
+          Effect.raceFirst(
+            Effect.matchCauseEffect(input.ask(method, params, { key }), {
+              onSuccess: (value) => Deferred.succeed(answer, value),
+              // Whoever asked is interrupted when a round ends; the question stays.
+              onFailure: (cause) =>
+                Cause.hasInterruptsOnly(cause) ? Effect.failCause(cause) : Deferred.failCause(answer, cause)
+            }),
+            Deferred.await(withdrawn)
+          ).pipe(Effect.asVoid, Effect.orDie)
+      })
+      this.somethingAsked.openUnsafe()
+      return Effect.onInterrupt(Deferred.await(answer), () =>
+        Effect.sync(() => void Deferred.doneUnsafe(withdrawn, Exit.void))
+      )
+    })
+  }
+
+  /** Passes on what comes of the call until it is over. */
+  drive(driver: Driver): Effect.Effect<A, McpError.McpError> {
+    return Effect.andThen(
+      Effect.forkChild(this.answering(driver.input), { startImmediately: true }),
+      this.following(driver)
+    )
+  }
+
+  private following(driver: Driver): Effect.Effect<A, McpError.McpError> {
+    const next: Effect.Effect<A, McpError.McpError> = Effect.flatMap(Queue.take(this.hints), (hint) => {
+      if (hint._tag === "Over") {
+        // Another may drive it as well: a retry whose first try still runs.
+        Queue.offerUnsafe(this.hints, hint)
+        return this.result ?? Effect.never
+      }
+      return Effect.andThen(
+        hint._tag === "Progress"
+          ? driver.progress.report(hint.progress, hint.options)
+          : driver.log.log(hint.message.level, hint.message.data, hint.message.logger),
+        next
+      )
+    })
+    return next
+  }
+
+  /** Asks every open question, and those still to come, each in a fiber of its own. */
+  private answering(input: Input): Effect.Effect<never> {
+    let next = 0
+    return Effect.suspend(() => {
+      this.somethingAsked.closeUnsafe()
+      const open = this.questions.slice(next).filter((question) => !question.settled())
+      next = this.questions.length
+      return Effect.andThen(
+        Effect.forEach(open, (question) => Effect.forkChild(question.put(input), { startImmediately: true }), {
+          discard: true
+        }),
+        this.somethingAsked.await
+      )
+    }).pipe(Effect.forever)
+  }
+}

@@ -1,0 +1,173 @@
+/**
+ * What becomes of each request: middleware that answers all of them from the server behind.
+ *
+ * Lists, completion and discovery are simple questions; tools, prompts and resources are calls, which may ask, report and log; what
+ * stands open follows the news of the server behind.
+ */
+import type * as McpClient from "@effect-mcp/client/McpClient"
+import { areTold } from "@effect-mcp/client/UrlElicitations"
+import { elicitationModes } from "@effect-mcp/core/ClientInput"
+import { Principal } from "@effect-mcp/core/Principal"
+import { RequestContext, type RequestServices } from "@effect-mcp/core/RequestContext"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import { isAtLeast, type LoggingLevel } from "@effect-mcp/protocol/model/Logging"
+import * as Meta from "@effect-mcp/protocol/model/Meta"
+import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
+import type * as Middleware from "@effect-mcp/server/Middleware"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type { Call } from "./Call.ts"
+import type { Calls } from "./Calls.ts"
+import { listen } from "./Listening.ts"
+import * as Translation from "./Translation.ts"
+import type { Upstream } from "./Upstream.ts"
+import type { Asker, Upstreams } from "./Upstreams.ts"
+
+type Request = Middleware.Request
+type RequestOf<M extends Request["method"]> = Extract<Request, { readonly method: M }>
+type Calling = RequestOf<"prompts/get" | "resources/read" | "tools/call">
+type Answer = Effect.Effect<Middleware.Result, McpError.McpError, RequestServices>
+
+const asker = Effect.map(
+  Effect.all([RequestContext, Principal]),
+  ([{ clientCapabilities, clientInfo, revision, wire }, principal]): Asker => ({
+    capabilities: clientCapabilities,
+    clientInfo,
+    revision,
+    principal,
+    connection: wire.connection
+  })
+)
+
+/** Answers every request but `initialize` and `ping`, which no middleware sees. */
+export const make = (upstreams: Upstreams, calls: Calls): Middleware.Middleware => {
+  const acquire = Effect.flatMap(asker, (who) => upstreams.acquire(who, false))
+
+  /** A request that nothing comes of but its answer. */
+  const query = ({ method, params }: Request): Answer =>
+    Effect.gen(function* () {
+      const { revision } = yield* RequestContext
+      const { client } = yield* acquire
+      const { meta, params: sent } = Translation.outgoing(params ?? {})
+      return yield* Effect.mapError(
+        // Method and params were decoded together; the correlation is lost on the way through the union.
+        client.request(method, sent as never, meta === undefined ? {} : { meta }),
+        Translation.toMcpError(method, revision)
+      )
+    })
+
+  /** One that may ask, report and log. */
+  const call = (request: Calling): Answer =>
+    Effect.gen(function* () {
+      const { meta: declared, revision } = yield* RequestContext
+      const who = yield* asker
+      const level = declared[Meta.logLevel] as LoggingLevel | undefined // the declaration has been decoded
+      const { elicitation, roots, sampling } = who.capabilities
+      const asked = (elicitation ?? roots ?? sampling) !== undefined && upstreams.era() !== "stateless"
+      return yield* calls.run(
+        upstreams.acquire(who, asked || level !== undefined),
+        (upstream, call: Call<Middleware.Result>) =>
+          Effect.andThen(
+            wantLogs(upstream, level),
+            Effect.mapError(
+              send(upstream, call, request, !areTold(revision) && elicitationModes(who).url),
+              Translation.toMcpError(
+                request.method,
+                revision,
+                request.method === "resources/read" ? request.params.uri : undefined
+              )
+            )
+          )
+      )
+    })
+
+  const levels = new WeakMap<Upstream, LoggingLevel>()
+  /** Where every request says what it wants to be told: the server behind is asked for the most that any wanted. */
+  const wantLogs = (upstream: Upstream, level: LoggingLevel | undefined): Effect.Effect<void> =>
+    Effect.suspend(() => {
+      const known = levels.get(upstream)
+      if (level === undefined || (known !== undefined && isAtLeast(level, known))) return Effect.void
+      levels.set(upstream, level)
+      return Effect.ignore(upstream.client.setLogLevel(level))
+    })
+
+  const relay: Middleware.Middleware = (request, next) => {
+    switch (request.method) {
+      case "tools/call":
+      case "prompts/get":
+      case "resources/read":
+        return call(request)
+      case "server/discover":
+        return Effect.gen(function* () {
+          const { client } = yield* acquire
+          const { _meta, ...own } = yield* next
+          return { ...own, ...Translation.identity(client), _meta: { ..._meta, [Meta.serverInfo]: client.serverInfo } }
+        })
+      case "subscriptions/listen":
+        return Effect.gen(function* () {
+          const { id, wire } = yield* RequestContext
+          return yield* listen(yield* acquire, id, wire, request.params.notifications)
+        })
+      case "resources/subscribe":
+      case "resources/unsubscribe":
+        return Effect.gen(function* () {
+          const { revision, wire } = yield* RequestContext
+          const { subscribe, unsubscribe } = yield* acquire
+          const { uri } = request.params
+          if (wire.connection === undefined) return yield* McpError.methodNotFound(request.method)
+          yield* request.method === "resources/unsubscribe"
+            ? unsubscribe(uri)
+            : Effect.mapError(subscribe(wire.connection, uri), Translation.toMcpError(request.method, revision, uri))
+          return {}
+        })
+      case "logging/setLevel":
+        return Effect.gen(function* () {
+          const { revision } = yield* RequestContext
+          const { client } = yield* acquire
+          const set = client.setLogLevel(request.params.level)
+          yield* Effect.mapError(set, Translation.toMcpError(request.method, revision))
+          return yield* next
+        })
+      case "initialize":
+      case "ping":
+        return next
+      default:
+        return query(request)
+    }
+  }
+
+  /** Revisions that name whoever answered get the server behind, whether it named itself or not. */
+  const signed: Middleware.Middleware = (request, next) =>
+    Effect.gen(function* () {
+      const result = yield* relay(request, next)
+      const { revision } = yield* RequestContext
+      if (revision.era === "stateful" || (isJsonObject(result._meta) && Meta.serverInfo in result._meta)) return result
+      const { client } = yield* acquire
+      return Meta.withMeta(result, { [Meta.serverInfo]: client.serverInfo })
+    })
+
+  return signed
+}
+
+/** Sends a call behind. `visiting`: the client has pages visited by itself that the caller's revision has no words for. */
+const send = (
+  { client }: Upstream,
+  call: Call<Middleware.Result>,
+  request: Calling,
+  visiting: boolean
+): Effect.Effect<Middleware.Result, McpClient.ClientError> => {
+  const { method } = request
+  const { meta, params } = Translation.outgoing(request.params)
+  const options: McpClient.CallOptions = {
+    // How long is the caller's matter.
+    timeout: Duration.infinity,
+    maxTotal: Duration.infinity,
+    onProgress: ({ progress, ...event }) => call.progress(progress, event),
+    ...(meta === undefined ? undefined : { meta })
+  }
+  if (!visiting) return client.request(method, params, options)
+  if ("uri" in params) return client.read(params.uri, options)
+  return method === "tools/call"
+    ? client.callTool(params.name, params.arguments, options)
+    : client.prompt(params.name, params.arguments as { readonly [name: string]: string } | undefined, options)
+}

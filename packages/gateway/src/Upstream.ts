@@ -1,0 +1,195 @@
+/**
+ * One conversation with the server behind, on behalf of one client.
+ *
+ * It declares what that client declared. What the server asks goes to the call it belongs to: the one whose fiber asks, else the
+ * oldest that runs, else the client's session; where there is neither it is refused at once. News of the server's goes the same way.
+ */
+import type { ClientError } from "@effect-mcp/client/ClientError"
+import * as McpClient from "@effect-mcp/client/McpClient"
+import * as ClientInput from "@effect-mcp/core/ClientInput"
+import { Elicitation } from "@effect-mcp/core/Elicitation"
+import type { Connection } from "@effect-mcp/core/RequestContext"
+import { Roots } from "@effect-mcp/core/Roots"
+import { Sampling } from "@effect-mcp/core/Sampling"
+import type { Transport } from "@effect-mcp/core/Transport"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import type * as Method from "@effect-mcp/protocol/Method"
+import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
+import type { LogMessageParams } from "@effect-mcp/protocol/model/Logging"
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import { type Call, CurrentCall } from "./Call.ts"
+
+/** The client on whose behalf it is. */
+export interface Downstream extends ClientInput.Asked {
+  readonly clientInfo: Implementation | undefined
+  readonly connection: Connection | undefined
+}
+
+export interface Options<E> {
+  readonly connector: Effect.Effect<Transport, E, Scope.Scope>
+  readonly client: McpClient.Options
+  /** What the connector and the client run on. */
+  readonly context: Context.Context<never>
+}
+
+export interface Upstream {
+  readonly client: McpClient.McpClient["Service"]
+  /** Those that run, the oldest first. */
+  readonly calls: Set<Call<unknown>>
+  /** Tells the client's session of updates of a resource, from when this returns on. */
+  readonly subscribe: (connection: Connection, uri: string) => Effect.Effect<void, ClientError>
+  readonly unsubscribe: (uri: string) => Effect.Effect<void>
+}
+
+const unrelated = McpError.invalidRequest("There is no request in flight that this question could belong to")
+
+type Asking = <M extends ClientInput.Question>(
+  method: M,
+  params: Method.ServerRequests[M]["params"]
+) => Effect.Effect<Method.ServerRequests[M]["result"], ClientInput.AskError | McpError.McpError>
+
+const asking =
+  (calls: ReadonlySet<Call<unknown>>, connection: Connection | undefined): Asking =>
+  (method, params) =>
+    Effect.flatMap(CurrentCall, (current) => {
+      const call = current ?? first(calls)
+      if (call !== undefined) return call.ask(method, params)
+      const input = connection?.input
+      return input === undefined ? Effect.fail(unrelated) : input.ask(method, params)
+    })
+
+const first = <A>(set: ReadonlySet<A>): A | undefined => {
+  const [oldest] = set
+  return oldest
+}
+
+/** The services that a client's declaration amounts to; each passes on what it is asked. */
+const relays = (ask: Asking, downstream: Downstream): Context.Context<never> => {
+  const { capabilities, connection, revision } = downstream
+  const map = new Map<string, unknown>()
+  const modes = ClientInput.elicitationModes(downstream)
+  if (modes.form || modes.url) {
+    map.set(Elicitation.key, {
+      modes,
+      elicit: (params) => ask("elicitation/create", params.mode === "url" ? named(params) : params)
+    } satisfies Elicitation["Service"])
+  }
+  if (capabilities.sampling !== undefined && revision.clientRequests["sampling/createMessage"] !== undefined) {
+    map.set(Sampling.key, {
+      capabilities: ClientInput.samplingCapabilities(downstream),
+      createMessage: (params) => ask("sampling/createMessage", params)
+    } satisfies Sampling["Service"])
+  }
+  if (capabilities.roots !== undefined) {
+    map.set(Roots.key, {
+      list: Effect.map(
+        Effect.suspend(() => ask("roots/list", {})),
+        ({ roots }) => roots
+      ),
+      changes: capabilities.roots.listChanged === true ? connection?.rootsChanges : undefined
+    } satisfies Roots["Service"])
+  }
+  return Context.makeUnsafe(map)
+}
+
+/** In 2025-11-25 a page has an id; a server without sessions gives none, and will never tell of its completion. */
+const named = <P extends { readonly elicitationId?: string | undefined }>(params: P): P =>
+  params.elicitationId === undefined ? { ...params, elicitationId: globalThis.crypto.randomUUID() } : params
+
+/** Opens a conversation in the scope. */
+export const open = Effect.fnUntraced(function* <E>(
+  options: Options<E>,
+  downstream: Downstream
+): Effect.fn.Return<Upstream, McpClient.ConnectError | E, Scope.Scope> {
+  const { clientInfo, connection } = downstream
+  const calls = new Set<Call<unknown>>()
+  const scope = yield* Scope.Scope
+  const services = Context.merge(options.context, relays(asking(calls, connection), downstream))
+  // In the reader: what was said before an answer gets there before it.
+  const onLog = (message: LogMessageParams): void => {
+    const call = first(calls)
+    if (call !== undefined) call.log(message)
+    else if (connection?.input !== undefined) connection.notify("notifications/message", { ...message })
+  }
+  const client = yield* McpClient.open(options.connector, {
+    ...options.client,
+    onLog,
+    ...(clientInfo === undefined ? undefined : { clientInfo })
+  }).pipe(
+    // Nothing of the request that happened to be the first: it must not be kept, nor asked.
+    Effect.updateContext((_request: Context.Context<never>) => Context.add(services, Scope.Scope, scope))
+  )
+  const updates = new Map<string, Fiber.Fiber<void>>()
+
+  if (connection?.input !== undefined) yield* announce(client, connection, downstream)
+
+  return {
+    client,
+    calls,
+    subscribe: (connection, uri) =>
+      Effect.suspend(() => {
+        if (updates.has(uri)) return Effect.void
+        const established = Deferred.makeUnsafe<void, ClientError>()
+        const run = Stream.runForEach(client.watch(uri), (event) =>
+          event._tag === "Watching"
+            ? Deferred.succeed(established, undefined)
+            : tell(connection, "notifications/resources/updated", { uri: event.uri })
+        ).pipe(
+          Effect.onExit((exit) =>
+            Effect.sync(() => {
+              updates.delete(uri)
+              if (Exit.isFailure(exit)) Deferred.doneUnsafe(established, exit)
+            })
+          ),
+          Effect.ignore
+        )
+        return Effect.flatMap(Effect.forkIn(run, scope), (fiber) => {
+          updates.set(uri, fiber)
+          return Deferred.await(established)
+        })
+      }),
+    unsubscribe: (uri) =>
+      Effect.suspend(() => {
+        const fiber = updates.get(uri)
+        updates.delete(uri)
+        return fiber === undefined ? Effect.void : Fiber.interrupt(fiber)
+      })
+  }
+})
+
+const tell = (connection: Connection, method: string, params?: { readonly [key: string]: unknown }) =>
+  Effect.andThen(
+    connection.ready,
+    Effect.sync(() => connection.notify(method, params))
+  )
+
+/** Passes on what a session's server says without being asked. */
+const announce = Effect.fnUntraced(function* (
+  client: McpClient.McpClient["Service"],
+  connection: Connection,
+  { capabilities, revision }: Downstream
+): Effect.fn.Return<void, never, Scope.Scope> {
+  const { prompts, resources, tools } = client.serverCapabilities
+  const each = (declared: boolean | undefined, changes: Stream.Stream<void>, method: string) =>
+    declared === true
+      ? Effect.forkScoped(
+          Stream.runForEach(changes, () => tell(connection, method)),
+          { startImmediately: true }
+        )
+      : Effect.void
+  yield* each(tools?.listChanged, client.toolChanges, "notifications/tools/list_changed")
+  yield* each(resources?.listChanged, client.resourceChanges, "notifications/resources/list_changed")
+  yield* each(prompts?.listChanged, client.promptChanges, "notifications/prompts/list_changed")
+  const method = "notifications/elicitation/complete"
+  if (revision.serverNotifications[method] === undefined || capabilities.elicitation?.url === undefined) return
+  const done = Stream.runForEach(client.elicitationsCompleted, (elicitationId) =>
+    tell(connection, method, { elicitationId })
+  )
+  yield* Effect.forkScoped(done, { startImmediately: true })
+})

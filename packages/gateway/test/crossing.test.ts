@@ -1,0 +1,178 @@
+/** Whatever one side of a gateway says reaches the other, in every pair of revisions that has the words for it. */
+import { Elicitation, Roots, Sampling } from "@effect-mcp/core"
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Fiber, Layer, PubSub, Queue, type Scope, Stream } from "effect"
+import * as Gateway from "../src/Gateway.ts"
+import { Behind, join, layer, pairs } from "./support/gateway.ts"
+
+const text = ({ content }: { readonly content: ReadonlyArray<{ readonly type: string }> }) =>
+  content.map((block) => ("text" in block ? block.text : block.type)).join()
+
+const user = Elicitation.Elicitation.layer({
+  form: ({ message }) => Effect.succeed({ action: "accept", content: { name: message.replace("?", "!") } }),
+  url: () => Effect.succeed({ action: "accept" })
+})
+const model = Sampling.Sampling.layer(({ maxTokens }) =>
+  Effect.succeed({ role: "assistant", content: { type: "text", text: "!" }, model: `model ${maxTokens}` })
+)
+const roots = Roots.Roots.layerStatic([{ uri: "file:///work" }])
+const everyone = Layer.mergeAll(user, model, roots)
+
+describe.each(pairs)("$title", ({ downstream, upstream }) => {
+  const asks = downstream.rules.elicitation.form && upstream.rules.elicitation.form
+  const test = <A, E>(
+    title: string,
+    body: Effect.Effect<A, E, Scope.Scope | Layer.Success<ReturnType<typeof layer>>>
+  ) => it.effect(title, () => Effect.provide(body, Layer.fresh(layer(upstream))))
+
+  test(
+    "who answers, and what it offers",
+    Effect.gen(function* () {
+      const client = yield* join(downstream)
+      assert.strictEqual(client.serverInfo.name, "behind")
+      assert.strictEqual(client.instructions, "Be kind.")
+      assert.deepStrictEqual(
+        Object.keys(client.serverCapabilities).toSorted(),
+        ["completions", "logging", "prompts", "resources", "tools"].filter(
+          (name) => name !== "completions" || downstream.rules.completionsDeclared
+        )
+      )
+      const tools = yield* Stream.runCollect(client.tools)
+      const odd = tools.find(({ name }) => name === "odd")
+      assert.deepStrictEqual(odd?.inputSchema["x-unknown"], { kept: true })
+      assert.strictEqual(tools.length, 10)
+      assert.deepStrictEqual(
+        (yield* Stream.runCollect(client.resourceTemplates)).map(({ uriTemplate }) => uriTemplate),
+        ["test://item/{id}"]
+      )
+      assert.deepStrictEqual(
+        (yield* client.complete({
+          ref: { type: "ref/prompt", name: "review" },
+          argument: { name: "file", value: "ma" }
+        })).values,
+        ["main.ts", "map.ts"]
+      )
+      assert.strictEqual(yield* client.readText("test://item/7"), "item 7")
+      const { messages } = yield* client.prompt("review", { file: "a.ts" })
+      assert.deepStrictEqual(messages[0]?.content, { type: "text", text: "Review a.ts" })
+    })
+  )
+
+  test(
+    "results as they are, errors with code, message and data",
+    Effect.gen(function* () {
+      const client = yield* join(downstream)
+      const sum = yield* client.callTool("add", { a: 1, b: 2 })
+      assert.strictEqual(text(sum), `{"sum":3}`)
+      if (downstream.rules.structuredOutput && upstream.rules.structuredOutput) {
+        assert.deepStrictEqual(sum.structuredContent, { sum: 3 })
+      }
+      const odd: { readonly [key: string]: unknown } = yield* client.callTool("odd")
+      assert.deepStrictEqual(odd.unknown, { kept: true })
+      const error = yield* Effect.flip(client.callTool("break"))
+      assert.deepInclude(error, { code: 4711, message: "broken", data: { why: "so" } })
+      const missing = yield* Effect.flip(client.read("test://nowhere"))
+      assert.deepInclude(missing, { code: downstream.rules.resourceNotFound, data: { uri: "test://nowhere" } })
+    })
+  )
+
+  test(
+    "progress, in order and before the result",
+    Effect.gen(function* () {
+      const client = yield* join(downstream)
+      const events = yield* Stream.runCollect(client.callToolStream("count"))
+      const message = (n: number) =>
+        downstream.rules.progressMessage && upstream.rules.progressMessage ? `step ${n}` : undefined
+      assert.deepStrictEqual(
+        events.map((event) =>
+          event._tag === "Progress" ? [event.progress, event.total, event.message] : text(event.value)
+        ),
+        [[1, 3, message(1)], [2, 3, message(2)], [3, 3, message(3)], "done"]
+      )
+    })
+  )
+
+  test(
+    "logs, at the level that was asked for",
+    Effect.gen(function* () {
+      const client = yield* join(downstream)
+      const logs = yield* Queue.unbounded<unknown>()
+      yield* Effect.forkScoped(
+        Stream.runForEach(client.logs, (message) => Queue.offer(logs, message)),
+        { startImmediately: true }
+      )
+      yield* client.setLogLevel("warning")
+      yield* client.callTool("talk")
+      assert.deepInclude(yield* Queue.take(logs), { level: "warning", logger: "talker", data: { said: "something" } })
+      yield* client.setLogLevel("error")
+      yield* client.callTool("talk")
+      assert.strictEqual(yield* Queue.size(logs), 0)
+    })
+  )
+
+  test(
+    asks
+      ? "questions to the user, one after another, of a call that runs once"
+      : "no questions that a side has no words for",
+    Effect.gen(function* () {
+      const client = yield* Effect.provide(join(downstream), everyone)
+      const result = yield* client.callTool("greet", { first: "Ada" }).pipe(Effect.result)
+      const { calls } = yield* Behind
+      if (!asks) {
+        assert.deepStrictEqual(calls, [])
+        return
+      }
+      assert.strictEqual(result._tag === "Success" ? text(result.success) : "", "Ada! and And after Ada!!")
+      assert.deepStrictEqual(calls, ["greeted Ada! and And after Ada!!"])
+      assert.strictEqual(text(yield* client.callTool("both")), "left!,right!")
+    })
+  )
+
+  test(
+    "questions to the model, and for the roots",
+    Effect.gen(function* () {
+      const client = yield* Effect.provide(join(downstream), everyone)
+      assert.strictEqual(text(yield* client.callTool("think")), "model 7")
+      assert.strictEqual(text(yield* client.callTool("look")), "file:///work")
+      assert.strictEqual((yield* Gateway.Gateway).calls(), 0)
+    })
+  )
+
+  test(
+    "nothing that the client did not declare is asked",
+    Effect.gen(function* () {
+      const client = yield* join(downstream)
+      const result = yield* Effect.result(client.callTool("think"))
+      assert.isTrue(result._tag === "Failure" || result.success.isError === true)
+    })
+  )
+
+  test(
+    "cancellation",
+    Effect.gen(function* () {
+      const client = yield* join(downstream)
+      const { interrupted, started } = yield* Behind
+      const fiber = yield* Effect.forkChild(client.callTool("hang"))
+      yield* Deferred.await(started)
+      yield* Fiber.interrupt(fiber)
+      yield* Deferred.await(interrupted)
+      assert.strictEqual((yield* Gateway.Gateway).calls(), 0)
+    })
+  )
+
+  test(
+    "updates of a resource that is watched",
+    Effect.gen(function* () {
+      const client = yield* join(downstream)
+      const { updates } = yield* Behind
+      const events = yield* Queue.unbounded<string>()
+      const fiber = yield* Effect.forkChild(
+        Stream.runForEach(client.watch("test://news"), ({ _tag, uri }) => Queue.offer(events, `${_tag} ${uri}`))
+      )
+      assert.strictEqual(yield* Queue.take(events), "Watching test://news")
+      yield* PubSub.publish(updates, undefined)
+      assert.strictEqual(yield* Queue.take(events), "Updated test://news")
+      yield* Fiber.interrupt(fiber)
+    })
+  )
+})

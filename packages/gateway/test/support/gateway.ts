@@ -1,0 +1,170 @@
+/** A server behind a gateway, both in memory: what it offers, and clients of the gateway in any revision. */
+import type * as McpClient from "@effect-mcp/client/McpClient"
+import {
+  Completions,
+  Content,
+  Elicitation,
+  Log,
+  Memory,
+  Progress,
+  Prompt,
+  Prompts,
+  Resources,
+  Roots,
+  Sampling,
+  Tool,
+  Tools
+} from "@effect-mcp/core"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import * as Revision from "@effect-mcp/protocol/Revision"
+import * as McpServer from "@effect-mcp/server/McpServer"
+import * as McpTest from "@effect-mcp/testing/McpTest"
+import { Context, Deferred, Effect, Layer, PubSub, Schema, Stream } from "effect"
+import * as Gateway from "../../src/Gateway.ts"
+
+/** What happened behind. */
+export class Behind extends Context.Service<
+  Behind,
+  {
+    readonly calls: Array<string>
+    readonly started: Deferred.Deferred<void>
+    readonly interrupted: Deferred.Deferred<void>
+    readonly updates: PubSub.PubSub<void>
+  }
+>()("test/Behind") {
+  static readonly layer = Layer.effect(
+    Behind,
+    Effect.gen(function* () {
+      return {
+        calls: [],
+        started: yield* Deferred.make<void>(),
+        interrupted: yield* Deferred.make<void>(),
+        updates: yield* PubSub.unbounded<void>()
+      }
+    })
+  )
+}
+
+const note = (what: string) => Effect.map(Behind, ({ calls }) => void calls.push(what))
+const Name = Schema.Struct({ name: Schema.String })
+const ask = (question: string) => Effect.map(Elicitation.form(question, Name), ({ name }) => name)
+
+const tools = Layer.mergeAll(
+  Tools.layer(
+    Tool.make("add", {
+      description: "Adds.",
+      input: { a: Schema.Finite, b: Schema.Finite },
+      output: { sum: Schema.Finite }
+    }),
+    ({ a, b }) => Effect.succeed({ sum: a + b })
+  ),
+  Tools.layer(
+    Tool.raw("odd", {
+      description: "Has what no revision knows.",
+      inputSchema: {
+        type: "object",
+        properties: { region: { type: "string", "x-mcp-header": "Region" } },
+        "x-unknown": { kept: true }
+      },
+      meta: { "example.com/kept": 1 }
+    }),
+    () => Effect.succeed({ content: [Content.text("odd")], unknown: { kept: true }, _meta: { "example.com/own": 1 } })
+  ),
+  Tools.layer(Tool.make("count", { description: "Counts to three." }), () =>
+    Effect.as(
+      Effect.forEach([1, 2, 3], (n) => Progress.report(n, { total: 3, message: `step ${n}` })),
+      "done"
+    )
+  ),
+  Tools.layer(Tool.make("talk", { description: "Logs." }), () =>
+    Effect.as(Log.warning({ said: "something" }, "talker"), "said")
+  ),
+  Tools.layer(
+    Tool.make("greet", { description: "Asks for two names.", input: { first: Schema.String } }),
+    ({ first }) =>
+      Effect.gen(function* () {
+        const one = yield* ask(`${first}?`)
+        const two = yield* ask(`And after ${one}?`)
+        yield* note(`greeted ${one} and ${two}`)
+        return `${one} and ${two}`
+      })
+  ),
+  Tools.layer(Tool.make("both", { description: "Asks twice at once." }), () =>
+    Effect.map(Effect.all([ask("left?"), ask("right?")], { concurrency: "unbounded" }), (names) => names.join())
+  ),
+  Tools.layer(Tool.make("think", { description: "Asks the model." }), () =>
+    Effect.map(
+      Sampling.createMessage({ messages: [{ role: "user", content: { type: "text", text: "?" } }], maxTokens: 7 }),
+      ({ model }) => model
+    )
+  ),
+  Tools.layer(Tool.make("look", { description: "Asks for the roots." }), () =>
+    Effect.map(Roots.list, (roots) => roots.map(({ uri }) => uri).join())
+  ),
+  Tools.layer(Tool.make("hang", { description: "Never ends." }), () =>
+    Effect.gen(function* () {
+      const { interrupted, started } = yield* Behind
+      yield* Deferred.succeed(started, undefined)
+      return yield* Effect.onInterrupt(Effect.never, () => Deferred.succeed(interrupted, undefined))
+    })
+  ),
+  Tools.layer(Tool.make("break", { description: "Fails by protocol." }), () =>
+    Effect.fail(new McpError.McpError({ code: 4711, message: "broken", data: { why: "so" } }))
+  )
+)
+
+const resources = Layer.mergeAll(
+  Resources.layer(
+    { uri: "test://news", name: "news" },
+    Effect.succeed("news"),
+    Stream.unwrap(Effect.map(Behind, ({ updates }) => Stream.fromPubSub(updates)))
+  ),
+  Resources.layerTemplate({ uriTemplate: "test://item/{id}", name: "item" }, ({ id }) =>
+    Effect.succeed(`item ${String(id)}`)
+  )
+)
+
+const prompts = Prompts.layer(
+  Prompt.make("review", { description: "Reviews.", arguments: { file: Schema.String } }),
+  ({ file }) => Effect.succeed(`Review ${file}`),
+  { complete: { file: Completions.choices(["main.ts", "map.ts", "other.ts"]) } }
+)
+
+export const features = Layer.mergeAll(tools, resources, prompts)
+
+const behind = McpServer.layer({
+  name: "behind",
+  version: "3.2.1",
+  instructions: "Be kind.",
+  logging: { level: "debug" },
+  features
+})
+
+/** The gateway, in front of a server that speaks this revision. */
+export const layer = (
+  upstream: Revision.Revision,
+  options?: Partial<Gateway.Options<never, never>>
+): Layer.Layer<McpServer.McpServer | Gateway.Gateway | Behind> =>
+  Layer.unwrap(
+    Effect.gen(function* () {
+      const server = Context.get(yield* Layer.build(behind), McpServer.McpServer)
+      return Gateway.layer({
+        connector: Effect.gen(function* () {
+          const [client, end] = yield* Memory.pair()
+          yield* server.connect(end)
+          return client
+        }),
+        client: { revisions: [upstream.version] },
+        ...options
+      })
+    })
+  ).pipe(Layer.provideMerge(Behind.layer))
+
+/** A client of the gateway; what it answers comes from the context. */
+export const join = (revision: Revision.Revision, client?: McpClient.Options) =>
+  McpTest.join(revision, client === undefined ? {} : { client: { revisions: [revision.version], ...client } })
+
+/** Every pair of revisions. */
+export const pairs = Revision.all.flatMap((downstream) =>
+  Revision.all.map((upstream) => ({ downstream, upstream, title: `${downstream.version} before ${upstream.version}` }))
+)
