@@ -1,1 +1,6 @@
+export * as Auth from "./server/Auth.ts"
 export * as Challenge from "./server/Challenge.ts"
+export * as Dpop from "./server/Dpop.ts"
+export * as Introspection from "./server/Introspection.ts"
+export * as JwtVerifier from "./server/JwtVerifier.ts"
+export * as TokenVerifier from "./server/TokenVerifier.ts"

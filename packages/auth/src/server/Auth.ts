@@ -1,0 +1,111 @@
+/**
+ * Authorization of an MCP server as users import it: an OAuth 2.1 resource server as layers (spec: basic/authorization).
+ *
+ * `Auth.layer` says whose tokens count, `Auth.protect` puts the guard before an endpoint and serves the metadata that lead clients to
+ * the authorization server, `Auth.requires` gives scopes to tools, resources and prompts, and `Auth.caller` is who calls.
+ *
+ * @example
+ * const features = Tools.layer(DeleteFile, deleteFile).pipe(Auth.requires("files:write"))
+ * const auth = Auth.layer({ resource: "https://files.example.com/mcp", authorizationServers: ["https://login.example.com"] }).pipe(
+ *   Layer.provide(JwtVerifier.layer()))
+ * Http.serve(Auth.protect(Http.layer({ path: "/mcp" }))).pipe(Layer.provide(McpServer.layer({ ..., features })), Layer.provide(auth))
+ */
+import type { Principal } from "@effect-mcp/core/Principal"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as HttpClient from "effect/http/HttpClient"
+import * as HttpRouter from "effect/http/HttpRouter"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import * as Layer from "effect/Layer"
+import { Auth, named } from "./Caller.ts"
+import * as Documents from "./Documents.ts"
+import * as GuardModule from "./Guard.ts"
+import * as ResourceMetadata from "./ResourceMetadata.ts"
+import type { TokenVerifier } from "./TokenVerifier.ts"
+
+export {
+  Auth,
+  type Caller,
+  caller,
+  demand,
+  InsufficientScope,
+  layerLocal,
+  type Satisfies,
+  Unauthorized
+} from "./Caller.ts"
+export { Guard, middleware, type Options } from "./Guard.ts"
+export { requires } from "./Scopes.ts"
+
+/** Authenticates by the tokens that the verifier holds for authentic. Dies on options that make no sense. */
+export const layer = (options: GuardModule.Options): Layer.Layer<Auth | GuardModule.Guard, never, TokenVerifier> =>
+  Layer.effectContext(
+    Effect.map(GuardModule.make(options), (guard) =>
+      Context.add(Context.make(GuardModule.Guard, guard), Auth, {
+        local: undefined,
+        satisfies: options.satisfies ?? named,
+        scopes: options.scopes ?? []
+      })
+    )
+  )
+
+type Protected<R> =
+  | Exclude<R, HttpRouter.Request.From<"Requires", Principal>>
+  | GuardModule.Guard
+  | HttpRouter.HttpRouter
+
+/** Guards an endpoint (or any routes), and serves the metadata of its resource beside it. */
+export const protect = <A, E, R>(
+  endpoint: Layer.Layer<A, E, R>,
+  options: {
+    /** Also serves the metadata at the root, for clients that look nowhere else. Default true; for one resource of a host only. */
+    readonly root?: boolean
+  } = {}
+): Layer.Layer<A, E, Protected<R>> =>
+  Layer.merge(Layer.provide(endpoint, GuardModule.middleware().layer), metadata(options.root !== false))
+
+const metadata = (root: boolean): Layer.Layer<never, never, GuardModule.Guard | HttpRouter.HttpRouter> =>
+  Layer.effectDiscard(
+    Effect.gen(function* () {
+      const { dpop, options } = yield* GuardModule.Guard
+      const router = yield* HttpRouter.HttpRouter
+      const document = ResourceMetadata.document(options, options.scopesSupported ?? options.scopes ?? [], dpop)
+      const paths = new Set([ResourceMetadata.path(options.resource), ...(root ? [ResourceMetadata.suffix] : [])])
+      for (const path of paths) {
+        yield* router.add("GET", `/${path.slice(1)}`, ResourceMetadata.response(document))
+        yield* router.add("OPTIONS", `/${path.slice(1)}`, ResourceMetadata.preflight)
+      }
+    })
+  )
+
+/**
+ * For clients of 2025-03-26, to whom the server's origin is the authorization server: serves the metadata of the first authorization
+ * server there, fetched when asked for, or those that are given.
+ */
+export const layerLegacyMetadata = (
+  options: { readonly document?: { readonly [name: string]: unknown } } = {}
+): Layer.Layer<never, never, GuardModule.Guard | HttpClient.HttpClient | HttpRouter.HttpRouter> =>
+  Layer.effectDiscard(
+    Effect.gen(function* () {
+      const { authorizationServers } = (yield* GuardModule.Guard).options
+      const http = yield* HttpClient.HttpClient
+      const router = yield* HttpRouter.HttpRouter
+      const fetched = yield* Effect.cachedWithTTL(
+        Effect.exit(Documents.metadata(http, authorizationServers[0])),
+        "1 minute"
+      )
+      const answer = Effect.flatMap(fetched, (exit) =>
+        Effect.catch(Effect.map(exit, ResourceMetadata.response), ({ message }) =>
+          Effect.as(Effect.logError("The metadata cannot be passed on", message), unavailable)
+        )
+      )
+      const path = "/.well-known/oauth-authorization-server"
+      yield* router.add(
+        "GET",
+        path,
+        options.document === undefined ? answer : ResourceMetadata.response(options.document)
+      )
+      yield* router.add("OPTIONS", path, ResourceMetadata.preflight)
+    })
+  )
+
+const unavailable = HttpServerResponse.jsonUnsafe({ error: "temporarily_unavailable" }, { status: 503 })

@@ -1,0 +1,83 @@
+/**
+ * Who calls, for handlers that serve nobody else: the caller is always authenticated, and has the scopes that are demanded.
+ *
+ * Owns the marker that makes this a matter of types: what uses it requires `Auth`, and only a layer that authenticates provides that.
+ * A request that lacks something fails before it has an effect, and becomes a challenge where it came over HTTP.
+ */
+import * as Principal from "@effect-mcp/core/Principal"
+import { RequestContext } from "@effect-mcp/core/RequestContext"
+import { McpError } from "@effect-mcp/protocol/McpError"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Pending from "./Pending.ts"
+
+/** The caller must authenticate. Ours: outside the ranges of JSON-RPC and MCP, after HTTP's 401. */
+export const Unauthorized = -31401
+/** The caller's token lacks scopes; `data.scope` names all that are needed. Ours, after HTTP's 403. */
+export const InsufficientScope = -31403
+
+/** Whether scopes that were granted are enough for one that is needed. */
+export type Satisfies = (granted: ReadonlyArray<string>, needed: string) => boolean
+
+export class Auth extends Context.Service<
+  Auth,
+  {
+    /** Who calls where requests come without any principal: over stdio, where whoever started the process is the user. */
+    readonly local: Principal.Principal["Service"] | undefined
+    readonly satisfies: Satisfies
+    /** What every request needs. */
+    readonly scopes: ReadonlyArray<string>
+  }
+>()("@effect-mcp/auth/Auth") {}
+
+/** A principal that is somebody. */
+export type Caller = Principal.Principal["Service"] & { readonly subject: string }
+
+const isCaller = (principal: Principal.Principal["Service"]): principal is Caller => principal.subject !== undefined
+
+type Services = Auth | Principal.Principal | RequestContext
+
+/** Fails, and has the HTTP request answered with a challenge if there is one. */
+const lack = (
+  need: Pending.Need,
+  message: string,
+  code: number
+): Effect.Effect<never, McpError, RequestContext | Principal.Principal> =>
+  Effect.gen(function* () {
+    const { envelope } = yield* RequestContext
+    Pending.note(envelope.principal ?? (yield* Principal.Principal), need)
+    const data = need.scopes.length === 0 ? undefined : { data: { scope: need.scopes.join(" ") } }
+    return yield* Effect.fail(new McpError({ code, message, ...data }))
+  })
+
+/** The caller, who has all of these scopes; else the request is refused with a challenge that names all of them. */
+export const demand = (...scopes: ReadonlyArray<string>): Effect.Effect<Caller, McpError, Services> =>
+  Effect.gen(function* () {
+    const auth = yield* Auth
+    const principal = yield* Principal.Principal
+    const caller = isCaller(principal) ? principal : auth.local
+    const needed = [...new Set([...auth.scopes, ...scopes])]
+    if (caller === undefined || !isCaller(caller)) {
+      return yield* lack({ authentication: true, scopes: needed }, "The caller must authenticate", Unauthorized)
+    }
+    if (needed.every((scope) => auth.satisfies(caller.scopes, scope))) return caller
+    const message = `The token lacks a scope of: ${needed.join(" ")}`
+    return yield* lack({ authentication: false, scopes: needed }, message, InsufficientScope)
+  })
+
+/** The caller, whatever its scopes. */
+export const caller: Effect.Effect<Caller, McpError, Services> = demand()
+
+/** Scopes are enough if they are named. */
+export const named: Satisfies = (granted, needed) => granted.includes(needed)
+
+/** For servers over stdio, and for tests: everybody who is not somebody else is this one. */
+export const layerLocal = (
+  local: {
+    readonly subject: string
+    readonly scopes?: ReadonlyArray<string>
+    readonly claims?: { readonly [claim: string]: unknown }
+  },
+  satisfies: Satisfies = named
+): Layer.Layer<Auth> => Layer.succeed(Auth, { local: { scopes: [], claims: {}, ...local }, satisfies, scopes: [] })

@@ -1,0 +1,47 @@
+/**
+ * What a request presents: the token of its `Authorization` header (RFC 6750 section 2.1, RFC 9449 section 7.1).
+ *
+ * Owns the grammar. A token in the query or the body is refused, never read: queries end up in logs.
+ */
+import type { HttpServerRequest } from "effect/http/HttpServerRequest"
+import * as Redacted from "effect/Redacted"
+
+export type Credentials =
+  | { readonly _tag: "None" }
+  | { readonly _tag: "Malformed"; readonly problem: string }
+  | {
+      readonly _tag: "Token"
+      readonly scheme: "Bearer" | "DPoP"
+      readonly token: Redacted.Redacted<string>
+      /** The proof that came with it, unchecked. */
+      readonly proof: string | undefined
+    }
+
+const none: Credentials = { _tag: "None" }
+const malformed = (problem: string): Credentials => ({ _tag: "Malformed", problem })
+
+/** The header is one scheme and one token of the alphabet `b64token`; two headers that a server joined are not. */
+const authorization = /^([A-Za-z0-9!#$%&'*+.^_`|~-]+)(?: +(.*))?$/
+const b64token = /^[A-Za-z0-9\-._~+/]+=*$/
+
+/** Longer tokens are refused unread; every header of a request together is limited by the HTTP server anyway. */
+const maxTokenLength = 16_384
+
+export const parse = ({ headers, url }: Pick<HttpServerRequest, "headers" | "url">): Credentials => {
+  if (/[?&]access_token=/.test(url)) return malformed("A token must not be in the query: use the Authorization header")
+  const header = headers["authorization"]
+  if (header === undefined) return none
+  const [, scheme, token = ""] = authorization.exec(header.trim()) ?? []
+  if (scheme === undefined) return malformed("The Authorization header is not a scheme and a token")
+  const kind = scheme.toLowerCase()
+  // Another scheme is nothing that we understand, so it is as if nothing had been presented.
+  if (kind !== "bearer" && kind !== "dpop") return none
+  if (token.length > maxTokenLength) return malformed(`The token is longer than ${maxTokenLength} characters`)
+  if (!b64token.test(token)) return malformed("The Authorization header does not hold one token")
+  return {
+    _tag: "Token",
+    scheme: kind === "dpop" ? "DPoP" : "Bearer",
+    token: Redacted.make(token, { label: "access token" }),
+    proof: headers["dpop"]
+  }
+}

@@ -1,0 +1,58 @@
+/**
+ * JSON documents of authorization servers, as a protected server reads them: metadata, keys, answers of introspection.
+ *
+ * Owns how a failure is told. The URLs are the operator's own, or from metadata of an issuer that the operator named.
+ */
+import * as Effect from "effect/Effect"
+import type * as HttpClient from "effect/http/HttpClient"
+import * as HttpClientRequest from "effect/http/HttpClientRequest"
+import { serverMetadataUrls } from "../client/Discovery.ts"
+import * as Fetch from "../client/internal/Fetch.ts"
+import { shown, VerifierUnavailable } from "./TokenVerifier.ts"
+
+export interface JsonObject {
+  readonly [name: string]: unknown
+}
+export const isJsonObject = (value: unknown): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+const remedy = "See that the authorization server runs and that its URL is configured right."
+
+/** Sends a request; the answer may have any status, and `json` is undefined where the body is no JSON object. */
+export const send = (
+  step: string,
+  http: HttpClient.HttpClient,
+  request: HttpClientRequest.HttpClientRequest
+): Effect.Effect<{ readonly status: number; readonly json: JsonObject | undefined }, VerifierUnavailable> =>
+  Effect.matchEffect(Fetch.send(http, "server-metadata", request), {
+    onFailure: ({ found, problem }) =>
+      Effect.fail(
+        new VerifierUnavailable({
+          step,
+          url: request.url,
+          expected: "an answer",
+          found: shown(found ?? problem),
+          remedy
+        })
+      ),
+    onSuccess: ({ json, status }) => Effect.succeed({ status, json: isJsonObject(json) ? json : undefined })
+  })
+
+/** The metadata of an issuer, which must name that very issuer (RFC 8414 section 3.3). */
+export const metadata = Effect.fnUntraced(function* (
+  http: HttpClient.HttpClient,
+  issuer: string
+): Effect.fn.Return<JsonObject, VerifierUnavailable> {
+  const step = "Reading the authorization server's metadata"
+  const fail = (url: string, expected: string, found: string) =>
+    new VerifierUnavailable({ step, url, expected, found, remedy })
+  if (!URL.canParse(issuer)) return yield* fail(shown(issuer), "the URL of an issuer", "none")
+  const urls = serverMetadataUrls(new URL(issuer))
+  for (const url of urls) {
+    const { json, status } = yield* send(step, http, HttpClientRequest.get(url))
+    if (status !== 200 || json === undefined) continue
+    if (json.issuer !== issuer) return yield* fail(url.href, `issuer ${shown(issuer)}`, shown(json.issuer))
+    return json
+  }
+  return yield* fail(issuer, `metadata at ${urls.map(({ href }) => href).join(" or ")}`, "none")
+})

@@ -1,0 +1,166 @@
+/**
+ * Proofs of possession (RFC 9449): a token that is bound to a key is worth nothing without a proof by that key, made for this request.
+ *
+ * Owns the checks of section 4.3, the memory of proofs that were seen, and the nonces of section 9.
+ */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Data from "effect/Data"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Base64Url from "effect/encoding/Base64Url"
+import * as Redacted from "effect/Redacted"
+import * as Jose from "jose"
+import { defaultAlgorithms, type Algorithm } from "./JwtVerifier.ts"
+import { shown } from "./TokenVerifier.ts"
+
+export interface Options {
+  /** Whether tokens without a key are refused. Default false: both kinds are taken. */
+  readonly required?: boolean | undefined
+  /** Algorithms that a proof may be signed with. Default all asymmetric ones. */
+  readonly algorithms?: ReadonlyArray<Algorithm> | undefined
+  /** How old a proof may be. Default 60 seconds. */
+  readonly maxAge?: Duration.Input | undefined
+  /** Makes clients put a nonce of this server into their proofs, renewed as often. Default: no nonces. */
+  readonly nonces?: Duration.Input | undefined
+}
+
+/** A proof was refused; `error` is the code that the client is told. */
+export class InvalidProof extends Data.TaggedError("InvalidProof")<{
+  readonly error: "invalid_dpop_proof" | "use_dpop_nonce"
+  readonly message: string
+}> {}
+
+/**
+ * Remembers proofs. Answers whether `key` was seen before, and keeps it for `seconds`. The default is the memory of this process: where
+ * several serve one resource, give them one they share.
+ */
+export const ProofMemory = Context.Reference<{
+  readonly seen: (key: string, seconds: number) => Effect.Effect<boolean>
+}>("@effect-mcp/auth/ProofMemory", { defaultValue: () => makeMemory(100_000) })
+
+const makeMemory = (capacity: number) => {
+  // In the order of their ends, as all are kept equally long.
+  const proofs = new Map<string, number>()
+  return {
+    seen: (key: string, seconds: number): Effect.Effect<boolean> =>
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        for (const [old, end] of proofs) {
+          if (end > now && proofs.size <= capacity) break
+          proofs.delete(old)
+        }
+        if (proofs.has(key)) return true
+        proofs.set(key, now + seconds * 1000)
+        return false
+      })
+  }
+}
+
+/** What a proof must be a proof of. */
+export interface Asked {
+  readonly proof: string
+  readonly token: Redacted.Redacted<string>
+  /** `cnf.jkt` of the token. */
+  readonly thumbprint: string
+  readonly method: string
+  /** URLs by which the client may know the endpoint, without query and fragment. */
+  readonly urls: ReadonlyArray<string>
+}
+
+export interface Dpop {
+  readonly required: boolean
+  readonly algorithms: ReadonlyArray<string>
+  /** The nonce that a client should use from now on; undefined where none are used. */
+  readonly nonce: Effect.Effect<string | undefined>
+  /** The nonce that the proof had is returned, to tell whether the client knows the newest. */
+  readonly check: (asked: Asked) => Effect.Effect<unknown, InvalidProof>
+}
+
+const invalid = (message: string) => new InvalidProof({ error: "invalid_dpop_proof", message })
+
+const digest = (text: string): Promise<ArrayBuffer> => crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))
+
+const random = (): string => Base64Url.encode(crypto.getRandomValues(new Uint8Array(16)))
+
+const normalized = (url: unknown): string | undefined => {
+  if (typeof url !== "string" || !URL.canParse(url)) return undefined
+  const { origin, pathname } = new URL(url)
+  return origin + pathname
+}
+
+/** The current nonce and the one before. */
+const makeNonces = (lifetime: number) => {
+  let current: string | undefined
+  let previous: string | undefined
+  let made = -Infinity
+  return Effect.map(Clock.currentTimeMillis, (now) => {
+    if (current === undefined || now >= made + lifetime) {
+      // One that was not asked for in time is not worth keeping.
+      previous = now < made + 2 * lifetime ? current : undefined
+      current = random()
+      made = now
+    }
+    return { current, previous }
+  })
+}
+
+export const make = (options: Options, skew: number): Dpop => {
+  const algorithms = options.algorithms ?? defaultAlgorithms
+  const maxAge = Duration.toSeconds(options.maxAge ?? "60 seconds")
+  const nonces = options.nonces === undefined ? undefined : makeNonces(Duration.toMillis(options.nonces))
+
+  const checkNonce = (nonce: unknown): Effect.Effect<void, InvalidProof> =>
+    nonces === undefined
+      ? Effect.void
+      : Effect.flatMap(nonces, ({ current, previous }) =>
+          nonce !== undefined && (nonce === current || nonce === previous)
+            ? Effect.void
+            : Effect.fail(
+                new InvalidProof({ error: "use_dpop_nonce", message: "The proof needs the nonce given here." })
+              )
+        )
+
+  const check: Dpop["check"] = Effect.fnUntraced(function* ({ method, proof, thumbprint, token, urls }) {
+    const { payload, protectedHeader } = yield* Effect.tryPromise({
+      // Times are checked below.
+      try: () => Jose.compactVerify(proof, Jose.EmbeddedJWK, { algorithms: [...algorithms] }),
+      catch: () => invalid(`The proof must be a JWT signed with ${algorithms.join(" or ")} by the key in its header.`)
+    })
+    const { jwk, typ } = protectedHeader
+    if (typ !== "dpop+jwt") return yield* invalid(`The proof's type must be dpop+jwt, not ${shown(typ)}.`)
+    if (jwk === undefined || "d" in jwk || "k" in jwk)
+      return yield* invalid("The proof must hold a public key, and only that.")
+    const claims = yield* Effect.try({
+      try: (): unknown => JSON.parse(new TextDecoder().decode(payload)),
+      catch: () => invalid("The proof's claims are not JSON.")
+    })
+    const { ath, htm, htu, iat, jti, nonce } = fields(claims)
+    if (htm !== method) return yield* invalid(`The proof is for ${shown(htm)}, not ${method}.`)
+    const url = normalized(htu)
+    if (url === undefined || !urls.some((own) => normalized(own) === url)) {
+      return yield* invalid(`The proof is for ${shown(htu)}, not ${urls.join(" or ")}.`)
+    }
+    yield* checkNonce(nonce)
+    const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
+    if (typeof iat !== "number" || iat > now + skew || iat < now - maxAge - skew) {
+      return yield* invalid(`The proof was made at ${shown(iat)}; it is ${now}, and it lasts ${maxAge} seconds.`)
+    }
+    const hash = yield* Effect.promise(() => digest(Redacted.value(token)))
+    if (ath !== Base64Url.encode(new Uint8Array(hash))) return yield* invalid("The proof is for another token.")
+    const made = yield* Effect.promise(() => Jose.calculateJwkThumbprint(jwk))
+    if (made !== thumbprint) return yield* invalid("The token is bound to another key.")
+    if (typeof jti !== "string" || jti === "" || jti.length > 256) return yield* invalid("The proof needs a jti.")
+    const { seen } = yield* ProofMemory
+    if (yield* seen(`${made} ${jti}`, maxAge + 2 * skew)) return yield* invalid("The proof was used before.")
+    return nonce
+  })
+  return {
+    required: options.required === true,
+    algorithms,
+    nonce: nonces === undefined ? Effect.undefined : Effect.map(nonces, ({ current }) => current),
+    check
+  }
+}
+
+const fields = (claims: unknown): { readonly [name: string]: unknown } =>
+  typeof claims === "object" && claims !== null ? { ...claims } : {}

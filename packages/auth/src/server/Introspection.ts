@@ -1,0 +1,150 @@
+/**
+ * Verifies access tokens by asking their authorization server (RFC 7662): for tokens that mean nothing to anybody else, and where a
+ * revocation has to count at once.
+ *
+ * Owns the question and who asks it. What the answer claims is checked by `Auth`; nothing is kept unless asked for, and then under a
+ * digest, never the token.
+ */
+import * as Cache from "effect/Cache"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Base64Url from "effect/encoding/Base64Url"
+import * as HttpClient from "effect/http/HttpClient"
+import * as HttpClientRequest from "effect/http/HttpClientRequest"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import * as Documents from "./Documents.ts"
+import { type Claims, type Expected, InvalidToken, shown, TokenVerifier, VerifierUnavailable } from "./TokenVerifier.ts"
+
+export interface Options {
+  /** The endpoint. Default: `introspection_endpoint` of the first authorization server's metadata. */
+  readonly endpoint?: string | undefined
+  /** How this server proves who it is: the endpoint must not answer just anybody. */
+  readonly credentials:
+    | {
+        readonly clientId: string
+        readonly clientSecret: Redacted.Redacted<string>
+        readonly method?: "basic" | "post"
+      }
+    | { readonly bearer: Redacted.Redacted<string> }
+  /** How long an answer counts: so long a revoked token goes on. Default 0: every request is a question. */
+  readonly cacheFor?: Duration.Input | undefined
+  /** Answers that are kept at most. Default 10 000. */
+  readonly capacity?: number | undefined
+  /** What to take as the audience of a token whose answer names none: only where the endpoint knows no tokens of others. */
+  readonly assumeAudience?: string | undefined
+}
+
+const step = "Asking for the token's introspection"
+
+const encode = (text: string): string => new URLSearchParams([["", text]]).toString().slice(1)
+
+const authenticated = (
+  request: HttpClientRequest.HttpClientRequest,
+  credentials: Options["credentials"],
+  form: { readonly [name: string]: string }
+): HttpClientRequest.HttpClientRequest => {
+  if ("bearer" in credentials) {
+    return HttpClientRequest.bodyUrlParams(HttpClientRequest.bearerToken(request, credentials.bearer), form)
+  }
+  const { clientId, clientSecret, method = "basic" } = credentials
+  const secret = Redacted.value(clientSecret)
+  return method === "post"
+    ? HttpClientRequest.bodyUrlParams(request, { ...form, client_id: clientId, client_secret: secret })
+    : // Both are form-encoded first (RFC 6749 section 2.3.1).
+      HttpClientRequest.bodyUrlParams(HttpClientRequest.basicAuth(request, encode(clientId), encode(secret)), form)
+}
+
+const digest = (token: string): Effect.Effect<string> =>
+  Effect.map(
+    Effect.promise(() => crypto.subtle.digest("SHA-256", new TextEncoder().encode(token))),
+    (bytes) => Base64Url.encode(new Uint8Array(bytes))
+  )
+
+const inactive = new InvalidToken({
+  step,
+  expected: "an active token",
+  found: "one that has expired, was revoked or never was",
+  remedy: "Get a new token from the authorization server."
+})
+
+const make = Effect.fnUntraced(function* (
+  options: Options
+): Effect.fn.Return<TokenVerifier["Service"], never, HttpClient.HttpClient> {
+  const http = yield* HttpClient.HttpClient
+  const cacheFor = Duration.fromInputUnsafe(options.cacheFor ?? 0)
+  let known = options.endpoint
+
+  const endpoint = Effect.fnUntraced(function* ({ issuers }: Expected): Effect.fn.Return<string, VerifierUnavailable> {
+    if (known !== undefined) return known
+    const issuer = issuers[0] ?? ""
+    const { introspection_endpoint: found } = yield* Documents.metadata(http, issuer)
+    if (typeof found !== "string" || !URL.canParse(found)) {
+      return yield* new VerifierUnavailable({
+        step,
+        url: issuer,
+        expected: "introspection_endpoint in the metadata",
+        found: shown(found),
+        remedy: "Give `endpoint`, or verify by keys."
+      })
+    }
+    return (known = found)
+  })
+
+  const ask = Effect.fnUntraced(function* (
+    token: Redacted.Redacted<string>,
+    expected: Expected
+  ): Effect.fn.Return<Claims, InvalidToken | VerifierUnavailable> {
+    const url = yield* endpoint(expected)
+    const form = { token: Redacted.value(token), token_type_hint: "access_token" }
+    const { json, status } = yield* Documents.send(
+      step,
+      http,
+      authenticated(HttpClientRequest.post(url), options.credentials, form)
+    )
+    if (status !== 200 || typeof json?.active !== "boolean") {
+      const found = `status ${status}${json === undefined ? "" : ` with ${shown(json.error ?? json.active)}`}`
+      const remedy = status === 401 ? "Check the credentials of this server." : "Check the endpoint."
+      return yield* new VerifierUnavailable({ step, url, expected: "status 200 with `active`", found, remedy })
+    }
+    if (!json.active) return yield* inactive
+    // Whoever answers at the endpoint is the issuer; some leave out what goes without saying.
+    return {
+      ...json,
+      iss: json.iss ?? expected.issuers[0],
+      ...(json.aud === undefined && options.assumeAudience !== undefined ? { aud: options.assumeAudience } : undefined)
+    }
+  })
+  if (Duration.isZero(cacheFor)) return { verify: ask }
+
+  const tokens = new Map<string, { readonly token: Redacted.Redacted<string>; readonly expected: Expected }>()
+  const answers = yield* Cache.makeWith(
+    (key: string): Effect.Effect<Claims, InvalidToken | VerifierUnavailable> => {
+      const asked = tokens.get(key)
+      return asked === undefined ? Effect.fail(inactive) : ask(asked.token, asked.expected)
+    },
+    {
+      capacity: options.capacity ?? 10_000,
+      // An endpoint that is down is asked again by the next request.
+      timeToLive: (exit) =>
+        Exit.isSuccess(exit) || exit.cause.reasons.some((reason) => reason._tag === "Fail" && reason.error === inactive)
+          ? cacheFor
+          : Duration.zero
+    }
+  )
+  return {
+    verify: Effect.fnUntraced(function* (token, expected) {
+      const key = yield* digest(Redacted.value(token))
+      tokens.set(key, { token, expected })
+      return yield* Effect.ensuring(
+        Cache.get(answers, key),
+        Effect.sync(() => tokens.delete(key))
+      )
+    })
+  }
+})
+
+/** Asks the authorization server of every token. */
+export const layer = (options: Options): Layer.Layer<TokenVerifier, never, HttpClient.HttpClient> =>
+  Layer.effect(TokenVerifier, make(options))

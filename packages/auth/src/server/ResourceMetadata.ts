@@ -1,0 +1,61 @@
+/**
+ * What a protected MCP server says of itself (RFC 9728), and where: at the well-known path of its endpoint, and at the root.
+ */
+import * as Headers from "effect/http/Headers"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+
+export interface Options {
+  /** The public URL of the MCP endpoint, as clients know it: the audience of its tokens. */
+  readonly resource: string
+  /** Issuers of the tokens that are taken, exactly as their own metadata name them. */
+  readonly authorizationServers: readonly [string, ...ReadonlyArray<string>]
+  /** The scopes to advertise: the least that is useful at all. Default: those that every request needs. */
+  readonly scopesSupported?: ReadonlyArray<string> | undefined
+  /** For people: what this server is called. */
+  readonly name?: string | undefined
+  /** For people: where they can read about it. */
+  readonly documentation?: string | undefined
+}
+
+export const suffix = "/.well-known/oauth-protected-resource"
+
+/** The path of the metadata: the suffix, then the path of the resource. */
+export const path = (resource: string): `/${string}` => {
+  const { pathname } = new URL(resource)
+  return `${suffix}${pathname === "/" ? "" : pathname}`
+}
+
+/** The URL of the metadata, as challenges name it. */
+export const url = (resource: string): string => `${new URL(resource).origin}${path(resource)}`
+
+export interface Dpop {
+  readonly algorithms: ReadonlyArray<string>
+  readonly required: boolean
+}
+
+export const document = (options: Options, scopes: ReadonlyArray<string>, dpop: Dpop | undefined) => ({
+  resource: options.resource,
+  authorization_servers: options.authorizationServers,
+  ...(scopes.length === 0 ? undefined : { scopes_supported: scopes }),
+  bearer_methods_supported: ["header"],
+  ...(options.name === undefined ? undefined : { resource_name: options.name }),
+  ...(options.documentation === undefined ? undefined : { resource_documentation: options.documentation }),
+  ...(dpop === undefined
+    ? undefined
+    : {
+        dpop_signing_alg_values_supported: dpop.algorithms,
+        dpop_bound_access_tokens_required: dpop.required
+      })
+})
+
+/** Metadata are public, so clients in browsers may read them from anywhere. */
+const open = { "access-control-allow-origin": "*", "cache-control": "max-age=300" }
+
+export const response = (body: unknown): HttpServerResponse.HttpServerResponse =>
+  HttpServerResponse.jsonUnsafe(body, { headers: Headers.fromInput(open) })
+
+/** The answer to a browser that asks whether it may send headers such as `MCP-Protocol-Version`. */
+export const preflight = HttpServerResponse.empty({
+  status: 204,
+  headers: { ...open, "access-control-allow-methods": "GET", "access-control-allow-headers": "*" }
+})

@@ -1,0 +1,305 @@
+import * as Auth from "@effect-mcp/auth/server/Auth"
+import { Principal } from "@effect-mcp/core/Principal"
+import { RequestContext } from "@effect-mcp/core/RequestContext"
+import * as Tool from "@effect-mcp/core/Tool"
+import * as Tools from "@effect-mcp/core/Tools"
+import { verifies } from "@effect-mcp/spec/verifies"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { introspecting, open, request } from "./support/protected.ts"
+
+const whoami = Tools.layer(Tool.make("whoami", { description: "Who calls." }), () =>
+  Effect.map(Auth.caller, ({ scopes, subject }) => `${subject} ${scopes.join(",")}`)
+)
+const seen = Tools.layer(Tool.make("seen", { description: "Everything a handler can see of its request." }), () =>
+  Effect.gen(function* () {
+    const { envelope } = yield* RequestContext
+    return JSON.stringify([envelope, yield* Principal])
+  })
+)
+const features = Layer.mergeAll(whoami, seen)
+
+const textOf = (reply: { readonly json: any }): string => reply.json.result.content[0].text
+
+describe("Auth", () => {
+  it.effect(
+    `lets in who has a token for this server, and tells handlers who it is${verifies(
+      "authorization.server.token-validated",
+      "authorization.server.before-processing"
+    )}`,
+    () =>
+      Effect.gen(function* () {
+        const { bearer, call } = yield* open({ features })
+        const reply = yield* call("whoami", yield* bearer({ subject: "alice", scopes: ["a", "b"] }))
+        assert.strictEqual(reply.status, 200)
+        assert.strictEqual(textOf(reply), "alice a,b")
+      })
+  )
+
+  it.effect(
+    `answers 401 without a token, with the way to one and no data${verifies(
+      "authorization.server.status-401",
+      "authorization.server.unproven-401",
+      "authorization.server.challenge-metadata-url",
+      "authorization.server.challenge-scope",
+      "authorization.server.unauthorized-gets-nothing"
+    )}`,
+    () =>
+      Effect.gen(function* () {
+        const { call, origin, url } = yield* open({ features, guard: { scopes: ["use"] } })
+        for (const reply of [yield* call("whoami"), yield* request(url), yield* request(url, { method: "DELETE" })]) {
+          assert.strictEqual(reply.status, 401)
+          assert.strictEqual(
+            reply.headers.get("www-authenticate"),
+            `Bearer scope="use", resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`
+          )
+          assert.strictEqual(reply.json.error, "unauthorized")
+        }
+      })
+  )
+
+  it.effect(
+    `serves its metadata before its path and at the root${verifies(
+      "authorization.server.resource-metadata",
+      "authorization.server.resource-metadata-issuers",
+      "authorization.server.resource-metadata-found"
+    )}`,
+    () =>
+      Effect.gen(function* () {
+        const { origin, server, url } = yield* open({ features, guard: { scopes: ["use"], name: "Files" } })
+        for (const path of ["/mcp", ""]) {
+          const reply = yield* request(`${origin}/.well-known/oauth-protected-resource${path}`)
+          assert.deepStrictEqual(reply.json, {
+            resource: url,
+            authorization_servers: [server.issuer],
+            scopes_supported: ["use"],
+            bearer_methods_supported: ["header"],
+            resource_name: "Files"
+          })
+          assert.strictEqual(reply.headers.get("access-control-allow-origin"), "*")
+        }
+      })
+  )
+
+  it.effect(
+    `answers 401 and what is wrong to each token that is not for here and now${verifies(
+      "authorization.server.invalid-token-401",
+      "authorization.server.validation-failure",
+      "authorization.server.audience",
+      "authorization.server.audience-rejected",
+      "authorization.server.no-other-tokens",
+      "authorization.server.own-resources"
+    )}`,
+    () =>
+      Effect.gen(function* () {
+        const { bearer, call, server } = yield* open({ features })
+        const refused = Effect.fnUntraced(function* (headers: { readonly [name: string]: string }, because: string) {
+          const reply = yield* call("whoami", headers)
+          assert.strictEqual(reply.status, 401, because)
+          const challenge = reply.headers.get("www-authenticate") ?? ""
+          assert.include(challenge, 'Bearer error="invalid_token", error_description="')
+          assert.include(challenge, because)
+          assert.notInclude(reply.text + challenge, headers.authorization?.split(".")[2] ?? "no token")
+        })
+        yield* refused(yield* bearer({ resources: ["https://other.example.com/mcp"] }), "https://other.example.com/mcp")
+        yield* refused(yield* bearer({ lifetime: -60 }), "expiry")
+        yield* server.script({ claims: (_, claims) => ({ ...claims, nbf: 3600 }) })
+        yield* refused(yield* bearer(), "begins")
+        yield* server.script({ claims: (_, claims) => ({ ...claims, iss: "https://evil.example.com" }) })
+        yield* refused(yield* bearer(), "issuer")
+        yield* server.script({ claims: (_, { aud: _aud, ...claims }) => claims })
+        yield* refused(yield* bearer(), "audience")
+        yield* server.script({ claims: (_, { exp: _exp, ...claims }) => claims })
+        yield* refused(yield* bearer(), "expiry")
+        yield* server.script({ claims: (_, { sub: _sub, client_id: _id, ...claims }) => claims })
+        yield* refused(yield* bearer(), "subject")
+        yield* refused({ authorization: "Bearer not-a-jwt" }, "a JWT")
+      })
+  )
+
+  it.effect("forgives clocks that differ a little, and no more", () =>
+    Effect.gen(function* () {
+      const { bearer, call } = yield* open({ features, guard: { clockSkew: "10 seconds" } })
+      const headers = yield* bearer({ lifetime: 60 })
+      yield* TestClock.adjust("69 seconds")
+      assert.strictEqual((yield* call("whoami", headers)).status, 200)
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual((yield* call("whoami", headers)).status, 401)
+    })
+  )
+
+  it.effect(`answers 400 to what is no credential${verifies("authorization.server.status-400")}`, () =>
+    Effect.gen(function* () {
+      const { bearer, call, server, url } = yield* open({ features })
+      const token = (yield* bearer()).authorization?.split(" ")[1] ?? ""
+      for (const authorization of [
+        "Bearer",
+        "Bearer a b",
+        `Bearer ${token},Bearer ${token}`,
+        "Bearer é",
+        "=",
+        `Bearer ${"a".repeat(15_000)} x`
+      ]) {
+        const reply = yield* call("whoami", { authorization })
+        assert.strictEqual(reply.status, 400, authorization)
+        assert.include(reply.headers.get("www-authenticate"), 'error="invalid_request"')
+      }
+      const inQuery = yield* request(`${url}?access_token=${token}`, { method: "POST" })
+      assert.strictEqual(inQuery.status, 400)
+      assert.notInclude(inQuery.text, token)
+      assert.strictEqual((yield* call("whoami", { authorization: `Basic ${btoa("a:b")}` })).status, 401)
+      assert.strictEqual(yield* server.count("jwks"), 0)
+    })
+  )
+
+  it.effect(
+    `hides the token from everything behind the guard${verifies(
+      "authorization.server.no-passthrough",
+      "authorization.server.tokens-stored"
+    )}`,
+    () =>
+      Effect.gen(function* () {
+        const { bearer, call } = yield* open({ features })
+        const headers = yield* bearer()
+        const text = textOf(yield* call("seen", { ...headers, dpop: "proof" }))
+        assert.include(text, '"subject":"alice"')
+        assert.notInclude(text, headers.authorization?.split(" ")[1] ?? "no token")
+        assert.notInclude(text, '"dpop"')
+      })
+  )
+
+  it.effect("finds keys that are newer than those it has, once for all who ask", () =>
+    Effect.gen(function* () {
+      const { bearer, call, server } = yield* open({ features })
+      const old = yield* bearer()
+      const statuses = (headers: { readonly [name: string]: string }) =>
+        Effect.all(
+          [1, 2, 3, 4].map(() => Effect.map(call("whoami", headers), ({ status }) => status)),
+          {
+            concurrency: "unbounded"
+          }
+        )
+      assert.deepStrictEqual(yield* statuses(old), [200, 200, 200, 200])
+      assert.strictEqual(yield* server.count("jwks"), 1)
+      yield* server.rotateKeys()
+      yield* TestClock.adjust("31 seconds")
+      assert.deepStrictEqual(yield* statuses(yield* bearer()), [200, 200, 200, 200])
+      assert.strictEqual(yield* server.count("jwks"), 2)
+      yield* server.rotateKeys({ keep: false })
+      yield* TestClock.adjust("11 minutes")
+      assert.deepStrictEqual(yield* statuses(old), [401, 401, 401, 401])
+    })
+  )
+
+  it.effect("is not made to fetch keys by tokens with made-up ones", () =>
+    Effect.gen(function* () {
+      const { bearer, call, server } = yield* open({ features })
+      yield* call("whoami", yield* bearer())
+      yield* server.rotateKeys({ keep: false })
+      const foreign = yield* bearer()
+      for (let i = 0; i < 3; i++) assert.strictEqual((yield* call("whoami", foreign)).status, 401)
+      assert.strictEqual(yield* server.count("jwks"), 1)
+    })
+  )
+
+  it.effect("answers 503 while it cannot verify, and goes on with the keys it has", () =>
+    Effect.gen(function* () {
+      const { HttpServerResponse } = yield* Effect.promise(() => import("effect/http"))
+      const { bearer, call, server } = yield* open({ features })
+      const headers = yield* bearer({ lifetime: 86_400 })
+      const down = Effect.succeed(HttpServerResponse.text("down", { status: 500 }))
+      yield* server.script({ intercept: () => down })
+      const first = yield* call("whoami", headers)
+      assert.deepStrictEqual([first.status, first.headers.get("retry-after")], [503, "5"])
+      yield* TestClock.adjust("31 seconds")
+      yield* server.script({ intercept: () => Effect.undefined })
+      assert.strictEqual((yield* call("whoami", headers)).status, 200)
+      yield* server.script({ intercept: () => down })
+      yield* TestClock.adjust("30 minutes")
+      assert.strictEqual((yield* call("whoami", headers)).status, 200)
+      yield* TestClock.adjust("45 minutes")
+      assert.strictEqual((yield* call("whoami", headers)).status, 503)
+    })
+  )
+
+  it.effect("verifies opaque tokens by asking, so that a revocation counts at once", () =>
+    Effect.gen(function* () {
+      const { bearer, call, server } = yield* open({
+        features,
+        issuer: { tokens: "opaque" },
+        verifier: introspecting()
+      })
+      yield* server.register({ clientId: "resource", secret: "s3cret", authMethod: "client_secret_basic" })
+      const headers = yield* bearer({ subject: "bob" })
+      assert.strictEqual(textOf(yield* call("whoami", headers)), "bob ")
+      yield* server.revoke(headers.authorization?.split(" ")[1] ?? "")
+      const reply = yield* call("whoami", headers)
+      assert.strictEqual(reply.status, 401)
+      assert.include(reply.headers.get("www-authenticate"), 'error="invalid_token"')
+      assert.strictEqual(yield* server.count("introspect"), 2)
+      const foreign = yield* bearer({ resources: ["https://other.example.com"] })
+      assert.strictEqual((yield* call("whoami", foreign)).status, 401)
+    })
+  )
+
+  it.effect("keeps an answer of introspection for as long as it is told to", () =>
+    Effect.gen(function* () {
+      const { bearer, call, server } = yield* open({
+        features,
+        issuer: { tokens: "opaque" },
+        verifier: introspecting({ cacheFor: "20 seconds" })
+      })
+      yield* server.register({ clientId: "resource", secret: "s3cret", authMethod: "client_secret_basic" })
+      const headers = yield* bearer({ lifetime: 10 })
+      for (let i = 0; i < 3; i++) assert.strictEqual((yield* call("whoami", headers)).status, 200)
+      assert.strictEqual(yield* server.count("introspect"), 1)
+      yield* TestClock.adjust("20 seconds")
+      assert.strictEqual((yield* call("whoami", headers)).status, 401)
+      assert.strictEqual(yield* server.count("introspect"), 2)
+    })
+  )
+
+  it.effect("answers 503 when its own credentials at the authorization server are wrong", () =>
+    Effect.gen(function* () {
+      const { bearer, call } = yield* open({ features, issuer: { tokens: "opaque" }, verifier: introspecting() })
+      assert.strictEqual((yield* call("whoami", yield* bearer())).status, 503)
+    })
+  )
+
+  it.effect("passes the authorization server's metadata on to clients of 2025-03-26", () =>
+    Effect.gen(function* () {
+      const { origin, server } = yield* open({ features, routes: Auth.layerLegacyMetadata() })
+      const reply = yield* request(`${origin}/.well-known/oauth-authorization-server`)
+      assert.deepStrictEqual(reply.json, JSON.parse(JSON.stringify(yield* server.metadata)))
+    })
+  )
+
+  it.effect("lets anonymous callers in where it is told to, and challenges them where a caller is needed", () =>
+    Effect.gen(function* () {
+      const { bearer, call, origin } = yield* open({ features, guard: { anonymous: true } })
+      assert.strictEqual((yield* call("seen")).status, 200)
+      const reply = yield* call("whoami")
+      assert.strictEqual(reply.status, 401)
+      assert.strictEqual(
+        reply.headers.get("www-authenticate"),
+        `Bearer resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`
+      )
+      assert.strictEqual(reply.json.error.code, Auth.Unauthorized)
+      assert.strictEqual((yield* call("whoami", yield* bearer())).status, 200)
+      assert.strictEqual((yield* call("seen", { authorization: "Bearer bad" })).status, 401)
+    })
+  )
+
+  it.effect.each([
+    { resource: "not a url" },
+    { resource: "https://a.example/mcp#x" },
+    { authorizationServers: ["login"] as const },
+    { scopes: ["offline_access"] }
+  ])(`refuses options that make no sense: %j${verifies("authorization.server.no-offline-access")}`, (guard) =>
+    Effect.gen(function* () {
+      const exit = yield* Effect.exit(open({ features, guard }))
+      assert.strictEqual(exit._tag, "Failure")
+    })
+  )
+})

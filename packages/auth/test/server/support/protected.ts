@@ -1,0 +1,144 @@
+/** A protected MCP server and its authorization server, both behind real HTTP on loopback; requests say exactly what they are told to. */
+import * as Auth from "@effect-mcp/auth/server/Auth"
+import * as Introspection from "@effect-mcp/auth/server/Introspection"
+import * as JwtVerifier from "@effect-mcp/auth/server/JwtVerifier"
+import type { TokenVerifier } from "@effect-mcp/auth/server/TokenVerifier"
+import * as Headers from "@effect-mcp/protocol/Headers"
+import * as Meta from "@effect-mcp/protocol/model/Meta"
+import * as Http from "@effect-mcp/server/endpoint/Http"
+import * as McpServer from "@effect-mcp/server/McpServer"
+import * as AuthServer from "@effect-mcp/testing/auth/AuthServer"
+import { NodeHttpServer } from "@effect/platform-node"
+import { Context, Effect, Layer, Redacted, type Scope } from "effect"
+import { FetchHttpClient, type HttpClient, type HttpRouter, HttpServer } from "effect/http"
+import * as Jose from "jose"
+import { createServer } from "node:http"
+
+export const listen = () => NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" })
+
+export interface Reply {
+  readonly status: number
+  readonly headers: globalThis.Headers
+  readonly text: string
+  readonly json: any
+}
+type HeadersOf = { readonly [name: string]: string }
+
+export const request = (url: string, init: RequestInit = {}): Effect.Effect<Reply> =>
+  Effect.promise(async () => {
+    const response = await fetch(url, init)
+    const text = await response.text()
+    const isJson = response.headers.get("content-type")?.includes("json") === true
+    return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : undefined }
+  })
+
+const accept = { "content-type": "application/json", accept: "application/json, text/event-stream" }
+
+/** A request of 2026-07-28. */
+export const modern = (method: string, params: object = {}) => ({
+  jsonrpc: "2.0" as const,
+  id: 1,
+  method,
+  params: {
+    ...params,
+    _meta: {
+      [Meta.protocolVersion]: "2026-07-28",
+      [Meta.clientInfo]: { name: "test", version: "1" },
+      [Meta.clientCapabilities]: {}
+    }
+  }
+})
+
+export interface Options<E, R> {
+  readonly features: Layer.Layer<never, E, R>
+  readonly guard?: Partial<Auth.Options>
+  readonly issuer?: AuthServer.Options
+  readonly verifier?: (issuer: string) => Layer.Layer<TokenVerifier, never, HttpClient.HttpClient>
+  /** Further routes beside the endpoint. */
+  readonly routes?: Layer.Layer<never, never, Auth.Guard | HttpClient.HttpClient | HttpRouter.HttpRouter>
+}
+
+export interface Protected {
+  readonly server: AuthServer.AuthServer["Service"]
+  readonly origin: string
+  readonly url: string
+  readonly bearer: (token?: AuthServer.Issued) => Effect.Effect<HeadersOf>
+  /** Posts one request of 2026-07-28. */
+  readonly post: (method: string, params?: object, headers?: HeadersOf) => Effect.Effect<Reply>
+  readonly call: (name: string, headers?: HeadersOf, args?: object) => Effect.Effect<Reply>
+  /** Posts what it is given, as an older client does. */
+  readonly send: (message: object, headers?: HeadersOf) => Effect.Effect<Reply>
+}
+
+const addressOf = (context: Context.Context<HttpServer.HttpServer>) =>
+  HttpServer.formatAddress(Context.get(context, HttpServer.HttpServer).address)
+
+export const open = Effect.fnUntraced(function* <E>({
+  features,
+  guard,
+  issuer,
+  routes = Layer.empty,
+  verifier = () => JwtVerifier.layer()
+}: Options<E, McpServer.Registries | Auth.Auth>): Effect.fn.Return<Protected, E, Scope.Scope> {
+  const authServer = yield* Layer.build(
+    Layer.fresh(AuthServer.layer(issuer)).pipe(Layer.provide(listen()), Layer.orDie)
+  )
+  const server = Context.get(authServer, AuthServer.AuthServer)
+  const listening = yield* Layer.build(Layer.orDie(listen()))
+  const origin = addressOf(listening)
+  const url = `${origin}/mcp`
+  const auth = Auth.layer({ resource: url, authorizationServers: [server.issuer], ...guard }).pipe(
+    Layer.provide(verifier(server.issuer))
+  )
+  const endpoint = Auth.protect(Http.layer({ path: "/mcp" }))
+  const app = Http.serve(Layer.merge(endpoint, routes), { disableLogger: true, disableListenLog: true }).pipe(
+    Layer.provide(McpServer.layer({ name: "protected", version: "1", features })),
+    Layer.provide(auth),
+    Layer.provide(FetchHttpClient.layer)
+  )
+  yield* Effect.provideContext(Layer.build(Layer.fresh(app)), listening)
+  const send = (message: object, headers: HeadersOf = {}) =>
+    request(url, { method: "POST", headers: { ...accept, ...headers }, body: JSON.stringify(message) })
+  const post = (method: string, params: object = {}, headers: HeadersOf = {}) => {
+    const message = modern(method, params)
+    return send(message, { ...Headers.of(message), ...headers })
+  }
+  return {
+    server,
+    origin,
+    url,
+    send,
+    post,
+    call: (name, headers, args = {}) => post("tools/call", { name, arguments: args }, headers),
+    bearer: (token) =>
+      Effect.map(server.issue({ resources: [url], ...token }), (token) => ({ authorization: `Bearer ${token}` }))
+  }
+})
+
+/** A client that this server is to its authorization server, for introspection. */
+export const introspecting = (options: Partial<Introspection.Options> = {}) =>
+  ((issuer) =>
+    Introspection.layer({
+      endpoint: `${issuer}/introspect`,
+      credentials: { clientId: "resource", clientSecret: Redacted.make("s3cret") },
+      ...options
+    })) satisfies Options<never, never>["verifier"]
+
+/** A key of a client, and proofs by it. */
+export const proofKey = Effect.promise(async () => {
+  const { privateKey, publicKey } = await Jose.generateKeyPair("ES256", { extractable: true })
+  const jwk = await Jose.exportJWK(publicKey)
+  const hash = async (token: string) =>
+    Jose.base64url.encode(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(token))))
+  return {
+    jkt: await Jose.calculateJwkThumbprint(jwk),
+    privateJwk: await Jose.exportJWK(privateKey),
+    jwk,
+    prove: (token: string, claims: Jose.JWTPayload, header: object = {}) =>
+      Effect.promise(async () =>
+        new Jose.SignJWT({ htm: "POST", iat: 0, jti: crypto.randomUUID(), ath: await hash(token), ...claims })
+          .setProtectedHeader({ alg: "ES256", typ: "dpop+jwt", jwk, ...header })
+          .sign(privateKey)
+      )
+  }
+})
