@@ -82,9 +82,19 @@ const maxRenewals = 3
 const discard = (response: HttpClientResponse.HttpClientResponse) =>
   Effect.ignore(Effect.timeout(Stream.runDrain(Stream.take(response.stream, 16)), "1 second"))
 
-const wrap = (request: HttpClientRequest.HttpClientRequest) => (cause: OAuthError) =>
-  new HttpClientError.HttpClientError({
-    reason: new HttpClientError.TransportError({ request, cause, description: cause.message })
+/** A demand that could not be met is the refusal that it came with, and not a broken connection, after which one would try again. */
+const wrap = (
+  request: HttpClientRequest.HttpClientRequest,
+  response: HttpClientResponse.HttpClientResponse | undefined
+) =>
+  Effect.mapError((cause: OAuthError) => {
+    const details = { request, cause, description: cause.message }
+    return new HttpClientError.HttpClientError({
+      reason:
+        response === undefined
+          ? new HttpClientError.TransportError(details)
+          : new HttpClientError.StatusCodeError({ ...details, response })
+    })
   })
 
 /** What tokens are for: a server without the query of a single request. */
@@ -142,8 +152,13 @@ const make = Effect.fnUntraced(function* <R>(
       `${tokenType} ${Redacted.value(accessToken)}`
     )
     if (tokenType !== "DPoP" || key === undefined) return yield* http.execute(authorized)
-    const proof = yield* Effect.flatMap(Dpop.restore(key), (restored) =>
-      Dpop.proof(restored, { method: request.method, url, accessToken, nonce: nonces.get("resource", url) })
+    const proof = yield* wrap(
+      request,
+      undefined
+    )(
+      Effect.flatMap(Dpop.restore(key), (restored) =>
+        Dpop.proof(restored, { method: request.method, url, accessToken, nonce: nonces.get("resource", url) })
+      )
     )
     return yield* http.execute(HttpClientRequest.setHeader(authorized, "dpop", proof))
   })
@@ -158,30 +173,31 @@ const make = Effect.fnUntraced(function* <R>(
       advice: "Check that the authorization server issues tokens for this resource, and that the server accepts them."
     })
 
-  const authorized = Effect.fnUntraced(function* (request: HttpClientRequest.HttpClientRequest, url: URL) {
+  const authorized = Effect.fnUntraced(function* (
+    request: HttpClientRequest.HttpClientRequest,
+    url: URL
+  ): Effect.fn.Return<HttpClientResponse.HttpClientResponse, HttpClientError.HttpClientError> {
     const access = yield* accessTo(serverOf(url))
-    let current = yield* access.current
+    let current = yield* wrap(request, undefined)(access.current)
+    let granted = false
     let renewals = 0
     let stepUps = 0
     let nonceRetries = 0
     while (true) {
       const response = yield* send(request, url, current)
+      const fail = wrap(request, response)
       const learned = nonces.learn("resource", url, response.headers)
       if (response.status !== 401 && response.status !== 403) return response
       const demand = Challenge.demand(response.headers["www-authenticate"])
-      if (response.status === 401 && demand.error === "use_dpop_nonce" && learned && nonceRetries++ < 2) {
-        yield* discard(response)
-        continue
-      }
-      if (response.status === 403) {
-        if (current === undefined || demand.error !== "insufficient_scope") return response
-        if (stepUps++ >= (options.stepUps ?? 2))
-          return yield* refused(url, demand, "the server demands more scopes than it was asked for")
-      } else if (current?.granted === true || renewals++ >= maxRenewals) {
-        return yield* refused(url, demand, "the server refuses a token that was just issued for it")
-      }
+      if (response.status === 403 && (current === undefined || demand.error !== "insufficient_scope")) return response
       yield* discard(response)
-      current = yield* access.renew(current, demand)
+      if (response.status === 401 && demand.error === "use_dpop_nonce" && learned && nonceRetries++ < 2) continue
+      if (response.status === 401 && (granted || renewals++ >= maxRenewals))
+        return yield* fail(refused(url, demand, "the server refuses a token that was just issued for it"))
+      if (response.status === 403 && stepUps++ >= (options.stepUps ?? 2))
+        return yield* fail(refused(url, demand, "the server demands more scopes than it was asked for"))
+      current = yield* fail(access.renew(current, demand))
+      granted = current.granted
     }
   })
 
@@ -189,11 +205,9 @@ const make = Effect.fnUntraced(function* <R>(
     Effect.flatMap((request) => {
       const url = Option.getOrUndefined(HttpClientRequest.toUrl(request))
       // A request that has credentials of its own is not ours; a token never leaves over a connection that others can read.
-      if (url === undefined || request.headers["authorization"] !== undefined || !Endpoint.isSecure(url))
-        return http.execute(request)
-      return Effect.mapError(authorized(request, url), (error) =>
-        error instanceof OAuthError ? wrap(request)(error) : error
-      )
+      return url === undefined || request.headers["authorization"] !== undefined || !Endpoint.isSecure(url)
+        ? http.execute(request)
+        : authorized(request, url)
     }),
     Effect.succeed
   )

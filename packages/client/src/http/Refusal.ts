@@ -26,9 +26,17 @@ const codes = (error: unknown, depth = 5): ReadonlyArray<unknown> => {
   return [code, ...codes(cause, depth - 1)]
 }
 
-/** No answer came at all. */
+/** No answer came at all, or a client that answers demands itself (OAuth) could not meet one. */
 export const unreachable = (error: HttpClientError, { origin }: URL): Refusal => {
   const { _tag, cause } = error.reason
+  if (error.reason._tag === "StatusCodeError") {
+    const { status } = error.reason.response
+    const message = cause instanceof Error ? cause.message : error.message
+    return {
+      unsent: untouched.has(status),
+      error: new TransportError({ reason: "Status", status, message, cause: error })
+    }
+  }
   const unsent = _tag !== "TransportError" || codes(cause).some((code) => unconnected.has(code))
   const why =
     cause instanceof Error ? (cause.cause instanceof Error ? cause.cause.message : cause.message) : error.message
