@@ -14,16 +14,18 @@ import * as Cause from "effect/Cause"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Sse from "effect/encoding/Sse"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import type * as Headers from "effect/http/Headers"
 import * as HttpClient from "effect/http/HttpClient"
-import type { HttpClientError } from "effect/http/HttpClientError"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import type { HttpClientResponse } from "effect/http/HttpClientResponse"
 import * as Pull from "effect/Pull"
 import * as Queue from "effect/Queue"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import * as Body from "../http/Body.ts"
+import * as Refusal from "../http/Refusal.ts"
 
 export interface Options extends Outbox.Options {
   /** Where the server's stream is. */
@@ -45,63 +47,50 @@ export interface Options extends Outbox.Options {
 
 export type Requirements = HttpClient.HttpClient
 
-type Reason = TransportError["reason"]
-
-const broken = (reason: Reason, what: string) => (cause: HttpClientError) =>
-  new TransportError({ reason, message: `${what}: ${cause.message}`, cause })
-
-/** How much of a refusal is shown. */
-const excerpt = 200
-
-/** The beginning of a body, read in vain as often as not. */
-const beginning = ({ stream }: HttpClientResponse): Effect.Effect<string> =>
-  stream.pipe(
-    Stream.decodeText,
-    Stream.scan(
-      () => "",
-      (all, text) => all + text
-    ),
-    Stream.takeUntil((all) => all.length > excerpt),
-    Stream.runLast,
-    Effect.match({ onFailure: () => "", onSuccess: (all) => (all._tag === "Some" ? all.value.slice(0, excerpt) : "") })
-  )
-
-const refusal = (reason: Reason, what: string, response: HttpClientResponse): Effect.Effect<never, TransportError> =>
-  Effect.flatMap(beginning(response), (text) => {
-    const { status } = response
-    const message = `${what} was answered with status ${status}${text === "" ? "" : `: ${text}`}`
-    return Effect.fail(new TransportError({ reason, message, status }))
-  })
-
 type Events = ReadonlyArray<Sse.Event>
+
+const tooLarge = (limit: number) =>
+  new TransportError({ reason: "Overflow", message: `A message of the server is larger than ${limit} characters` })
 
 /** The events of a body, in arrays of those that came together. */
 const eventsOf = Effect.fnUntraced(function* (
   response: HttpClientResponse,
-  maxEventSize: number
+  limit: number
 ): Effect.fn.Return<Pull.Pull<Events, TransportError>, never, Scope.Scope> {
   let read: Array<Sse.Event> = []
+  let overflown = false
   const parser = Sse.makeParser(
     (event) => {
-      if (event._tag === "Event") read.push(event)
+      // The parser bounds only what it holds back: an event may have come whole.
+      overflown ||= event._tag === "Event" && event.data.length > limit
+      if (event._tag === "Event" && !overflown) read.push(event)
     },
-    { maxEventSize }
+    { maxEventSize: limit }
   )
   const text = yield* Stream.toPull(
-    Stream.mapError(Stream.decodeText(response.stream), broken("Read", "The stream of the server broke"))
+    Stream.mapError(
+      Stream.decodeText(response.stream),
+      (cause) =>
+        new TransportError({ reason: "Read", message: `The stream of the server broke: ${cause.message}`, cause })
+    )
   )
-  return Effect.flatMap(text, (parts) => {
-    const error = parts.map((part) => parser.feed(part)).find((error) => error !== undefined)
-    const events = read
-    read = []
-    return error === undefined
-      ? Effect.succeed(events)
-      : Effect.fail(new TransportError({ reason: "Overflow", message: error.message, cause: error }))
+  return Effect.suspend(() => {
+    if (overflown) return Effect.fail(tooLarge(limit))
+    return Effect.map(text, (parts) => {
+      for (const part of parts) overflown = parser.feed(part) !== undefined || overflown
+      const events = read
+      read = []
+      return events
+    })
   })
 })
 
+/** What a refusal says, if that is not too much. */
+const shown = (response: HttpClientResponse): Effect.Effect<string> =>
+  Effect.orElseSucceed(Body.text(response, 64 * 1024), () => "")
+
 const urlOf = (text: string | URL, base?: URL): URL | undefined =>
-  URL.canParse(`${text}`, base?.href) ? new URL(text, base) : undefined
+  URL.canParse(String(text), base?.href) ? new URL(text, base) : undefined
 
 /** Reads up to the event that says where to POST; what came with it is left. */
 const findEndpoint = Effect.fnUntraced(function* (
@@ -115,7 +104,7 @@ const findEndpoint = Effect.fnUntraced(function* (
     if (found === undefined) continue
     const endpoint = urlOf(found.data, url)
     if (endpoint !== undefined && endpoint.origin === url.origin) return [endpoint, some.slice(at + 1)]
-    const named = JSON.stringify(found.data.slice(0, excerpt))
+    const named = JSON.stringify(found.data.slice(0, 200))
     return yield* new TransportError({ reason: "Open", message: `Messages are not posted to another origin: ${named}` })
   }
 })
@@ -137,13 +126,21 @@ export const open = Effect.fnUntraced(function* (
   if (url === undefined) {
     return yield* new TransportError({ reason: "Open", message: `Not a URL: ${JSON.stringify(options.url)}` })
   }
-  const http = yield* HttpClient.HttpClient
-  const response = yield* HttpClient.withScope(http)
-    .execute(HttpClientRequest.get(url, { headers, accept: "text/event-stream" }))
-    .pipe(Effect.mapError(broken("Open", `Cannot reach ${url.origin}`)))
-  const type = response.headers["content-type"] ?? ""
-  if (response.status !== 200 || !/^\s*text\/event-stream\s*(;|$)/i.test(type)) {
-    return yield* refusal("Status", `GET ${url.pathname}`, response)
+  const client = HttpClient.withScope(yield* HttpClient.HttpClient)
+  const execute = (request: HttpClientRequest.HttpClientRequest) =>
+    client.execute(request).pipe(
+      // Where a trace goes on is said in the message.
+      Effect.provideService(HttpClient.TracerDisabledWhen, () => true),
+      Effect.mapError((error) => Refusal.unreachable(error, url))
+    )
+  const scope = yield* Scope.Scope
+  const stream = yield* Scope.fork(scope)
+  const response = yield* execute(HttpClientRequest.get(url, { headers, accept: "text/event-stream" })).pipe(
+    Effect.mapError(({ error }) => error),
+    Scope.provide(stream)
+  )
+  if (response.status !== 200 || !Body.isEventStream(response)) {
+    return yield* Effect.flatMap(shown(response), (body) => Refusal.refused("GET", response.status, body).error)
   }
   const events = yield* eventsOf(response, options.maxMessageBytes ?? Framing.defaultMaxMessageBytes)
   const silent = new TransportError({ reason: "Open", message: "The server does not say where to send messages" })
@@ -153,33 +150,29 @@ export const open = Effect.fnUntraced(function* (
   )
 
   const failures = yield* Queue.unbounded<Unanswered, TransportError>()
-  const undelivered = (line: string, error: TransportError): Effect.Effect<void> => {
+  const undelivered = (line: string, { error, unsent }: Refusal.Refusal): Effect.Effect<void> => {
     const id = idOf(line)
-    // What it did not accept it has not acted on.
-    const unsent = error.status !== undefined && error.status < 500
     if (id !== undefined) Queue.offerUnsafe(failures, { _tag: "Unanswered", id, error, unsent })
     if (error.reason === "SessionLost") Queue.failCauseUnsafe(failures, Cause.fail(error))
     return id === undefined ? Effect.logWarning(`A message was not delivered: ${error.message}`) : Effect.void
   }
   const post = (line: string): Effect.Effect<void> =>
-    HttpClient.withScope(http)
-      .execute(HttpClientRequest.bodyText(HttpClientRequest.post(endpoint, { headers }), line, "application/json"))
-      .pipe(
-        Effect.mapError(broken("Write", "The message could not be posted")),
-        Effect.flatMap((response) => {
-          if (response.status >= 200 && response.status < 300) return Effect.asVoid(beginning(response))
-          return refusal(response.status === 404 ? "SessionLost" : "Status", "A message", response)
-        }),
-        Effect.timeoutOrElse({
-          duration: postTimeout,
-          orElse: () =>
-            Effect.fail(new TransportError({ reason: "Write", message: "The message was not accepted in time" }))
-        }),
-        Effect.scoped,
-        Effect.catch((error) => undelivered(line, error))
-      )
+    execute(HttpClientRequest.bodyText(HttpClientRequest.post(endpoint, { headers }), line, "application/json")).pipe(
+      Effect.flatMap((response) => {
+        const { status } = response
+        if (status >= 200 && status < 300) return Body.skip(response)
+        if (status === 404) return Effect.fail(Refusal.sessionLost(true))
+        return Effect.flatMap(shown(response), (body) => Effect.fail(Refusal.refused("A message", status, body)))
+      }),
+      Effect.timeoutOrElse({
+        duration: postTimeout,
+        orElse: () => Effect.fail(Refusal.unanswered("The message was not accepted in time"))
+      }),
+      Effect.scoped,
+      Effect.catch((refusal) => undelivered(line, refusal))
+    )
   // Made before the outbox, so that what it still writes when the scope closes is sent.
-  const posts = yield* Scope.fork(yield* Scope.Scope, "parallel")
+  const posts = yield* Scope.fork(scope, "parallel")
   const deliver = (line: string) =>
     Effect.flatMap(Effect.forkIn(post(line), posts, { startImmediately: true }), (fiber) =>
       Effect.timeoutOption(Fiber.await(fiber), patience)
@@ -193,7 +186,10 @@ export const open = Effect.fnUntraced(function* (
     Stream.flattenIterable(Stream.fromPull(Effect.succeed(Effect.map(events, (some) => [messagesOf(some)] as const))))
   )
   return {
-    incoming: Stream.merge(messages, Stream.fromQueue(failures), { haltStrategy: "left" }),
+    incoming: Stream.merge(messages, Stream.fromQueue(failures), { haltStrategy: "left" }).pipe(
+      // A wire that has broken leaves no stream open that nobody reads.
+      Stream.tapError(() => Scope.close(stream, Exit.void))
+    ),
     sink: outbox.sink,
     broken: outbox.broken
   }
