@@ -16,13 +16,14 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as HttpRouter from "effect/http/HttpRouter"
-import type { HttpServerRequest } from "effect/http/HttpServerRequest"
+import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import * as Admission from "../http/Admission.ts"
 import * as Body from "../http/Body.ts"
+import * as Cors from "../http/Cors.ts"
 import type { HttpSession } from "../http/HttpSession.ts"
 import { accepted, refuse, shuttingDown, tooMany } from "../http/Refusal.ts"
 import { onShutdown } from "../http/Shutdown.ts"
@@ -45,6 +46,8 @@ export interface Options extends Admission.Options, Work.Limits {
   readonly drain?: Duration.Input | undefined
   /** Sessions of the revisions up to 2025-11-25. */
   readonly sessions?: SessionOptions | undefined
+  /** Lets pages of other sites in, if they are allowed origins. Default no. */
+  readonly cors?: Cors.Options | boolean | undefined
   /** Whether clients may come back for what a cut connection lost, and how; `false`: they may not. The `EventStore` keeps it. */
   readonly resume?: ResumeOptions | false | undefined
 }
@@ -70,6 +73,18 @@ export interface ResumeOptions {
 /** Adds the endpoint to the router. Where `serve` of this module is not used, open streams hold up the server's shutdown. */
 export const layer = (options: Options): Layer.Layer<never, never, McpServer | HttpRouter.HttpRouter> =>
   HttpRouter.use((router) => Effect.flatMap(make(options), (handle) => router.add("*", options.path, handle)))
+
+/**
+ * The endpoint as a `fetch` handler. Built at once; `dispose` ends what is open, in order. To put routes or middleware beside it, give
+ * `layer` to `HttpRouter.toWebHandler`.
+ */
+export const toWebHandler = <E>(
+  server: Layer.Layer<McpServer, E>,
+  { memoMap, ...options }: Options & { readonly memoMap?: Layer.MemoMap | undefined }
+): {
+  readonly handler: (request: Request) => Promise<globalThis.Response>
+  readonly dispose: () => Promise<void>
+} => HttpRouter.toWebHandler(Layer.provide(layer(options), server), { disableLogger: true, memoMap })
 
 type Response = HttpServerResponse.HttpServerResponse
 
@@ -172,7 +187,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
     status: 405,
     headers: { allow: stateful.hasSessions ? "GET, POST, DELETE" : "POST" }
   })
-  return (http: HttpServerRequest): Effect.Effect<Response, never, Scope.Scope> => {
+  const handle = (http: HttpServerRequest): Effect.Effect<Response, never, Scope.Scope> => {
     const refused = admission.caller(http)
     if (refused !== undefined) return Effect.succeed(refused)
     if (http.method === "POST") return posted(http)
@@ -183,6 +198,11 @@ const make = Effect.fnUntraced(function* (options: Options) {
     if (unacceptable !== undefined) return Effect.succeed(unacceptable)
     return Effect.flatMap(envelopeOf(http), (envelope) => stateful.got(http, envelope))
   }
+  const { cors = false } = options
+  if (cors === false) return handle
+  const shared = Cors.cors(cors === true ? {} : cors, options)
+  return (http: HttpServerRequest): ReturnType<typeof handle> =>
+    Effect.provideService(shared(handle(http)), HttpServerRequest, http)
 })
 
 const envelopeOf = ({ headers }: HttpServerRequest): Effect.Effect<Envelope> =>

@@ -45,14 +45,19 @@ export const check = (
     own !== undefined &&
     (isLoopback(own) || allowedHosts.some((allowed) => [own.host, own.hostname, "*"].includes(allowed.toLowerCase())))
   if (!known) return `The host ${JSON.stringify(host)} is not allowed here`
-  if (origin === undefined || allowedOrigins.includes("*")) return undefined
+  if (origin === undefined || isWelcome(origin, { allowedOrigins })) return undefined
   const page = placeOf(origin)
-  const welcome =
-    page !== undefined &&
-    /^https?:$/.test(page.protocol) &&
-    // The default port depends on the scheme, which a proxy in front may have changed: it is compared by the page's.
-    (placeOf(`${page.protocol}//${host}`)?.host === page.host ||
-      isLoopback(page) ||
-      allowedOrigins.some((allowed) => placeOf(allowed)?.origin === page.origin))
-  return welcome ? undefined : `The origin ${JSON.stringify(origin)} is not allowed here`
+  // The default port depends on the scheme, which a proxy in front may have changed: it is compared by the page's.
+  const isOwn = page !== undefined && isWeb(page) && placeOf(`${page.protocol}//${host}`)?.host === page.host
+  return isOwn ? undefined : `The origin ${JSON.stringify(origin)} is not allowed here`
+}
+
+const isWeb = ({ protocol }: Place): boolean => /^https?:$/.test(protocol)
+
+/** Whether pages of that origin may ask although they are another site's. */
+export const isWelcome = (origin: string, { allowedOrigins = [] }: Pick<Options, "allowedOrigins">): boolean => {
+  if (allowedOrigins.includes("*")) return true
+  const page = placeOf(origin)
+  if (page === undefined || !isWeb(page)) return false
+  return isLoopback(page) || allowedOrigins.some((allowed) => placeOf(allowed)?.origin === page.origin)
 }

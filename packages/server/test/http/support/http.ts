@@ -6,6 +6,7 @@ import * as Headers from "@effect-mcp/protocol/Headers"
 import type { JsonRpc } from "@effect-mcp/protocol"
 import * as Http from "@effect-mcp/server/endpoint/Http"
 import * as McpServer from "@effect-mcp/server/McpServer"
+import type { EventStore } from "@effect-mcp/server/session/EventStore"
 import { type Cause, Context, Effect, Exit, Layer, Option, Queue, Schema, Scope } from "effect"
 import { HttpRouter, HttpServer, HttpServerResponse } from "effect/http"
 import { createServer, type IncomingHttpHeaders, type OutgoingHttpHeaders, request as send } from "node:http"
@@ -35,8 +36,17 @@ export interface Reply {
   readonly json: Effect.Effect<any>
   /** The next line that says something: a message as JSON, or a comment as it is. Fails with Done at the end of the body. */
   readonly next: Effect.Effect<any, Cause.Done>
+  /** The next event, with its fields. Fails with Done at the end of the body. */
+  readonly event: Effect.Effect<Event, Cause.Done>
   readonly disconnect: Effect.Effect<void>
   readonly resume: Effect.Effect<void>
+}
+
+/** A server-sent event. `data` is a message as JSON; an empty one says nothing. */
+export interface Event {
+  readonly id?: string
+  readonly retry?: number
+  readonly data?: any
 }
 
 export interface Sent {
@@ -50,6 +60,7 @@ export interface Sent {
 
 export interface Client {
   readonly port: number
+  readonly server: McpServer.McpServer["Service"]
   /** Any HTTP request; answers once there are headers. */
   readonly fetch: (sent: Sent) => Effect.Effect<Reply>
   /** Begins a request and hangs up when the scope closes, whether or not anything was answered. */
@@ -89,21 +100,42 @@ const start = (port: number, { method = "POST", path = "/mcp", headers = {}, bod
   return request
 }
 
+const eventOf = (text: string): Event => {
+  const event: { -readonly [Field in keyof Event]: Event[Field] } = {}
+  for (const line of text.split("\n")) {
+    const [, field, value = ""] = /^(\w+): ?(.*)$/s.exec(line) ?? []
+    if (field === "id") event.id = value
+    if (field === "retry") event.retry = Number(value)
+    if (field === "data") event.data = value === "" ? "" : JSON.parse(value)
+  }
+  return event
+}
+
 const fetch = (port: number, sent: Sent): Effect.Effect<Reply> =>
   Effect.callback((resume) => {
     const request = start(port, sent)
     request.on("error", (error) => resume(Effect.die(error)))
     request.on("response", (response) => {
       const lines = Effect.runSync(Queue.unbounded<string, Cause.Done>())
+      const events = Effect.runSync(Queue.unbounded<string, Cause.Done>())
       const chunks: Array<Buffer> = []
       let rest = ""
+      let event = ""
       response.on("data", (chunk: Buffer) => {
         chunks.push(chunk)
         const [last = "", ...complete] = `${rest}${chunk.toString()}`.split("\n").toReversed()
         rest = last
-        for (const line of complete.toReversed()) if (line !== "") Queue.offerUnsafe(lines, line)
+        for (const line of complete.toReversed()) {
+          if (line !== "") Queue.offerUnsafe(lines, line)
+          if (line !== "") event += `${line}\n`
+          else if (event !== "") Queue.offerUnsafe(events, event)
+          if (line === "") event = ""
+        }
       })
-      response.on("close", () => Queue.endUnsafe(lines))
+      response.on("close", () => {
+        Queue.endUnsafe(lines)
+        Queue.endUnsafe(events)
+      })
       response.on("error", () => {})
       if (sent.paused === true) response.pause()
       const ended = new Promise<string>((resolve) =>
@@ -119,6 +151,9 @@ const fetch = (port: number, sent: Sent): Effect.Effect<Reply> =>
           next: Effect.map(Queue.take(lines), (line) =>
             line.startsWith("data: ") ? JSON.parse(line.slice("data: ".length)) : line
           ),
+          event: Effect.repeat(Effect.map(Queue.take(events), eventOf), {
+            until: (event) => Object.keys(event).length > 0
+          }),
           resume: Effect.sync(() => void response.resume()),
           disconnect: Effect.sync(() => void response.destroy())
         })
@@ -129,10 +164,15 @@ const fetch = (port: number, sent: Sent): Effect.Effect<Reply> =>
 /** Puts middleware around the endpoint. */
 export type Around = (endpoint: ReturnType<typeof Http.layer>) => ReturnType<typeof Http.layer>
 
+export interface Opening extends Partial<Http.Options> {
+  readonly around?: Around
+  readonly store?: Layer.Layer<never> | Layer.Layer<EventStore>
+}
+
 /** Serves features in the scope, beside a route of the user's own at `/health`. */
 export const open = Effect.fnUntraced(function* <E>(
   features: Layer.Layer<never, E, McpServer.Registries>,
-  { around = (endpoint) => endpoint, ...options }: Partial<Http.Options> & { readonly around?: Around } = {},
+  { around = (endpoint) => endpoint, store = Layer.empty, ...options }: Opening = {},
   serverOptions: Partial<McpServer.Options<never, never>> = {}
 ): Effect.fn.Return<Client, unknown, Scope.Scope> {
   const scope = yield* Scope.fork(yield* Scope.Scope)
@@ -141,13 +181,15 @@ export const open = Effect.fnUntraced(function* <E>(
     disableLogger: true,
     disableListenLog: true
   }).pipe(
-    Layer.provide(Layer.fresh(McpServer.layer({ name: "test", version: "1", features, ...serverOptions }))),
+    Layer.provideMerge(Layer.fresh(McpServer.layer({ name: "test", version: "1", features, ...serverOptions }))),
     Layer.provideMerge(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" }))
   )
-  const { address } = Context.get(yield* Layer.buildWithScope(served, scope), HttpServer.HttpServer)
+  const built = yield* Layer.buildWithScope(Layer.provide(served, store), scope)
+  const { address } = Context.get(built, HttpServer.HttpServer)
   const port = address._tag === "UnixPathAddress" ? 0 : address.port
   return {
     port,
+    server: Context.get(built, McpServer.McpServer),
     fetch: (sent) => fetch(port, sent),
     abandon: (sent) =>
       Effect.asVoid(
