@@ -5,6 +5,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import * as Direct from "./internal/Direct.ts"
 import type { MethodCodec } from "./Revision.ts"
 
 /** One method's params or result, both ways. The failure is a sentence. */
@@ -23,11 +24,21 @@ export const issue = (error: { readonly message: string }): string =>
   error.message.replaceAll("\n  at ", " at ").replaceAll("\n", "; ")
 
 const make = <A>(schema: Schema.Codec<A, unknown>): Coder<A> => {
-  const decode = Schema.decodeUnknownEffect(schema)
-  const encode = Schema.encodeEffect(schema)
+  const direct = Direct.of(schema)
+  // Compiled when a value needs it: most never do.
+  const compile = () => ({ decode: Schema.decodeUnknownEffect(schema), encode: Schema.encodeEffect(schema) })
+  let slow: ReturnType<typeof compile> | undefined
+  const bySchema = () => (slow ??= compile())
   return {
-    decode: (wire) => Effect.mapError(decode(wire), issue),
-    encode: (value) => Effect.mapError(encode(value), issue)
+    decode: (wire) => {
+      const value = direct.decode(wire)
+      // The codec's own fast path gives what the codec gives.
+      return value === Direct.none ? Effect.mapError(bySchema().decode(wire), issue) : Effect.succeed(value as A)
+    },
+    encode: (value) => {
+      const wire = direct.encode(value)
+      return wire === Direct.none ? Effect.mapError(bySchema().encode(value), issue) : Effect.succeed(wire)
+    }
   }
 }
 

@@ -13,6 +13,8 @@ import * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
 import * as SchemaParser from "effect/SchemaParser"
 import * as SchemaTransformation from "effect/SchemaTransformation"
+import * as Check from "../internal/Check.ts"
+import * as Direct from "../internal/Direct.ts"
 
 export type JsonObject = { readonly [key: string]: unknown }
 export const isJsonObject = (u: unknown): u is JsonObject => Predicate.isObject(u) && !Array.isArray(u)
@@ -21,6 +23,7 @@ export const isJsonObject = (u: unknown): u is JsonObject => Predicate.isObject(
 export const JsonObject: Schema.declare<JsonObject> = Schema.declare<JsonObject>(isJsonObject, {
   identifier: "JsonObject",
   expected: "a JSON object",
+  [Check.predicate]: isJsonObject,
   toCodec: () =>
     Schema.link<JsonObject>()(
       Schema.Record(Schema.String, Schema.Json),
@@ -41,8 +44,11 @@ export type Verbatim<T> = Schema.declareConstructor<T, T, readonly [Schema.Codec
 export const verbatim = <T>(schema: Schema.Codec<T>): Verbatim<T> => {
   const is = Schema.is(schema)
   const explain = SchemaParser.decodeUnknownEffect(schema)
-  return Schema.declareConstructor<T>()([schema], () => (input, self, options) => {
+  const codec = Schema.declareConstructor<T>()([schema], () => (input, self, options) => {
     if (is(input)) return Effect.succeed(input)
     return Effect.andThen(explain(input, options), Effect.fail(new SchemaIssue.InvalidType(self, input, options)))
   })
+  const check = Check.compile(schema.ast)
+  const same = (value: unknown): unknown => (check(value) ? value : Direct.none)
+  return Direct.attach(codec, { decode: same, encode: same })
 }

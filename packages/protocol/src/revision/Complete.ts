@@ -7,11 +7,12 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as SchemaGetter from "effect/SchemaGetter"
 import * as SchemaIssue from "effect/SchemaIssue"
+import * as Direct from "../internal/Direct.ts"
 import { isJsonObject } from "../model/Shape.ts"
 import * as ResultType from "../ResultType.ts"
 
-const wrap = <R>(codec: Schema.Codec<R, unknown>, write: (wire: unknown) => unknown): Schema.Codec<R, unknown> =>
-  Schema.Unknown.pipe(
+const wrap = <R>(codec: Schema.Codec<R, unknown>, write: (wire: unknown) => unknown): Schema.Codec<R, unknown> => {
+  const whole = Schema.Unknown.pipe(
     Schema.decodeTo(codec, {
       decode: SchemaGetter.transformEffect((wire: unknown, options) => {
         const type = ResultType.of(wire)
@@ -22,6 +23,15 @@ const wrap = <R>(codec: Schema.Codec<R, unknown>, write: (wire: unknown) => unkn
       encode: SchemaGetter.transform(write)
     })
   )
+  const { decode, encode } = Direct.of(codec)
+  return Direct.attach(whole, {
+    decode: (wire) => (ResultType.of(wire) === "complete" ? decode(ResultType.unmarked(wire)) : Direct.none),
+    encode: (value) => {
+      const wire = encode(value)
+      return wire === Direct.none ? Direct.none : write(wire)
+    }
+  })
+}
 
 /** Milliseconds as the wire has them: a whole number, not below 0. */
 const whole = (ttlMs: unknown): number =>

@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as SchemaGetter from "effect/SchemaGetter"
 import * as SchemaIssue from "effect/SchemaIssue"
+import * as Direct from "../internal/Direct.ts"
 import { verbatim } from "../model/Shape.ts"
 import type { Version } from "../Revision.ts"
 import { table } from "./Downgrade.ts"
@@ -16,8 +17,8 @@ import { compile, type Rewrite } from "./Rewrite.ts"
 
 export type Dated<T> = { readonly [V in Version]: Schema.Codec<T, unknown> }
 
-const rewritten = <T>(codec: Schema.Codec<T>, version: Version, rewrite: Rewrite): Schema.Codec<T, unknown> =>
-  Schema.Unknown.pipe(
+const rewritten = <T>(codec: Schema.Codec<T>, version: Version, rewrite: Rewrite): Schema.Codec<T, unknown> => {
+  const whole = Schema.Unknown.pipe(
     Schema.decodeTo(codec, {
       // The canonical check right after it makes the type true.
       decode: SchemaGetter.passthrough<T, unknown>({ strict: false }),
@@ -31,6 +32,18 @@ const rewritten = <T>(codec: Schema.Codec<T>, version: Version, rewrite: Rewrite
       })
     })
   )
+  const { decode, encode } = Direct.of(codec)
+  return Direct.attach(whole, {
+    decode,
+    encode: (value) => {
+      const checked = encode(value)
+      if (checked === Direct.none) return Direct.none
+      let refused = false
+      const out = rewrite(checked, () => void (refused = true))
+      return refused ? Direct.none : out
+    }
+  })
+}
 
 export const dated = <T>(schema: Schema.Codec<T>): Dated<T> => {
   const canonical = verbatim(schema)

@@ -1,0 +1,105 @@
+/**
+ * A model schema as a plain predicate: what `Schema.is` says, without a parser's steps. Every message passes through one twice, so this
+ * is the hot path of all codecs.
+ *
+ * Knows what the model is made of (structs of optional keys, records, arrays, unions, literals); whatever else it meets it leaves to
+ * `Schema.is`. A property test holds it against that.
+ */
+import * as Schema from "effect/Schema"
+import * as SchemaAST from "effect/SchemaAST"
+
+export type Check = (value: unknown) => boolean
+
+/** The annotation by which a declaration says its own predicate. */
+export const predicate = "@effect-mcp/protocol/predicate"
+
+const always: Check = () => true
+/** Built when it is first needed: most schemas never are, by one process. */
+const lazy = (make: () => Check): Check => {
+  let made: Check | undefined
+  return (value) => (made ??= make())(value)
+}
+
+const isPredicate = (u: unknown): u is Check => typeof u === "function"
+
+/** The predicate of a schema that does not transform. */
+export const compile = (ast: SchemaAST.AST): Check => {
+  if (ast.checks !== undefined || ast.encoding !== undefined) return plain(ast)
+  switch (ast._tag) {
+    case "String":
+      return (value) => typeof value === "string"
+    case "Boolean":
+      return (value) => typeof value === "boolean"
+    case "Unknown":
+      return always
+    case "Undefined":
+      return (value) => value === undefined
+    case "Literal":
+      return (value) => value === ast.literal
+    case "Suspend":
+      return lazy(() => compile(ast.thunk()))
+    case "Declaration": {
+      const own = ast.annotations?.[predicate]
+      return isPredicate(own) ? own : plain(ast)
+    }
+    case "Arrays": {
+      const [item] = ast.rest
+      return item !== undefined && ast.rest.length === 1 && ast.elements.length === 0
+        ? arrayOf(compile(item))
+        : plain(ast)
+    }
+    case "Union":
+      return ast.options?.mode === "oneOf" ? plain(ast) : anyOf(ast.types.map(compile))
+    case "Objects":
+      return compileObject(ast)
+    default:
+      return plain(ast)
+  }
+}
+
+const plain = (ast: SchemaAST.AST): Check => lazy(() => Schema.is(Schema.make<Schema.Codec<unknown>>(ast)))
+
+const arrayOf =
+  (item: Check): Check =>
+  (value) =>
+    Array.isArray(value) && value.every(item)
+
+const anyOf =
+  (members: ReadonlyArray<Check>): Check =>
+  (value) => {
+    for (const member of members) if (member(value)) return true
+    return false
+  }
+
+interface Property {
+  readonly name: string
+  readonly optional: boolean
+  readonly check: Check
+}
+
+const isRecord = (u: unknown): u is { readonly [name: string]: unknown } =>
+  typeof u === "object" && u !== null && !Array.isArray(u)
+
+const compileObject = (ast: SchemaAST.Objects): Check => {
+  const { indexSignatures, propertySignatures } = ast
+  // `{}` takes more than objects; and only records of whatever value need no look at their values.
+  const open = indexSignatures.every(
+    ({ parameter, type }) => SchemaAST.isString(parameter) && SchemaAST.isUnknown(type) && type.checks === undefined
+  )
+  if (!open || (propertySignatures.length === 0 && indexSignatures.length === 0)) return plain(ast)
+  const properties: Array<Property> = []
+  for (const { name, type } of propertySignatures) {
+    if (typeof name !== "string" || name === "__proto__") return plain(ast)
+    properties.push({ name, optional: SchemaAST.isOptional(type), check: compile(type) })
+  }
+  return (value) => {
+    if (!isRecord(value)) return false
+    for (const { check, name, optional } of properties) {
+      const field = value[name]
+      if (field === undefined && !(name in value)) {
+        if (!optional) return false
+      } else if (!check(field)) return false
+    }
+    return true
+  }
+}
