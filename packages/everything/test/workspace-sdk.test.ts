@@ -1,21 +1,46 @@
 /** The official clients drive the workspace example: a real server over the files of a folder, in a process of its own. */
+import { Client } from "@modelcontextprotocol/sdk/client/index.js"
+import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js"
+import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
+import { Effect, Exit, Scope } from "effect"
+import { start } from "./support/http-server.ts"
+import { connect as modern } from "./support/modern-sdk-v2.ts"
 import type { Connector, Notification } from "./support/official.ts"
-import { connector as v1 } from "./support/sdk-v1.ts"
-import { connector as v2 } from "./support/sdk-v2.ts"
+import { connector as v1, httpConnector as v1Http, sseConnector as v1Sse } from "./support/sdk-v1.ts"
+import { connector as v2, httpConnector as v2Http } from "./support/sdk-v2.ts"
 
 const program = fileURLToPath(new URL("../../examples/src/workspace/server.ts", import.meta.url))
 
+/** Starts the program as a server over HTTP, for as long as the client is there. */
+const served =
+  (flag: "--http" | "--sse", connect: (url: string) => Connector): Connector =>
+  async (host) => {
+    const scope = Scope.makeUnsafe()
+    const { url } = await Effect.runPromise(Scope.provide(start([...host.args, flag, "--port", "0"]), scope))
+    const client = await connect(url)(host)
+    return {
+      ...client,
+      close: async () => {
+        await client.close()
+        await Effect.runPromise(Scope.close(scope, Exit.void))
+      }
+    }
+  }
+
 const clients: ReadonlyArray<readonly [string, Connector]> = [
-  ["v1", v1],
-  ["v2", v2]
+  ["v1 over stdio", v1],
+  ["v2 over stdio", v2],
+  ["v1 over HTTP", served("--http", v1Http)],
+  ["v2 over HTTP", served("--http", v2Http)],
+  ["v1 over HTTP with SSE", served("--sse", v1Sse)]
 ]
 
-describe.each(clients)("the official SDK %s as a client of the workspace (2025-11-25)", (_name, connect) => {
+describe.each(clients)("the official SDK %s, as a client of the workspace in 2025-11-25", (_name, connect) => {
   it("searches, reads, watches, completes, summarizes and renames", async () => {
     const folder = realpathSync(mkdtempSync(join(tmpdir(), "workspace-")))
     const uri = (name: string): string => pathToFileURL(join(folder, name)).href
@@ -76,4 +101,36 @@ describe.each(clients)("the official SDK %s as a client of the workspace (2025-1
       rmSync(folder, { recursive: true })
     }
   })
+})
+
+describe("the workspace over HTTP", () => {
+  it.live(
+    `serves the official SDK v2 in 2026-07-28, and beside it a client that knows only HTTP with SSE${verifies("http.compatibility.server-hosts-both")}`,
+    () =>
+      Effect.gen(function* () {
+        const folder = yield* Effect.acquireRelease(
+          Effect.sync(() => realpathSync(mkdtempSync(join(tmpdir(), "workspace-")))),
+          (folder) => Effect.sync(() => rmSync(folder, { recursive: true }))
+        )
+        writeFileSync(join(folder, "a.md"), "hello\n")
+        const { terminate, url } = yield* start([program, folder, "--http", "--sse", "--port", "0"])
+        const { answers, client } = yield* modern({ url })
+        answers.set("roots/list", () => ({ roots: [{ uri: pathToFileURL(folder).href }] }))
+        answers.set("elicitation/create", () => ({ action: "accept", content: {} }))
+        const renamed = yield* Effect.promise(() =>
+          client.callTool({ name: "rename", arguments: { from: "a.md", to: "b.md" } })
+        )
+        assert.isNotTrue(renamed.isError)
+        assert.isTrue(existsSync(join(folder, "b.md")))
+
+        const older = new Client({ name: "older", version: "1" })
+        yield* Effect.promise(() => older.connect(new SSEClientTransport(new URL("/sse", url))))
+        const found = yield* Effect.promise(() => older.callTool({ name: "search", arguments: { query: "hello" } }))
+        assert.include(JSON.stringify(found), "b.md")
+
+        // Streams that are open do not hold it up.
+        yield* Effect.timeout(terminate, "5 seconds")
+        yield* Effect.promise(() => older.close())
+      })
+  )
 })

@@ -1,0 +1,39 @@
+/**
+ * The workspace over HTTP, on loopback: Streamable HTTP at `/mcp`, HTTP with SSE at `/sse` for clients that know nothing newer, or both
+ * beside each other. A module of its own: who serves stdio loads no HTTP.
+ */
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import * as Http from "@effect-mcp/server/endpoint/Http"
+import * as Sse from "@effect-mcp/server/endpoint/Sse"
+import type { McpServer } from "@effect-mcp/server/McpServer"
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+import * as HttpServer from "effect/http/HttpServer"
+import * as Layer from "effect/Layer"
+import { createServer } from "node:http"
+
+export interface Options {
+  /** 0 is any that is free. */
+  readonly port: number
+  readonly http: boolean
+  readonly sse: boolean
+}
+
+/** Serves until it is interrupted, and says on stderr where. */
+export const serve = <E, R>(server: Layer.Layer<McpServer, E, R>, { http, port, sse }: Options) => {
+  const streamable = http ? Http.layer({ path: "/mcp" }) : Layer.empty
+  const older = sse ? Sse.layer({ path: "/sse" }) : Layer.empty
+  const announce = Layer.effectDiscard(
+    Effect.flatMap(HttpServer.HttpServer, ({ address }) => {
+      const place = address._tag === "UnixPathAddress" ? address.path : `http://127.0.0.1:${address.port}`
+      const paths = [...(http ? ["/mcp"] : []), ...(sse ? ["/sse"] : [])]
+      return Effect.forEach(paths, (path) => Console.error(`${place}${path}`), { discard: true })
+    })
+  )
+  return announce.pipe(
+    Layer.provideMerge(Http.serve(Layer.mergeAll(streamable, older), { disableLogger: true, disableListenLog: true })),
+    Layer.provide(server),
+    Layer.provide(NodeHttpServer.layer(createServer, { port, host: "127.0.0.1" })),
+    Layer.launch
+  )
+}
