@@ -131,7 +131,8 @@ export const make = Effect.fnUntraced(function* <E, R>({
   const lose = (lost: Open, closed: Closed, ended?: Effect.Effect<unknown>): void => {
     if (state !== lost) return
     told()
-    const close = Scope.close(lost.scope, Exit.void)
+    // In its own time: the connection may be in the midst of telling everyone that it ended.
+    const close = Effect.andThen(Effect.yieldNow, Scope.close(lost.scope, Exit.void))
     // Not in the scope of the connections: once begun it is finished, and the end of the client waits for it.
     const fiber = run(ended === undefined ? close : Effect.andThen(ended, close))
     clearing.add(fiber)

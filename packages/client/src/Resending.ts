@@ -60,7 +60,8 @@ export const make = ({ policy, recovery }: Options) => {
     seen: number,
     failed: Failed | undefined
   ): Effect.Effect<A, ClientError, R> =>
-    Effect.suspend(() => {
+    // What ended the exchange may be the end of the connection, which is told in the same breath.
+    Effect.flatMap(failed === undefined ? Effect.void : Effect.yieldNow, () => {
       if (failed !== undefined) {
         const hopeless = tried >= attempts || isRefusal(failed.closed) || seen > (sending.safe ? resends : 0)
         if (hopeless) return Effect.fail(failed.closed)

@@ -43,6 +43,7 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
       const { client, server, tries } = yield* recovering({ version })
       const closed = yield* fork(Effect.exit(client.awaitClosed))
       server(0).end()
+      yield* settle
       yield* TestClock.adjust("1 hour")
       assert.strictEqual(tries(), 1)
       assert.isTrue(server(0).released())

@@ -10,6 +10,7 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import type { LoggingLevel } from "@effect-mcp/protocol/model/Logging"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
+import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as RcRef from "effect/RcRef"
@@ -171,7 +172,13 @@ export const make = Effect.fnUntraced(function* (
     announcing:
       Object.keys(lists).length === 0
         ? Effect.succeed(Effect.never)
-        : Effect.map(RcRef.get(announcements), ({ ended }) => ended),
+        : RcRef.get(announcements).pipe(
+            Effect.map(({ ended }) => ended),
+            // It interrupts those who come too late.
+            Effect.catchCauseIf(Cause.hasInterruptsOnly, () =>
+              Effect.fail(new Closed({ message: "The connection is closed" }))
+            )
+          ),
     setLogLevel: (level) =>
       Effect.andThen(
         declaredFor("logging/setLevel"),
