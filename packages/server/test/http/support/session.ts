@@ -1,7 +1,7 @@
 /** A client of the revisions with sessions, that says exactly what it is told to. */
 import type { JsonRpc } from "@effect-mcp/protocol"
 import type { Version } from "@effect-mcp/protocol/Revision"
-import { Effect, Exit } from "effect"
+import { Effect, Exit, type Scope } from "effect"
 import type { OutgoingHttpHeaders } from "node:http"
 import type { Client, Event, Reply, Sent } from "./http.ts"
 
@@ -14,6 +14,8 @@ export interface Opened {
   readonly initialized: any
   /** Any request of the session; `undefined` takes one of its headers away. */
   readonly send: (sent: Sent) => Effect.Effect<Reply>
+  /** Begins a request and hangs up when the scope closes. */
+  readonly abandon: (sent: Sent) => Effect.Effect<void, never, Scope.Scope>
   readonly post: (body: unknown, headers?: OutgoingHttpHeaders) => Effect.Effect<Reply>
   readonly request: (method: string, params?: object, id?: JsonRpc.Id) => Effect.Effect<Reply>
   readonly call: (name: string, args?: object, id?: JsonRpc.Id) => Effect.Effect<Reply>
@@ -42,7 +44,7 @@ export const able = { elicitation: {}, sampling: {}, roots: { listChanged: true 
 
 /** Opens a session and says that it is initialized. `headers` go with every request. */
 export const openSession = Effect.fnUntraced(function* (
-  { fetch }: Pick<Client, "fetch">,
+  { abandon, fetch }: Pick<Client, "abandon" | "fetch">,
   version: Version = "2025-11-25",
   { capabilities = able, headers = {} }: { readonly capabilities?: object; readonly headers?: OutgoingHttpHeaders } = {}
 ): Effect.fn.Return<Opened> {
@@ -58,6 +60,7 @@ export const openSession = Effect.fnUntraced(function* (
     id,
     initialized,
     send,
+    abandon: (sent) => abandon({ ...sent, headers: { ...own, ...sent.headers } }),
     post,
     notify,
     request: (method, params = {}, id = 1) => post(request(method, params, id)),
