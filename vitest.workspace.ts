@@ -1,6 +1,20 @@
 import { defineConfig } from "vitest/config"
 
-const packages = ["protocol", "core", "server", "client", "testing", "auth", "gateway", "cli", "everything", "examples", "bench", "spec"]
+const packages = [
+  "protocol",
+  "core",
+  "server",
+  "client",
+  "testing",
+  "auth",
+  "gateway",
+  "cli",
+  "everything",
+  "examples",
+  "bench",
+  "spec",
+  "conformance"
+]
 
 const project = (name: string) => ({
   extends: true as const,

@@ -8,8 +8,10 @@ import type { ClientInput } from "@effect-mcp/core/ClientInput"
 import type { Asked as AskedFor } from "@effect-mcp/core/Peer"
 import { Principal } from "@effect-mcp/core/Principal"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
+import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
+import type { Revision } from "@effect-mcp/protocol/Revision"
 import * as Effect from "effect/Effect"
 import type { Request } from "../Middleware.ts"
 import * as Services from "../RequestServices.ts"
@@ -44,7 +46,10 @@ export const none: ClientInput["Service"] = {
 
 export interface Run {
   readonly exchange: AskedFor
-  readonly facts: Omit<Services.Facts, "input">
+  readonly principal: Principal["Service"]
+  readonly revision: Revision
+  readonly capabilities: ClientCapabilities
+  readonly factsOf: (input: ClientInput["Service"]) => Services.Facts
   readonly request: Request
 }
 
@@ -69,10 +74,8 @@ const salient = (params: unknown): unknown => {
 }
 
 /** What a state is sealed to, as text: made only for requests that ask. */
-const bindingOf = (server: string, { facts, request: { method, params } }: Run): string => {
-  const { context, principal } = facts
-  return Journal.canonicalJson([server, nameOf(principal), context.revision.version, method, salient(params)])
-}
+const bindingOf = (server: string, { principal, request: { method, params }, revision }: Run): string =>
+  Journal.canonicalJson([server, nameOf(principal), revision.version, method, salient(params)])
 
 /** `server` is the name of the server: several may share their keys. */
 export const make = (
@@ -103,7 +106,7 @@ export const make = (
       handler: Handler<A>,
       run: Run
     ): Effect.fn.Return<A | Asked, McpError.McpError> {
-      const { exchange, facts, request } = run
+      const { capabilities, exchange, factsOf, principal, request, revision } = run
       const params: unknown = request.params
       const { inputResponses, requestState } = isJsonObject(params) ? params : noParams
       const opened: Opened | undefined =
@@ -112,7 +115,6 @@ export const make = (
           : undefined
       const answers = isJsonObject(inputResponses) ? inputResponses : noParams
       const journal = opened === undefined ? Journal.empty : Journal.settle(opened.journal, answers)
-      const { clientCapabilities: capabilities, revision } = facts.context
       let caller = journal.caller
       // Middleware may know better than the wire who asks; a state belongs to whom it was made for all the same.
       const enter = Effect.flatMap(Principal, (principal) => {
@@ -122,10 +124,10 @@ export const make = (
         return Effect.void
       })
       const reply = Effect.suspend(() => {
-        const round = Replay.make(journal, { revision, capabilities }, stepMillis)
-        const services = { ...facts, input: round.input }
+        const volunteered = opened === undefined ? answers : undefined
+        const round = Replay.make(journal, { revision, capabilities }, stepMillis, volunteered)
         return Effect.flatMap(
-          round.run(Services.provide(handler(enter), exchange, services)),
+          round.run(Services.provide(handler(enter), exchange, principal, () => factsOf(round.input))),
           (outcome): Effect.Effect<A | Asked, McpError.McpError> =>
             outcome._tag === "Complete"
               ? outcome.exit

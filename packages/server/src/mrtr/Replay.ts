@@ -63,8 +63,18 @@ const inputError = (message: string): McpError.McpError => McpError.internalErro
 /** Turns of the scheduler that a round waits for siblings, once something is asked. */
 const turns = 8
 
-/** One round on a settled journal. */
-export const make = (journal: Journal, asked: Asked, stepTimeout: number): Round => {
+/**
+ * One round on a settled journal. `volunteered` are answers that came with a request that was not asked yet: they count, once, for
+ * questions whose handler gave them that very name.
+ */
+export const make = (
+  journal: Journal,
+  asked: Asked,
+  stepTimeout: number,
+  volunteered: { readonly [name: string]: unknown } = {}
+): Round => {
+  const answers: { [key: string]: unknown } = { ...journal.answers }
+  const used = new Set<string>()
   const requests: { [key: string]: InputRequest } = Object.create(null)
   const steps: { [name: string]: unknown } = { ...journal.steps }
   const counts = new Map<string, number>()
@@ -120,9 +130,14 @@ export const make = (journal: Journal, asked: Asked, stepTimeout: number): Round
             somethingAsked.openUnsafe()
             return suspend
           })
-          if (!Object.hasOwn(journal.answers, key)) return send
+          const given = options?.key
+          if (!Object.hasOwn(answers, key)) {
+            if (given === undefined || used.has(given) || !Object.hasOwn(volunteered, given)) return send
+            used.add(given)
+            answers[key] = volunteered[given]
+          }
           // An answer that is none is asked for again.
-          return Effect.catch(coders.result.decode(journal.answers[key]), () => send)
+          return Effect.catch(coders.result.decode(answers[key]), () => send)
         }
       )
     })
@@ -190,7 +205,7 @@ export const make = (journal: Journal, asked: Asked, stepTimeout: number): Round
     return {
       _tag: "InputRequired",
       requests,
-      journal: { ...journal, steps, open: Object.fromEntries(open), round: journal.round + 1 }
+      journal: { ...journal, answers, steps, open: Object.fromEntries(open), round: journal.round + 1 }
     }
   })
 

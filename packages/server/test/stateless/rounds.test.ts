@@ -342,6 +342,26 @@ describe("answers", () => {
     })
   )
 
+  it.effect("that come before the question count where its handler named it, once (2026-07-28)", () =>
+    Effect.gen(function* () {
+      const client = yield* open(tool(Effect.all([ask("first", "who"), ask("second", "who")])))
+      const reply = yield* client.request("tools/call", {
+        name: "ask",
+        arguments: {},
+        inputResponses: { who: accept({ name: "early" }), other: accept({ name: "x" }) }
+      })
+      assert.deepStrictEqual(Object.keys(reply.inputRequests), ["who"])
+      const { requestState } = reply
+      const last = yield* client.request("tools/call", {
+        name: "ask",
+        arguments: {},
+        requestState,
+        inputResponses: { who: accept({ name: "late" }) }
+      })
+      assert.deepStrictEqual(said(last), ["early", "late"])
+    })
+  )
+
   it.effect(
     `that are no answers are refused or asked for again (2026-07-28)${verifies("mrtr.answers.validated", "mrtr.answers.protocol-error")}`,
     () =>

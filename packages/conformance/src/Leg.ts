@@ -1,0 +1,43 @@
+/** What is run: one suite against one server, or against the client, at one revision. */
+
+export interface Leg {
+  /** Also the name of its baseline. */
+  readonly name: string
+  /** The version of the suite. */
+  readonly suite: "0.1.16" | "0.2.0-alpha.12"
+  readonly side: "client" | "server"
+  /** What the suite is told. */
+  readonly args: ReadonlyArray<string>
+  /** How many scenarios it has: a run of fewer has gone wrong. */
+  readonly scenarios: number
+  /** The one revision that the server is restricted to. Default: it speaks all. */
+  readonly revision?: string
+}
+
+const newest = "0.2.0-alpha.12"
+const requirements = (version: string) => ["--requirements", version]
+
+export const legs: ReadonlyArray<Leg> = [
+  { name: "server-2025-11-25", suite: newest, side: "server", args: requirements("2025-11-25"), scenarios: 33 },
+  { name: "server-2026-07-28", suite: newest, side: "server", args: requirements("2026-07-28"), scenarios: 50 },
+  {
+    // The suite offers 2025-11-25 whatever it is told; a server that speaks only an older revision answers with that one.
+    name: "server-only-2025-06-18",
+    suite: newest,
+    side: "server",
+    args: ["--suite", "all", "--spec-version", "2025-06-18"],
+    scenarios: 27,
+    revision: "2025-06-18"
+  },
+  {
+    name: "server-only-2025-03-26",
+    suite: newest,
+    side: "server",
+    args: requirements("2025-11-25"),
+    scenarios: 33,
+    revision: "2025-03-26"
+  },
+  { name: "server-0.1.16", suite: "0.1.16", side: "server", args: ["--suite", "all"], scenarios: 32 },
+  { name: "client-2025-11-25", suite: newest, side: "client", args: requirements("2025-11-25"), scenarios: 25 },
+  { name: "client-2026-07-28", suite: newest, side: "client", args: requirements("2026-07-28"), scenarios: 39 }
+]

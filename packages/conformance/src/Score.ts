@@ -1,0 +1,79 @@
+/**
+ * Judges what a suite wrote down, more strictly than the suite does.
+ *
+ * A scenario passes when nothing failed, nothing was warned of, and something beside the shape of the messages was found right: some
+ * scenarios have nothing to complain of when nothing happens at all.
+ */
+import { Schema } from "effect"
+import { readdirSync, readFileSync } from "node:fs"
+import { dirname, join, relative, sep } from "node:path"
+
+const Check = Schema.Struct({
+  id: Schema.String,
+  status: Schema.String,
+  name: Schema.optionalKey(Schema.String),
+  errorMessage: Schema.optionalKey(Schema.String)
+})
+export type Check = typeof Check.Type
+const decode = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Array(Check)))
+
+export interface Scenario {
+  readonly name: string
+  readonly checks: ReadonlyArray<Check>
+}
+
+/** What every instrumented scenario checks beside its own matter. */
+const shapes: ReadonlySet<string> = new Set(["wire-schema-valid", "wire-schema-harness-error"])
+
+/** Why a scenario does not pass, in words; nothing when it does. */
+export const problemOf = ({ checks }: Scenario): string | undefined => {
+  const bad = checks.find(({ status }) => status === "FAILURE") ?? checks.find(({ status }) => status === "WARNING")
+  if (bad !== undefined) return `${bad.status} ${bad.id}: ${bad.errorMessage ?? bad.name ?? "no reason given"}`
+  return checks.some(({ id, status }) => status === "SUCCESS" && !shapes.has(id)) ? undefined : "Nothing was checked"
+}
+
+/** All scenarios of a directory that a suite wrote, by name. A scenario that was run twice has the checks of both. */
+export const read = (directory: string): ReadonlyMap<string, Scenario> => {
+  const scenarios = new Map<string, Scenario>()
+  for (const entry of readdirSync(directory, { recursive: true, withFileTypes: true })) {
+    if (entry.name !== "checks.json") continue
+    const file = join(entry.parentPath, entry.name)
+    const folder = relative(directory, dirname(file)).split(sep).join("/")
+    const name = folder.replace(/^server-/, "").replace(/-\d{4}-\d\d-\d\dT[\d-]+Z$/, "")
+    const checks = [...(scenarios.get(name)?.checks ?? []), ...decode(readFileSync(file, "utf8"))]
+    scenarios.set(name, { name, checks })
+  }
+  return scenarios
+}
+
+/** What is known not to pass, with the reason. */
+export type Baseline = { readonly [scenario: string]: string }
+
+export interface Verdict {
+  readonly passed: number
+  readonly run: number
+  readonly checks: { readonly SUCCESS: number; readonly FAILURE: number; readonly WARNING: number }
+  /** Where the run differs from the baseline, in words. */
+  readonly surprises: ReadonlyArray<string>
+}
+
+/** Compares in both directions: what fails must be listed, and what is listed must fail. */
+export const judge = (scenarios: ReadonlyMap<string, Scenario>, baseline: Baseline, expected: number): Verdict => {
+  const all = [...scenarios.values()]
+  const count = (status: string) =>
+    all.flatMap(({ checks }) => checks).filter((check) => check.status === status).length
+  const surprises = all.flatMap((scenario) => {
+    const problem = problemOf(scenario)
+    const listed = Object.hasOwn(baseline, scenario.name)
+    if (problem !== undefined && !listed) return [`${scenario.name} fails: ${problem}`]
+    return problem === undefined && listed ? [`${scenario.name} passes: take it from the baseline`] : []
+  })
+  const unknown = Object.keys(baseline).filter((name) => !scenarios.has(name))
+  const missing = all.length === expected ? [] : [`${all.length} scenarios were run, not ${expected}`]
+  return {
+    passed: all.filter((scenario) => problemOf(scenario) === undefined).length,
+    run: all.length,
+    checks: { SUCCESS: count("SUCCESS"), FAILURE: count("FAILURE"), WARNING: count("WARNING") },
+    surprises: [...missing, ...surprises, ...unknown.map((name) => `${name} is in the baseline, but was not run`)]
+  }
+}

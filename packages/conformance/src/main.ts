@@ -1,0 +1,56 @@
+/**
+ * The official conformance suites against the reference server and client: `main.ts [LEG...] [--output DIR]`.
+ *
+ * Ends with 1 where a run differs from its baseline, in either direction. What the suites wrote down stays in the output directory.
+ */
+import { NodeRuntime, NodeServices } from "@effect/platform-node"
+import { Console, Duration, Effect } from "effect"
+import { tmpdir } from "node:os"
+import { parseArgs } from "node:util"
+import { legs } from "./Leg.ts"
+import { run } from "./Run.ts"
+
+const { positionals, values } = parseArgs({ allowPositionals: true, options: { output: { type: "string" } } })
+const output = values.output ?? `${tmpdir()}/effect-mcp-conformance`
+const chosen = legs.filter(({ name }) => positionals.length === 0 || positionals.includes(name))
+
+const row = (cells: ReadonlyArray<string | number>): string =>
+  cells.map((cell, index) => (index === 0 ? `${cell}`.padEnd(24) : `${cell}`.padStart(9))).join(" ")
+
+const program = Effect.gen(function* () {
+  const unknown = positionals.filter((name) => !legs.some((leg) => leg.name === name))
+  if (unknown.length > 0) {
+    yield* Console.error(`Unknown: ${unknown.join(", ")}. Known: ${legs.map(({ name }) => name).join(", ")}`)
+    return 2
+  }
+  yield* Console.log(row(["", "passed", "of", "right", "failed", "warned", "seconds"]))
+  const results = yield* Effect.forEach(chosen, (leg) =>
+    Effect.tap(run(leg, output), ({ checks, duration, passed, run }) =>
+      Console.log(
+        row([
+          leg.name,
+          passed,
+          run,
+          checks.SUCCESS,
+          checks.FAILURE,
+          checks.WARNING,
+          Duration.toSeconds(duration).toFixed(1)
+        ])
+      )
+    )
+  )
+  const surprises = results.flatMap(({ leg, surprises }) => surprises.map((surprise) => `${leg.name}: ${surprise}`))
+  if (surprises.length === 0) return 0
+  yield* Console.error(`\nNot as the baselines say (see ${output}):\n${surprises.join("\n")}`)
+  return 1
+})
+
+program.pipe(
+  Effect.tap((code) =>
+    Effect.sync(() => {
+      process.exitCode = code
+    })
+  ),
+  Effect.provide(NodeServices.layer),
+  NodeRuntime.runMain
+)

@@ -1,0 +1,69 @@
+/** How a run of a suite is judged. */
+import { assert, describe, it } from "@effect/vitest"
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { legs } from "../src/Leg.ts"
+import * as Score from "../src/Score.ts"
+
+const scenario = (name: string, ...statuses: ReadonlyArray<string>): readonly [string, Score.Scenario] => [
+  name,
+  { name, checks: statuses.map((status) => ({ id: `${name}-check`, status, name })) }
+]
+
+describe("a scenario", () => {
+  const passes = (...statuses: ReadonlyArray<string>) => Score.problemOf(scenario("x", ...statuses)[1]) === undefined
+
+  it("passes when something was right, and nothing wrong or warned of", () => {
+    assert.isTrue(passes("SUCCESS", "INFO", "SKIPPED"))
+    assert.isFalse(passes("SUCCESS", "FAILURE"))
+    assert.isFalse(passes("SUCCESS", "WARNING"))
+  })
+
+  it("does not pass by saying nothing, or by well-formed messages alone", () => {
+    assert.isFalse(passes())
+    assert.isFalse(passes("INFO", "SKIPPED"))
+    assert.isDefined(Score.problemOf({ name: "x", checks: [{ id: "wire-schema-valid", status: "SUCCESS" }] }))
+  })
+})
+
+describe("a run", () => {
+  const judge = (baseline: Score.Baseline, expected = 2) =>
+    Score.judge(new Map([scenario("good", "SUCCESS"), scenario("bad", "FAILURE")]), baseline, expected).surprises
+
+  it("is as expected when it fails exactly where the baseline says", () => {
+    assert.deepStrictEqual(judge({ bad: "known" }), [])
+  })
+
+  it("surprises by a failure that is not listed", () => {
+    assert.deepStrictEqual(judge({}), ["bad fails: FAILURE bad-check: bad"])
+  })
+
+  it("surprises by a listed failure that passes, or was not run", () => {
+    assert.deepStrictEqual(judge({ bad: "known", good: "known", gone: "known" }), [
+      "good passes: take it from the baseline",
+      "gone is in the baseline, but was not run"
+    ])
+  })
+
+  it("surprises by scenarios that were not run at all", () => {
+    assert.deepStrictEqual(judge({ bad: "known" }, 3), ["2 scenarios were run, not 3"])
+  })
+})
+
+it("what the suites write down is found by name, wherever it lies", () => {
+  const directory = mkdtempSync(join(tmpdir(), "conformance-"))
+  try {
+    for (const folder of ["server-ping-2026-11-21T15-42-00-499Z", "auth/basic-cimd-2026-11-21T15-42-00-499Z"]) {
+      mkdirSync(join(directory, folder), { recursive: true })
+      writeFileSync(join(directory, folder, "checks.json"), JSON.stringify([{ id: "a", status: "SUCCESS", more: 1 }]))
+    }
+    assert.deepStrictEqual([...Score.read(directory).keys()].toSorted(), ["auth/basic-cimd", "ping"])
+  } finally {
+    rmSync(directory, { recursive: true })
+  }
+})
+
+it("every leg has a name of its own", () => {
+  assert.strictEqual(new Set(legs.map(({ name }) => name)).size, legs.length)
+})
