@@ -42,6 +42,9 @@ interface Admitted {
   readonly nonce: unknown
 }
 
+/** Nobody in particular, but as a value of its own: notes are kept by identity. */
+const anonymous = (): Admitted => ({ principal: { ...Principal.anonymous }, nonce: undefined })
+
 type Gate = Effect.Effect<Admitted, HttpServerResponse.HttpServerResponse>
 
 /** What stands between a request and its route. */
@@ -58,6 +61,17 @@ export class Guard extends Context.Service<
     ) => Effect.Effect<HttpServerResponse.HttpServerResponse>
   }
 >()("@effect-mcp/auth/Guard") {}
+
+/** A refusal holds nothing that is not public, and a client in a browser has to read it, wherever its page is from. */
+const readable = {
+  "cache-control": "no-store",
+  "access-control-allow-origin": "*",
+  "access-control-expose-headers": "WWW-Authenticate, DPoP-Nonce, Retry-After"
+}
+
+/** What a browser asks before it sends a token. What it learns is up to the route. */
+const isPreflight = ({ headers, method }: HttpServerRequest): boolean =>
+  method === "OPTIONS" && headers["origin"] !== undefined && headers["access-control-request-method"] !== undefined
 
 /** Options that nobody can have meant. */
 const check = ({ authorizationServers, resource, scopes = [], scopesSupported = [] }: Options): string | undefined => {
@@ -113,7 +127,7 @@ export const make = Effect.fnUntraced(function* (
         {
           status,
           headers: {
-            "cache-control": "no-store",
+            ...readable,
             "www-authenticate": challenges(error === undefined ? {} : { error, description }, needed, scheme),
             ...(nonce === undefined ? undefined : { "dpop-nonce": nonce })
           }
@@ -123,7 +137,7 @@ export const make = Effect.fnUntraced(function* (
   })
   const unavailable = HttpServerResponse.jsonUnsafe(
     { error: "temporarily_unavailable", error_description: "The token cannot be verified now" },
-    { status: 503, headers: { "cache-control": "no-store", "retry-after": "5" } }
+    { status: 503, headers: { ...readable, "retry-after": "5" } }
   )
 
   /** The key that a token is bound to has made a proof for this request; its nonce is returned. */
@@ -155,10 +169,11 @@ export const make = Effect.fnUntraced(function* (
   const admit = Effect.fnUntraced(function* (
     request: HttpServerRequest
   ): Effect.fn.Return<Admitted, HttpServerResponse.HttpServerResponse> {
+    if (isPreflight(request)) return anonymous()
     const credentials = Credentials.parse(request)
     if (credentials._tag === "Malformed") return yield* refuse(400, "invalid_request", credentials.problem)
     if (credentials._tag === "None") {
-      if (options.anonymous === true) return { principal: { ...Principal.anonymous }, nonce: undefined }
+      if (options.anonymous === true) return anonymous()
       return yield* refuse(401, undefined, `Authorization is needed: ${resourceMetadata} says of whom to get it`)
     }
     const { scheme } = credentials

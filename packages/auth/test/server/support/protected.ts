@@ -53,6 +53,8 @@ export interface Options<E, R> {
   readonly features: Layer.Layer<never, E, R>
   readonly guard?: Partial<Auth.Options>
   readonly issuer?: AuthServer.Options
+  /** Issuers whose tokens count beside. */
+  readonly issuers?: ReadonlyArray<string>
   readonly verifier?: (issuer: string) => Layer.Layer<TokenVerifier, never, HttpClient.HttpClient>
   /** Further routes beside the endpoint. */
   readonly routes?: Layer.Layer<never, never, Auth.Guard | HttpClient.HttpClient | HttpRouter.HttpRouter>
@@ -77,6 +79,7 @@ export const open = Effect.fnUntraced(function* <E>({
   features,
   guard,
   issuer,
+  issuers = [],
   routes = Layer.empty,
   verifier = () => JwtVerifier.layer()
 }: Options<E, McpServer.Registries | Auth.Auth>): Effect.fn.Return<Protected, E, Scope.Scope> {
@@ -87,7 +90,7 @@ export const open = Effect.fnUntraced(function* <E>({
   const listening = yield* Layer.build(Layer.orDie(listen()))
   const origin = addressOf(listening)
   const url = `${origin}/mcp`
-  const auth = Auth.layer({ resource: url, authorizationServers: [server.issuer], ...guard }).pipe(
+  const auth = Auth.layer({ resource: url, authorizationServers: [server.issuer, ...issuers], ...guard }).pipe(
     Layer.provide(verifier(server.issuer))
   )
   const endpoint = Auth.protect(Http.layer({ path: "/mcp" }))

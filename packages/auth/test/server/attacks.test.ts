@@ -1,0 +1,222 @@
+/** Attacks on a protected server: each is tried against one that lets the honest caller in, and none gets anywhere. */
+import * as Admission from "@effect-mcp/auth/server/Admission"
+import * as Auth from "@effect-mcp/auth/server/Auth"
+import * as Credentials from "@effect-mcp/auth/server/Credentials"
+import * as JwtVerifier from "@effect-mcp/auth/server/JwtVerifier"
+import { InvalidToken } from "@effect-mcp/auth/server/TokenVerifier"
+import * as Elicitation from "@effect-mcp/core/Elicitation"
+import * as Tool from "@effect-mcp/core/Tool"
+import * as Tools from "@effect-mcp/core/Tools"
+import * as Headers from "@effect-mcp/protocol/Headers"
+import * as Meta from "@effect-mcp/protocol/model/Meta"
+import * as AuthServer from "@effect-mcp/testing/auth/AuthServer"
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Effect, Layer, Redacted, Schema } from "effect"
+import * as HttpHeaders from "effect/http/Headers"
+import * as Jose from "jose"
+import { listen, modern, open, type Protected } from "./support/protected.ts"
+
+const features = Layer.mergeAll(
+  Tools.layer(Tool.make("whoami", { description: "Who." }), () => Effect.map(Auth.caller, ({ subject }) => subject)),
+  Tools.layer(Tool.make("ask", { description: "Asks." }), () =>
+    Effect.map(Elicitation.form("Which?", Schema.Struct({ name: Schema.String })), ({ name }) => `It is ${name}`)
+  )
+)
+
+type Claims = Jose.JWTPayload
+const honest = ({ server, url }: Protected): Claims => ({
+  iss: server.issuer,
+  sub: "alice",
+  aud: url,
+  iat: 0,
+  exp: 3600,
+  jti: "1"
+})
+
+const withoutSignature = (header: object, claims: Claims): string =>
+  [header, claims].map((part) => Jose.base64url.encode(JSON.stringify(part))).join(".")
+
+const sign = (claims: Claims, header: object, alg = "ES256") =>
+  Effect.promise(async () => {
+    const { privateKey, publicKey } = await Jose.generateKeyPair(alg, { extractable: true })
+    const jwk = await Jose.exportJWK(publicKey)
+    return new Jose.SignJWT(claims).setProtectedHeader({ alg, typ: "at+jwt", jwk, ...header }).sign(privateKey)
+  })
+
+const changed = (protect: Protected, change: (claims: Claims) => Claims, token: AuthServer.Issued = {}) =>
+  Effect.gen(function* () {
+    const { server, url } = protect
+    yield* server.script({ claims: (_, claims) => change(claims) })
+    return yield* server.issue({ resources: [url], ...token })
+  })
+
+/** A token of the attacker's making, by attack. */
+const forgeries: {
+  readonly [attack: string]: (protect: Protected) => Effect.Effect<string>
+} = {
+  "the wrong audience": ({ server }) => server.issue({ resources: ["https://other.example.com/mcp"] }),
+  "an audience that begins like ours": ({ server, url }) => server.issue({ resources: [`${url}/../mcp2`, `${url}x`] }),
+  "the origin as audience": ({ origin, server }) => server.issue({ resources: [origin] }),
+  "the wrong issuer": (protect) => changed(protect, (claims) => ({ ...claims, iss: "https://evil.example.com" })),
+  "an issuer that differs in a slash": (protect) =>
+    changed(protect, (claims) => ({ ...claims, iss: `${claims.iss}/` })),
+  "an end that has passed": ({ server, url }) => server.issue({ resources: [url], lifetime: -3600 }),
+  "no end": (protect) => changed(protect, ({ exp: _exp, ...claims }) => claims),
+  "an end that is no number": (protect) => changed(protect, (claims) => ({ ...claims, exp: "never" as never })),
+  "a beginning that is to come": (protect) => changed(protect, (claims) => ({ ...claims, nbf: 3600 })),
+  "alg none": (protect) => Effect.succeed(`${withoutSignature({ alg: "none", typ: "at+jwt" }, honest(protect))}.`),
+  "alg None": (protect) => Effect.succeed(`${withoutSignature({ alg: "None", typ: "at+jwt" }, honest(protect))}.AA`),
+  "alg confusion: the public key as a shared secret": (protect) =>
+    Effect.gen(function* () {
+      const [key = {}] = (yield* protect.server.jwks).keys
+      const secret = new TextEncoder().encode(JSON.stringify(key))
+      return yield* Effect.promise(() =>
+        new Jose.SignJWT(honest(protect)).setProtectedHeader({ alg: "HS256", kid: key.kid ?? "" }).sign(secret)
+      )
+    }),
+  "a key that is not published": (protect) => sign(honest(protect), {}),
+  "a key that is not published, under a kid that is": (protect) =>
+    Effect.flatMap(protect.server.jwks, ({ keys }) => sign(honest(protect), { kid: keys[0]?.kid })),
+  "a key in its own header": (protect) => sign(honest(protect), { jku: "https://evil.example.com/jwks" }),
+  "another algorithm than the key's": (protect) =>
+    Effect.flatMap(protect.server.jwks, ({ keys }) => sign(honest(protect), { kid: keys[0]?.kid }, "RS256")),
+  "claims that were changed after signing": ({ server, url }) =>
+    Effect.map(server.issue({ resources: [url] }), (token) => {
+      const [header, , signature] = token.split(".")
+      return `${header}.${Jose.base64url.encode(JSON.stringify({ ...Jose.decodeJwt(token), sub: "root" }))}.${signature}`
+    }),
+  "a critical extension that nobody knows": (protect) =>
+    Effect.promise(async () => {
+      const { privateKey } = await Jose.generateKeyPair("ES256")
+      return new Jose.SignJWT(honest(protect))
+        .setProtectedHeader({ alg: "ES256", crit: ["x"], x: 1 })
+        .sign(privateKey, { crit: { x: true } })
+    }),
+  "the audience of a client: an ID token": ({ server }) => server.idToken({ subject: "alice", clientId: "client" }),
+  "the type of a proof": (protect) => sign(honest(protect), { typ: "dpop+jwt" }),
+  "no subject": (protect) => changed(protect, ({ sub: _sub, client_id: _id, ...claims }) => claims),
+  "an array as claims": () =>
+    Effect.succeed(`${Jose.base64url.encode('{"alg":"ES256"}')}.${Jose.base64url.encode("[]")}.AA`),
+  "five parts: an encrypted one": () => Effect.succeed("eyJhbGciOiJkaXIiLCJlbmMiOiJBMTI4R0NNIn0..a.b.c")
+}
+
+describe("attacks", () => {
+  for (const [attack, forge] of Object.entries(forgeries)) {
+    it.effect(`refuses a token with ${attack}`, () =>
+      Effect.gen(function* () {
+        const protect = yield* open({ features })
+        assert.strictEqual((yield* protect.call("whoami", yield* protect.bearer())).status, 200)
+        const forged = yield* forge(protect)
+        const reply = yield* protect.call("whoami", { authorization: `Bearer ${forged}` })
+        assert.strictEqual(reply.status, 401)
+        assert.include(reply.headers.get("www-authenticate"), 'error="invalid_token"')
+      })
+    )
+  }
+
+  it.effect("refuses algorithms that the operator does not want", () =>
+    Effect.gen(function* () {
+      const verifier = () => JwtVerifier.layer({ algorithms: ["RS256"] })
+      const { bearer, call } = yield* open({ features, verifier })
+      assert.strictEqual((yield* call("whoami", yield* bearer())).status, 401)
+    })
+  )
+
+  it.effect("takes metadata only from the issuer that they name", () =>
+    Effect.gen(function* () {
+      const { bearer, call, server } = yield* open({ features })
+      yield* server.script({ metadata: (document) => ({ ...document, issuer: "https://evil.example.com" }) })
+      assert.strictEqual((yield* call("whoami", yield* bearer())).status, 503)
+      assert.strictEqual(yield* server.count("jwks"), 0)
+    })
+  )
+
+  const initialize = {
+    jsonrpc: "2.0",
+    id: 0,
+    method: "initialize",
+    params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "1" } }
+  }
+
+  it.effect("gives the session of a principal to nobody else, not even to its namesake of another issuer", () =>
+    Effect.gen(function* () {
+      const other = Context.get(
+        yield* Layer.build(AuthServer.layer().pipe(Layer.provide(Layer.orDie(listen())))),
+        AuthServer.AuthServer
+      )
+      const { bearer, send, url } = yield* open({ features, issuers: [other.issuer] })
+      const alice = yield* bearer({ subject: "alice" })
+      const opened = yield* send(initialize, alice)
+      const session = { "mcp-session-id": opened.headers.get("mcp-session-id") ?? "" }
+      const list = { jsonrpc: "2.0", id: 1, method: "tools/list" }
+      assert.strictEqual((yield* send(list, { ...alice, ...session })).status, 200)
+      const renewed = yield* bearer({ subject: "alice", scopes: ["more"] })
+      assert.strictEqual((yield* send({ ...list, id: 2 }, { ...renewed, ...session })).status, 200)
+      const mallory = yield* bearer({ subject: "mallory" })
+      assert.strictEqual((yield* send({ ...list, id: 3 }, { ...mallory, ...session })).status, 404)
+      assert.strictEqual((yield* send({ ...list, id: 4 }, session)).status, 401)
+      const namesake = yield* other.issue({ subject: "alice", resources: [url] })
+      const foreign = { authorization: `Bearer ${namesake}`, ...session }
+      assert.strictEqual((yield* send(initialize, { authorization: `Bearer ${namesake}` })).status, 200)
+      assert.strictEqual((yield* send({ ...list, id: 6 }, foreign)).status, 404)
+      for (const method of ["GET", "DELETE"]) {
+        const stolen = yield* Effect.promise(() =>
+          fetch(url, { method, headers: { accept: "text/event-stream", ...mallory, ...session } })
+        )
+        assert.strictEqual(stolen.status, 404)
+      }
+      assert.strictEqual((yield* send({ ...list, id: 5 }, { ...alice, ...session })).status, 200)
+    })
+  )
+
+  it.effect("takes the requestState of a principal from nobody else", () =>
+    Effect.gen(function* () {
+      const { bearer, send } = yield* open({ features })
+      const ask = (params: object, headers: { readonly [name: string]: string }) => {
+        const message = modern("tools/call", { name: "ask", arguments: {}, ...params })
+        message.params._meta[Meta.clientCapabilities] = { elicitation: { form: {} } }
+        return send(message, { ...Headers.of(message), ...headers })
+      }
+      const alice = yield* bearer({ subject: "alice" })
+      const { requestState, inputRequests } = (yield* ask({}, alice)).json.result
+      const [key = ""] = Object.keys(inputRequests)
+      const answered = { requestState, inputResponses: { [key]: { action: "accept", content: { name: "x" } } } }
+      const stolen = yield* ask(answered, yield* bearer({ subject: "mallory" }))
+      assert.strictEqual(stolen.json.error.code, -32_602)
+      const renewed = yield* bearer({ subject: "alice" })
+      assert.strictEqual((yield* ask(answered, renewed)).json.result.content[0].text, "It is x")
+    })
+  )
+
+  // Whatever stands in the header: refused, without a fault of the server.
+  it.effect.prop("refuses every other header", [Schema.String.check(Schema.isMaxLength(64))], ([text]) =>
+    Effect.gen(function* () {
+      const printable = text.replaceAll(/[^\x21-\x7e]/gu, "a")
+      for (const authorization of [`Bearer ${printable}`, `DPoP ${printable}`, `${printable} x`]) {
+        const credentials = Credentials.parse({ url: "/mcp", headers: HttpHeaders.fromInput({ authorization }) })
+        if (credentials._tag === "Token") {
+          assert.strictEqual(Redacted.value(credentials.token), authorization.slice(authorization.indexOf(" ") + 1))
+          assert.notInclude(JSON.stringify(credentials), `"${printable}"`)
+        }
+      }
+    })
+  )
+
+  // Whatever the claims are: a principal comes only of those for here and now.
+  const Claim = Schema.Union([Schema.String, Schema.Finite, Schema.Boolean, Schema.Null, Schema.Array(Schema.String)])
+  it.effect.prop(
+    "admits nobody by claims of any other shape",
+    [Schema.Record(Schema.Literals(["iss", "aud", "exp", "nbf", "sub", "client_id", "scope"]), Claim)],
+    ([claims]) =>
+      Effect.sync(() => {
+        const rules = { issuers: ["https://a.example"], audiences: ["https://b.example"], skew: 0 }
+        assert.isTrue(Admission.admit(claims, rules, 0) instanceof InvalidToken)
+        const ours = { ...claims, iss: "https://a.example", aud: ["x", "https://B.example/"] }
+        const admitted = Admission.admit(ours, rules, 0)
+        if (admitted instanceof InvalidToken) return
+        assert.isString(admitted.subject)
+        assert.isTrue(claims.exp === undefined || Number(claims.exp) > 0)
+        assert.isTrue(claims.nbf === undefined || Number(claims.nbf) <= 0)
+      })
+  )
+})
