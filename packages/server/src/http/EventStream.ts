@@ -220,10 +220,12 @@ export class Connection {
     const pull: Effect.Effect<readonly [Uint8Array], Cause.Done> = Effect.suspend(() => {
       if (done) return Cause.done()
       this.wake.closeUnsafe()
+      const { last } = this
+      // Looked at before anything is taken: that makes room, and who waited for it says the rest at once.
+      done = last !== undefined || this.stream.ended
       const taken = this.before + this.stream.take(this)
       this.before = ""
-      done = this.last !== undefined || this.stream.ended
-      const text = taken + (this.last ?? "")
+      const text = taken + (last ?? "")
       if (text !== "") return Effect.succeed([encoder.encode(text)] as const)
       if (done) return Cause.done()
       return Effect.flatMap(waited, (woken) => (Option.isSome(woken) ? pull : Effect.succeed([comment] as const)))
