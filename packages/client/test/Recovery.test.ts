@@ -1,5 +1,5 @@
 import type * as McpClient from "@effect-mcp/client/McpClient"
-import { TransportError } from "@effect-mcp/core/Transport"
+import { type Transport, TransportError } from "@effect-mcp/core/Transport"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Deferred, Effect, Exit, Fiber, Scope } from "effect"
 import { TestClock } from "effect/testing"
@@ -21,6 +21,16 @@ const hangingFirst =
     answers:
       n > 0 ? answers : Object.fromEntries(Object.keys(answers).map((method) => [method, () => Effect.never] as const))
   })
+
+/** A wire on which what is asked after the handshake gets lost. */
+const deaf = (transport: Transport, method: string): Transport => {
+  let heard = 0
+  const send: Transport["sink"]["send"] = (message, lane) => {
+    if ("method" in message && message.method === method && (method === "ping" || heard++ > 0)) return
+    transport.sink.send(message, lane)
+  }
+  return { ...transport, sink: { ...transport.sink, send } }
+}
 
 describe.each(all)("a client of %s whose connection is lost", (version) => {
   it.effect("opens another for whoever needs it, once however many do", () =>
@@ -306,6 +316,30 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
     })
   )
 
+  it.effect("pings every connection, and comes back from one that does not answer", () =>
+    Effect.gen(function* () {
+      const ping = version === Modern.version ? "server/discover" : "ping"
+      const { client, opened, server } = yield* recovering(
+        {
+          version,
+          script: () => ({ answers: { "resources/read": () => contents } }),
+          wire: (transport, n) => (n === 0 ? deaf(transport, ping) : transport)
+        },
+        { keepAlive: { every: "10 seconds", timeout: "5 seconds", failures: 2 } }
+      )
+      yield* TestClock.adjust("40 seconds")
+      yield* settle
+      assert.isTrue(server(0).released())
+      assert.strictEqual(opened.length, 1)
+      yield* client.read("a:b")
+      yield* TestClock.adjust("1 minute")
+      yield* settle
+      assert.isFalse(server(1).released())
+      // Pings are answered by the peer itself where they have a name of their own.
+      assert.isAtLeast(server(1).requests(ping).length, 5)
+    })
+  )
+
   it.effect("fails with a typed error when its scope is closed while it tries to come back", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
@@ -340,3 +374,20 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
     })
   )
 })
+
+it.effect("what a server of 2026-07-28 allowed to be kept is forgotten with its connection", () =>
+  Effect.gen(function* () {
+    const { client, server } = yield* recovering({
+      version: Modern.version,
+      script: () => ({ answers: { "resources/read": () => ({ ...contents, ttlMs: 3_600_000 }) } })
+    })
+    yield* client.read("a:b")
+    yield* client.read("a:b")
+    assert.strictEqual(server(0).requests("resources/read").length, 1)
+    server(0).cut()
+    yield* settle
+    yield* client.read("a:b")
+    yield* client.read("a:b")
+    assert.strictEqual(server(1).requests("resources/read").length, 1)
+  })
+)
