@@ -1,0 +1,66 @@
+/** What the memory store keeps, and what it lets go. */
+import { type Event, EventStore, makeMemory } from "@effect-mcp/server/session/EventStore"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+
+const one = { session: "s", stream: "1" }
+const other = { session: "s", stream: "2" }
+const event = (seq: number, size = 10): Event => ({ seq, text: `${seq}`.padEnd(size, ".") })
+const seqs = (events: ReadonlyArray<Event>) => events.map(({ seq }) => seq)
+
+describe("the memory store", () => {
+  it.effect("gives what follows an event, in order, and nothing of any other stream", () =>
+    Effect.gen(function* () {
+      const store = yield* EventStore
+      for (const seq of [0, 1, 2]) {
+        yield* store.append(one, event(seq))
+        yield* store.append(other, event(seq))
+        yield* store.append({ session: "t", stream: "1" }, event(seq))
+      }
+      assert.deepStrictEqual(yield* store.after(one, 0), [event(1), event(2)])
+      assert.deepStrictEqual(yield* store.after(one, 2), [])
+      assert.strictEqual((yield* Effect.flip(store.after({ session: "u", stream: "1" }, 0)))._tag, "EventsGone")
+    }).pipe(Effect.provide(EventStore.layerMemory()))
+  )
+
+  it.effect("drops the oldest events of a stream over its limit, but never the newest", () =>
+    Effect.gen(function* () {
+      const store = makeMemory({ maxBytesPerStream: 30 })
+      for (const seq of [0, 1, 2, 3]) yield* store.append(one, event(seq))
+      assert.strictEqual((yield* Effect.flip(store.after(one, -1)))._tag, "EventsGone")
+      assert.deepStrictEqual(seqs(yield* store.after(one, 0)), [1, 2, 3])
+      yield* store.append(one, event(4, 100))
+      assert.strictEqual((yield* Effect.flip(store.after(one, 2)))._tag, "EventsGone")
+      assert.deepStrictEqual(seqs(yield* store.after(one, 3)), [4])
+    })
+  )
+
+  it.effect("drops the streams that were quiet longest over the limit of all", () =>
+    Effect.gen(function* () {
+      const store = makeMemory({ maxBytes: 40 })
+      yield* store.append(one, event(0))
+      yield* store.append(other, event(0))
+      yield* store.append(one, event(1))
+      yield* store.append({ session: "t", stream: "1" }, event(0, 20))
+      assert.strictEqual((yield* Effect.flip(store.after(other, -1)))._tag, "EventsGone")
+      assert.deepStrictEqual(seqs(yield* store.after(one, -1)), [0, 1])
+      yield* store.append(other, event(1, 100))
+      assert.strictEqual((yield* Effect.flip(store.after(one, -1)))._tag, "EventsGone")
+      assert.deepStrictEqual(seqs(yield* store.after(other, 0)), [1])
+    })
+  )
+
+  it.effect("forgets a stream, or a session, and has room again", () =>
+    Effect.gen(function* () {
+      const store = makeMemory({ maxBytes: 40 })
+      yield* store.append(one, event(0, 20))
+      yield* store.append(other, event(0, 20))
+      yield* store.forget("s", "1")
+      yield* store.append({ session: "t", stream: "1" }, event(0, 20))
+      assert.deepStrictEqual(seqs(yield* store.after(other, -1)), [0])
+      yield* store.forget("s")
+      assert.strictEqual((yield* Effect.flip(store.after(other, -1)))._tag, "EventsGone")
+      assert.deepStrictEqual(seqs(yield* store.after({ session: "t", stream: "1" }, -1)), [0])
+    })
+  )
+})
