@@ -31,7 +31,7 @@ import * as Room from "./Room.ts"
 
 export interface Options extends Room.Options {
   /** How to go on with streams whose connection ended. */
-  readonly reconnect?: Reconnect.Options | undefined
+  readonly resume?: Reconnect.Options | undefined
   /** The largest message that is read, in bytes. Default 4 MiB. */
   readonly maxMessageBytes?: number | undefined
 }
@@ -55,7 +55,7 @@ export const make = Effect.fnUntraced(function* (
   const { maxMessageBytes: limit = Framing.defaultMaxMessageBytes } = options
   const runFork = Effect.runForkWith(yield* Effect.context<never>())
   const incoming = yield* Queue.bounded<Inbound, TransportError | Cause.Done>(256)
-  const reconnect = new Reconnect.Reconnect(endpoint, limit, options.reconnect)
+  const reconnect = new Reconnect.Reconnect(endpoint, limit, options.resume)
   const room = new Room.Room(options)
   const exchanges = new Map<JsonRpc.Id, Exchange.Exchange>()
   const fibers = new Set<Fiber.Fiber<void>>()
