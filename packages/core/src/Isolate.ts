@@ -13,6 +13,7 @@ import { Elicitation } from "./Elicitation.ts"
 import { forwarder, Log, surroundings } from "./Log.ts"
 import { Principal } from "./Principal.ts"
 import { Progress } from "./Progress.ts"
+import { RequestMap } from "./RequestMap.ts"
 import { RequestContext, type RequestServices } from "./RequestContext.ts"
 import { Roots } from "./Roots.ts"
 import { Sampling } from "./Sampling.ts"
@@ -44,15 +45,27 @@ export const isolate = <R, S extends RequestServices = RequestServices>(
   if (forwardsLogs) {
     base.set(References.CurrentLoggers.key, new Set([...Context.get(captured, References.CurrentLoggers), forwarder]))
   }
+  const mixed = (ambient: ReadonlyMap<string, unknown>): ReadonlyMap<string, unknown> => {
+    const map = new Map(base)
+    for (const key of passed) {
+      const value = ambient.get(key)
+      if (value !== undefined) map.set(key, value)
+    }
+    const annotations = map.get(References.CurrentLogAnnotations.key)
+    if (forwardsLogs && annotations !== undefined) map.set(surroundings.key, annotations)
+    return map
+  }
+  // What a connection's requests have below their services is the same map for all of them.
+  const known = new WeakMap<ReadonlyMap<string, unknown>, ReadonlyMap<string, unknown>>()
+  const mixedOnce = (ambient: ReadonlyMap<string, unknown>): ReadonlyMap<string, unknown> => {
+    const mix = known.get(ambient) ?? mixed(ambient)
+    known.set(ambient, mix)
+    return mix
+  }
   return <A, E>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, S> =>
     Effect.updateContext(effect, (ambient: Context.Context<S>) => {
-      const map = new Map(base)
-      for (const key of passed) {
-        const value = ambient.mapUnsafe.get(key)
-        if (value !== undefined) map.set(key, value)
-      }
-      const annotations = map.get(References.CurrentLogAnnotations.key)
-      if (forwardsLogs && annotations !== undefined) map.set(surroundings.key, annotations)
-      return Context.makeUnsafe<R>(map)
+      const services = ambient.mapUnsafe
+      // Nothing lies over the request's own services: they are kept as they are, unmade.
+      return Context.makeUnsafe<R>(services instanceof RequestMap ? services.over(mixedOnce) : mixed(services))
     })
 }

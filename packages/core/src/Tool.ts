@@ -59,13 +59,15 @@ export const isName = (name: string): boolean => /^[A-Za-z0-9_.-]{1,128}$/.test(
 
 const valueCodec = <A>(schema: Schema.Codec<A, any>, jsonSchema: JsonSchema.JsonObject): ValueCodec<A> => {
   const codec = JsonSchema.codec(schema)
-  const decode = Schema.decodeUnknownEffect(codec, { errors: "all" })
+  const decode = Schema.decodeUnknownEffect(codec)
+  // Slower, and only the telling of what is wrong needs all of it.
+  const explain = Schema.decodeUnknownEffect(codec, { errors: "all" })
   const encode = Schema.encodeEffect(codec)
   const invalid = (error: { readonly message: string }) => new InvalidValue({ message: issue(error) })
   return {
     jsonSchema,
-    decode: (wire) => Effect.mapError(decode(wire), invalid),
-    encode: (value) => Effect.mapError(encode(value), invalid)
+    decode: (wire) => Effect.catchEager(decode(wire), () => Effect.mapError(explain(wire), invalid)),
+    encode: (value) => Effect.mapErrorEager(encode(value), invalid)
   }
 }
 

@@ -18,7 +18,7 @@ import { isolate } from "./Isolate.ts"
 import { Closed, Timeout } from "./Peer.ts"
 import type { Principal } from "./Principal.ts"
 import { type QueryServices, RequestContext, type RequestServices } from "./RequestContext.ts"
-import type { Output, Tool, ValueCodec } from "./Tool.ts"
+import type { InvalidValue, Output, Tool, ValueCodec } from "./Tool.ts"
 import { ToolFailure } from "./ToolFailure.ts"
 
 export { ToolFailure } from "./ToolFailure.ts"
@@ -138,19 +138,24 @@ const caller = <I, O, F, H>(
   const encode = (value: H): Effect.Effect<Model.CallToolResult> =>
     output === undefined
       ? Effect.succeed(resultOf(value as Output))
-      : Effect.map(Effect.orDie(output.encode(value as O & H)), (structuredContent) => ({
+      : Effect.mapEager(Effect.catchEager(output.encode(value as O & H), Effect.die), (structuredContent) => ({
           content: text(JSON.stringify(structuredContent)),
           structuredContent
         }))
-  const run = (input: I) => Effect.catch(Effect.flatMap(handler(input), encode), recover(tool.failure))
-  return (params) =>
-    Effect.matchEffect(tool.input.decode(params.arguments ?? {}), {
-      onSuccess: run,
-      onFailure: ({ message }) =>
-        Effect.flatMap(RequestContext, ({ revision }) =>
-          revision.rules.invalidToolArguments === "result"
-            ? Effect.succeed(failed(`Invalid arguments for tool ${tool.name}: ${message}`))
-            : Effect.fail(McpError.invalidParams(`Invalid arguments for tool ${tool.name}: ${message}`))
-        )
-    })
+  const recovered = recover(tool.failure)
+  const run = (input: I) => Effect.catch(Effect.flatMap(handler(input), encode), recovered)
+  const refuse = ({ message }: InvalidValue) =>
+    Effect.flatMap(RequestContext, ({ revision }) =>
+      revision.rules.invalidToolArguments === "result"
+        ? Effect.succeed(failed(`Invalid arguments for tool ${tool.name}: ${message}`))
+        : Effect.fail(McpError.invalidParams(`Invalid arguments for tool ${tool.name}: ${message}`))
+    )
+  return (params) => {
+    // Most schemas are done at once, and then none of this is a step of the fiber.
+    const called = Effect.mapEager(tool.input.decode(params.arguments ?? {}), run)
+    return Effect.flatMapEager(
+      Effect.catchEager(called, (error) => Effect.succeed(refuse(error))),
+      (effect) => effect
+    )
+  }
 }

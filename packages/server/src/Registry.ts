@@ -65,15 +65,25 @@ export class Registry<Entry, Source extends { readonly changes: Stream.Stream<vo
     use: (entry: Entry) => Effect.Effect<A, E, R>,
     absent: Effect.Effect<A, E, R>
   ): Effect.Effect<A, E, R> {
-    return Effect.suspend(() => {
-      const slot = this.slots.get(key)
-      if (slot === undefined) return absent
-      slot.active++
-      return Effect.ensuring(
-        Effect.suspend(() => use(slot.entry)),
-        Effect.sync(() => release(slot))
-      )
-    })
+    return Effect.suspend(() => this.holding(key, use, absent))
+  }
+
+  /** The same for who runs the effect at once: the entry is looked up now. */
+  holding<A, E, R>(
+    key: string,
+    use: (entry: Entry) => Effect.Effect<A, E, R>,
+    absent: Effect.Effect<A, E, R>
+  ): Effect.Effect<A, E, R> {
+    const slot = this.slots.get(key)
+    if (slot === undefined) return absent
+    slot.active++
+    return Effect.onExit(
+      Effect.suspend(() => use(slot.entry)),
+      () => {
+        release(slot)
+        return Effect.void
+      }
+    )
   }
 
   /** `stream` for as long as the entry is there; taking the entry away waits for its finalizers. */

@@ -9,13 +9,15 @@ import type { Asked } from "@effect-mcp/core/Peer"
 import { Principal } from "@effect-mcp/core/Principal"
 import * as Progress from "@effect-mcp/core/Progress"
 import { type Connection, RequestContext, type RequestServices } from "@effect-mcp/core/RequestContext"
+import { Recipe, RequestMap, service } from "@effect-mcp/core/RequestMap"
 import * as Roots from "@effect-mcp/core/Roots"
 import * as Sampling from "@effect-mcp/core/Sampling"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type * as Scope from "effect/Scope"
+import * as Exit from "effect/Exit"
+import * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
 
 const noMeta: JsonObject = {}
@@ -24,10 +26,9 @@ const noMeta: JsonObject = {}
 export const metaOf = (request: JsonRpc.Request): JsonObject =>
   isJsonObject(request.params?._meta) ? request.params._meta : noMeta
 
-/** What the era knows of a request. */
+/** What the era knows of a request: asked for once, by whoever is first to need some of it. */
 export interface Facts {
   readonly context: Pick<RequestContext["Service"], "revision" | "sessionId" | "clientInfo" | "clientCapabilities">
-  readonly principal: Principal["Service"]
   readonly input: ClientInput.ClientInput["Service"]
   readonly log: Log["Service"]
   /** Announcements that the client's roots changed, where it makes any. */
@@ -37,77 +38,135 @@ export interface Facts {
   readonly closing: Effect.Effect<void>
 }
 
+/**
+ * One request, as what its services are made of. Finalizers of a cancelled one, and fibers that outlive theirs, may still hold them:
+ * progress of what is over is dropped; so are logs where they belong to the request alone, not to a session.
+ */
+class One {
+  readonly exchange: Asked
+  readonly principal: Principal["Service"]
+  private readonly make: () => Facts
+  private made: Facts | undefined = undefined
+  private scope: Scope.Closeable | undefined = undefined
+  private ended = false
+
+  constructor(exchange: Asked, principal: Principal["Service"], make: () => Facts) {
+    this.exchange = exchange
+    this.principal = principal
+    this.make = make
+  }
+
+  get facts(): Facts {
+    return (this.made ??= this.make())
+  }
+
+  /** Whether nothing of the request is wanted any more. */
+  get over(): boolean {
+    return this.ended || this.exchange.cancelled === true
+  }
+
+  /** The request's own Scope; one that is first wanted when the request has ended is closed already. */
+  openScope(): Scope.Scope {
+    const scope = (this.scope ??= Scope.makeUnsafe())
+    if (this.ended) Effect.runSync(Scope.close(scope, Exit.void))
+    return scope
+  }
+
+  close(exit: Exit.Exit<unknown, unknown>): Effect.Effect<void> {
+    if (this.scope === undefined) {
+      this.ended = true
+      return Effect.void
+    }
+    return Effect.ensuring(
+      Scope.close(this.scope, exit),
+      Effect.sync(() => (this.ended = true))
+    )
+  }
+}
+
+const contextOf = (one: One): RequestContext["Service"] => {
+  const { envelope, request, sink } = one.exchange
+  const { closing, connection, context } = one.facts
+  return {
+    ...context,
+    id: request.id,
+    method: request.method,
+    meta: metaOf(request),
+    envelope,
+    wire: {
+      notify: (method, params) => {
+        if (!one.over) sink.send(JsonRpc.notification(method, params), "data", request.id)
+      },
+      ready: sink.ready,
+      closing,
+      connection
+    },
+    disconnect: (retry) => sink.disconnect?.(retry)
+  }
+}
+
+const progressOf = (one: One): Progress.Progress["Service"] => {
+  const { request, sink } = one.exchange
+  const token = metaOf(request).progressToken
+  if (!JsonRpc.isId(token)) return Progress.none
+  const { progressMessage } = one.facts.context.revision.rules
+  return Progress.make({
+    token,
+    writable: sink.writable,
+    ready: sink.ready,
+    send: (event) => {
+      if (one.over) return
+      const params = event.message === undefined || progressMessage ? event : silent(event)
+      sink.send(JsonRpc.notification("notifications/progress", params), "data", request.id)
+    }
+  })
+}
+
+const silent = ({ message: _none, ...event }: { readonly message?: string }) => event
+
+const logOf = (one: One): Log["Service"] => {
+  const { context, log } = one.facts
+  return context.revision.era === "stateless" ? until(one, log) : log
+}
+
+const until = (one: One, log: Log["Service"]): Log["Service"] => {
+  const logUnsafe: Log["Service"]["logUnsafe"] = (level, data, logger) => {
+    if (!one.over) log.logUnsafe(level, data, logger)
+  }
+  return { logUnsafe, log: (level, data, logger) => Effect.sync(() => logUnsafe(level, data, logger)) }
+}
+
+const asked = ({ revision, clientCapabilities }: Facts["context"]): ClientInput.Asked => ({
+  revision,
+  capabilities: clientCapabilities
+})
+
+const recipe = new Recipe<One>([
+  service(RequestContext, contextOf),
+  service(Principal, ({ principal }) => principal),
+  service(Progress.Progress, progressOf),
+  service(ClientInput.ClientInput, ({ facts }) => facts.input),
+  service(Elicitation.Elicitation, ({ facts }) =>
+    Elicitation.proxy(facts.input, ClientInput.elicitationModes(asked(facts.context)))
+  ),
+  service(Sampling.Sampling, ({ facts }) =>
+    Sampling.proxy(facts.input, ClientInput.samplingCapabilities(asked(facts.context)))
+  ),
+  service(Roots.Roots, ({ facts }) => Roots.proxy(facts.input, facts.rootsChanges)),
+  service(Log, logOf),
+  service(Scope.Scope, (one: One) => one.openScope())
+])
+
 /** Runs `effect` with the services of its request, in a Scope of its own; when it is over, so is its progress. */
 export const provide = <A, E>(
   effect: Effect.Effect<A, E, RequestServices>,
   exchange: Asked,
-  facts: Facts
+  principal: Principal["Service"],
+  facts: () => Facts
 ): Effect.Effect<A, E> => {
-  let over = false
-  const services = make(exchange, facts, () => over || exchange.cancelled === true)
-  return Effect.ensuring(
-    Effect.provideContext(Effect.scoped(effect), services),
-    Effect.sync(() => (over = true))
+  const one = new One(exchange, principal, facts)
+  const provided = Effect.updateContext(effect, (ambient: Context.Context<never>) =>
+    Context.makeUnsafe<RequestServices>(new RequestMap(ambient.mapUnsafe, recipe, one))
   )
-}
-
-/**
- * Everything but the Scope. Finalizers of a cancelled request, and fibers that outlive theirs, may still hold them: progress of what
- * is `over` is dropped; so are logs where they belong to the request alone, not to a session.
- */
-export const make = (
-  exchange: Asked,
-  facts: Facts,
-  over: () => boolean = () => false
-): Context.Context<Exclude<RequestServices, Scope.Scope>> => {
-  const { request, sink, envelope } = exchange
-  const { context, input } = facts
-  const { revision } = context
-  const meta = metaOf(request)
-  const token = meta.progressToken
-  const asked = { revision, capabilities: context.clientCapabilities }
-  const map = new Map<string, unknown>()
-  map.set(RequestContext.key, {
-    ...context,
-    id: request.id,
-    method: request.method,
-    meta,
-    envelope,
-    wire: {
-      notify: (method, params) => {
-        if (!over()) sink.send(JsonRpc.notification(method, params), "data", request.id)
-      },
-      ready: sink.ready,
-      closing: facts.closing,
-      connection: facts.connection
-    },
-    disconnect: (retry) => sink.disconnect?.(retry)
-  } satisfies RequestContext["Service"])
-  map.set(Principal.key, facts.principal)
-  map.set(
-    Progress.Progress.key,
-    Progress.make({
-      token: JsonRpc.isId(token) ? token : undefined,
-      writable: sink.writable,
-      ready: sink.ready,
-      send: ({ message, ...event }) => {
-        if (over()) return
-        const params = message === undefined || !revision.rules.progressMessage ? event : { ...event, message }
-        sink.send(JsonRpc.notification("notifications/progress", params), "data", request.id)
-      }
-    })
-  )
-  map.set(ClientInput.ClientInput.key, input)
-  map.set(Elicitation.Elicitation.key, Elicitation.proxy(input, ClientInput.elicitationModes(asked)))
-  map.set(Sampling.Sampling.key, Sampling.proxy(input, ClientInput.samplingCapabilities(asked)))
-  map.set(Roots.Roots.key, Roots.proxy(input, facts.rootsChanges))
-  map.set(Log.key, revision.era === "stateless" ? until(over, facts.log) : facts.log)
-  return Context.makeUnsafe(map)
-}
-
-const until = (over: () => boolean, log: Log["Service"]): Log["Service"] => {
-  const logUnsafe: Log["Service"]["logUnsafe"] = (level, data, logger) => {
-    if (!over()) log.logUnsafe(level, data, logger)
-  }
-  return { logUnsafe, log: (level, data, logger) => Effect.sync(() => logUnsafe(level, data, logger)) }
+  return Effect.onExit(provided, (exit) => one.close(exit))
 }

@@ -52,7 +52,6 @@ export const make = ({ identity, features, greet, handlers, logging, askTimeout 
     const conversation = conversationOf(session, negotiated)
     return {
       context: { ...negotiated, sessionId: session.id },
-      principal: exchange.envelope.principal ?? session.principal,
       input: ClientInput.remote({
         revision,
         capabilities: clientCapabilities,
@@ -96,18 +95,20 @@ export const make = ({ identity, features, greet, handlers, logging, askTimeout 
     if (codec === undefined || !Features.offers(identity.capabilities(), method, revision)) {
       return Effect.fail(McpError.methodNotFound(method))
     }
-    const answer = codec.params.decode(params).pipe(
-      Effect.mapError((message) => McpError.invalidParams(`Invalid params for ${method}: ${message}`)),
-      Effect.flatMap((decoded) => {
-        const request = { method, params: decoded } as Request // the codec of this very method decoded it
-        return features.middleware(request, Dispatcher.run(handlers, request, session))
-      }),
-      Effect.flatMap((result) => Effect.mapError(codec.result.encode(result), unsayable(method)))
-    )
-    return Services.provide(answer, exchange, factsOf(session, negotiated, exchange))
+    const decoded = Effect.mapErrorEager(codec.params.decode(params), unreadable(method))
+    const answer = Effect.flatMapEager(decoded, (decoded) => {
+      const request = { method, params: decoded } as Request // the codec of this very method decoded it
+      const result = features.middleware(request, Dispatcher.run(handlers, request, session))
+      return Effect.flatMap(result, (result) => Effect.mapErrorEager(codec.result.encode(result), unsayable(method)))
+    })
+    const principal = exchange.envelope.principal ?? session.principal
+    return Services.provide(answer, exchange, principal, () => factsOf(session, negotiated, exchange))
   }
   return { handle }
 }
+
+const unreadable = (method: string) => (message: string) =>
+  McpError.invalidParams(`Invalid params for ${method}: ${message}`)
 
 /** A result that this revision has no words for. */
 const unsayable = (method: string) => (message: string) =>

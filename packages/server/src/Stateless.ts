@@ -120,19 +120,20 @@ export const make = (options: Options) => {
     origin: Origin,
     exchange: Asked
   ): Effect.Effect<Result | InputRounds.Asked, McpError.McpError> => {
-    const facts: Omit<Services.Facts, "input"> = {
+    const principal = exchange.envelope.principal ?? origin.principal
+    const factsOf = (input: Services.Facts["input"]): Services.Facts => ({
       context: {
         revision,
         sessionId: undefined,
         clientInfo: declared[Meta.clientInfo],
         clientCapabilities: declared[Meta.clientCapabilities]
       },
-      principal: exchange.envelope.principal ?? origin.principal,
+      input,
       log: logging.forRequest(origin, exchange, () => declared[Meta.logLevel]),
       rootsChanges: undefined,
       connection: origin.connection,
       closing: origin.closing
-    }
+    })
     const run: InputRounds.Handler<Result> = (enter) =>
       features.middleware(
         request,
@@ -147,8 +148,15 @@ export const make = (options: Options) => {
         })
       )
     return asking.has(request.method)
-      ? rounds.run(run, { exchange, facts, request })
-      : Services.provide(run(Effect.void), exchange, { ...facts, input: InputRounds.none })
+      ? rounds.run(run, {
+          exchange,
+          principal,
+          revision,
+          capabilities: declared[Meta.clientCapabilities],
+          factsOf,
+          request
+        })
+      : Services.provide(run(Effect.void), exchange, principal, () => factsOf(InputRounds.none))
   }
 
   const handle = (origin: Origin, exchange: Asked): Effect.Effect<unknown, McpError.McpError> => {

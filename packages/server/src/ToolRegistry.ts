@@ -47,9 +47,9 @@ export const make: Effect.Effect<{ readonly tools: ToolSet; readonly context: Co
       const { name } = params
       if (registry.get(name) === undefined) return mounted(params)
       const elsewhere = Effect.suspend(() => mounted(params) ?? Effect.fail(unknownTool(name)))
-      const own = (principal: Principal["Service"]) => (entry: ToolEntry) =>
-        visible(entry, principal) ? entry.call(params) : elsewhere
-      return Effect.flatMap(Principal, (principal) => registry.hold(name, own(principal), elsewhere))
+      return Effect.flatMap(Principal, (principal) =>
+        registry.holding(name, (entry) => (visible(entry, principal) ? entry.call(params) : elsewhere), elsewhere)
+      )
     }
     const annotated = new WeakMap<ToolEntry, ReadonlyArray<HeaderParams.HeaderParam>>()
     const headerParams: ToolSet["headerParams"] = (name, principal) => {
