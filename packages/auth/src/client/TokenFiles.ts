@@ -5,11 +5,13 @@
  * compare-and-swap, without locks that a killed process could leave behind. The highest version counts; older ones are removed by
  * whoever replaced them. Needs a file system with hard links, as those of Linux, macOS and Windows (NTFS) are.
  */
+import * as Clock from "effect/Clock"
 import * as Digest from "effect/crypto/Digest"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Path from "effect/Path"
 import type { PlatformError } from "effect/PlatformError"
 import { OAuthError } from "./OAuthError.ts"
@@ -33,6 +35,23 @@ const make = Effect.fnUntraced(function* (
   yield* Effect.mapError(fs.makeDirectory(directory, { recursive: true, mode: 0o700 }), unusable)
   // One that was there already may have been open to others.
   yield* Effect.mapError(fs.chmod(directory, 0o700), unusable)
+
+  // What a killed process left half written.
+  const leftover = Effect.fnUntraced(
+    function* (name: string) {
+      const file = path.join(directory, name)
+      const { mtime } = yield* fs.stat(file)
+      const written = Option.match(mtime, { onNone: () => Infinity, onSome: (date) => date.getTime() })
+      if (written < (yield* Clock.currentTimeMillis) - 60_000) yield* fs.remove(file)
+    },
+    (effect) => Effect.ignore(effect)
+  )
+  const names = yield* Effect.mapError(fs.readDirectory(directory), unusable)
+  yield* Effect.forEach(
+    names.filter((name) => name.endsWith(".new")),
+    leftover,
+    { discard: true }
+  )
 
   const baseOf = (key: string) =>
     Effect.map(digest.digestHex(Digest.sha256, encoder.encode(key)), (hex) => hex.slice(0, 32))

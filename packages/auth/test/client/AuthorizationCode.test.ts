@@ -1,0 +1,307 @@
+import { assert, describe, it } from "@effect/vitest"
+import { verifies } from "@effect-mcp/spec/verifies"
+import { Effect } from "effect"
+import { createHash } from "node:crypto"
+import * as World from "./support/world.ts"
+
+const asked = (world: World.World, index = 0) => world.visits[index]!.searchParams
+
+/** Runs the flow, and gives what it fails with; the code must have gone nowhere. */
+const refused = Effect.fnUntraced(function* (redirect: World.Parts["redirect"], as: Record<string, unknown> = {}) {
+  const world = World.make({ redirect })
+  world.parts.as = { ...world.parts.as, ...as }
+  const client = yield* World.client(world)
+  const error = yield* World.failure(client.ask())
+  assert.strictEqual(error.step, "authorization")
+  assert.deepStrictEqual(world.grants("authorization_code"), [])
+  return error
+})
+
+describe("AuthorizationCode", () => {
+  it.effect(
+    `proves with PKCE that it began what it ends, by S256${verifies("authorization.client.pkce", "authorization.client.pkce-s256")}`,
+    () =>
+      Effect.gen(function* () {
+        const world = World.make()
+        const client = yield* World.client(world)
+        yield* client.ask()
+        const [form] = world.grants("authorization_code")
+        const verifier = form?.get("code_verifier") ?? ""
+        assert.match(verifier, /^[A-Za-z0-9_-]{43}$/)
+        assert.strictEqual(asked(world).get("code_challenge_method"), "S256")
+        assert.strictEqual(
+          asked(world).get("code_challenge"),
+          createHash("sha256").update(verifier).digest("base64url")
+        )
+        assert.strictEqual(form?.get("code"), "code-1")
+        for (const name of ["redirect_uri", "client_id"]) assert.strictEqual(form?.get(name), asked(world).get(name))
+      })
+  )
+
+  it.effect("neither state nor verifier is ever used twice", () =>
+    Effect.gen(function* () {
+      const world = World.make()
+      yield* (yield* World.client(world)).ask()
+      yield* (yield* World.client(world)).ask()
+      assert.notStrictEqual(asked(world).get("state"), asked(world, 1).get("state"))
+      const [first, second] = world.grants("authorization_code")
+      assert.notStrictEqual(first?.get("code_verifier"), second?.get("code_verifier"))
+    })
+  )
+
+  it.effect(
+    `names the resource in both requests, as its metadata spell it${verifies(
+      "authorization.client.resource-indicators",
+      "authorization.client.resource-in-both",
+      "authorization.client.resource-identifies",
+      "authorization.client.resource-canonical",
+      "authorization.client.resource-always"
+    )}`,
+    () =>
+      Effect.gen(function* () {
+        const resource = "https://MCP.example.com/mcp"
+        const world = World.make({ prm: { resource, authorization_servers: [World.issuer] } })
+        const client = yield* World.client(world)
+        yield* client.ask()
+        assert.strictEqual(asked(world).get("resource"), resource)
+        assert.strictEqual(world.grants("authorization_code")[0]?.get("resource"), resource)
+      })
+  )
+
+  it.effect("keeps the query that the authorization endpoint has already", () =>
+    Effect.gen(function* () {
+      const world = World.make()
+      world.parts.as = { ...world.parts.as, authorization_endpoint: `${World.issuer}/authorize?tenant=7` }
+      const client = yield* World.client(world)
+      yield* client.ask()
+      assert.strictEqual(asked(world).get("tenant"), "7")
+    })
+  )
+
+  for (const [what, methods] of [
+    ["do not speak of PKCE", undefined],
+    ["offer only plain", ["plain"]]
+  ] as const)
+    it.effect(
+      `refuses an authorization server whose metadata ${what}${verifies(
+        "authorization.client.pkce-verified",
+        "authorization.client.pkce-by-metadata",
+        "authorization.client.pkce-absent-refused"
+      )}`,
+      () =>
+        Effect.gen(function* () {
+          const world = World.make()
+          world.parts.as = { ...world.parts.as, code_challenge_methods_supported: methods }
+          const client = yield* World.client(world)
+          const error = yield* World.failure(client.ask())
+          assert.strictEqual(error.step, "server-metadata")
+          assert.match(error.message, /PKCE/)
+          assert.strictEqual(world.visits.length, 0)
+        })
+    )
+
+  it.effect(
+    `refuses OpenID metadata that do not speak of PKCE${verifies("authorization.client.pkce-absent-refused-oidc")}`,
+    () =>
+      Effect.gen(function* () {
+        const openid = `${World.issuer}/.well-known/openid-configuration`
+        const world = World.make()
+        const as = { ...world.parts.as, code_challenge_methods_supported: undefined }
+        world.parts.as = undefined
+        world.parts.intercept = ({ url }) => (url.href === openid ? World.json(as) : undefined)
+        const client = yield* World.client(world)
+        const error = yield* World.failure(client.ask())
+        assert.match(error.message, /PKCE/)
+        assert.strictEqual(world.visits.length, 0)
+      })
+  )
+
+  for (const redirectUri of ["http://evil.example.com/callback", "myapp://callback", "https://x.example/cb#f"])
+    it.effect(
+      `refuses a redirect URI that others could read: ${redirectUri}${verifies("authorization.redirect-uri")}`,
+      () =>
+        Effect.gen(function* () {
+          const world = World.make({ redirectUri })
+          const client = yield* World.client(world)
+          const error = yield* World.failure(client.ask())
+          assert.match(error.message, /redirect URI/)
+          assert.strictEqual(world.visits.length, 0)
+        })
+    )
+
+  describe("discards an answer", () => {
+    it.effect(`with another state${verifies("authorization.client.state")}`, () =>
+      Effect.gen(function* () {
+        const error = yield* refused((answer) => answer.set("state", "foreign"))
+        assert.match(error.message, /another login/)
+      })
+    )
+
+    it.effect("without a state, or with two", () =>
+      Effect.gen(function* () {
+        yield* refused((answer) => answer.delete("state"))
+        yield* refused((answer) => answer.append("state", answer.get("state") ?? ""))
+      })
+    )
+
+    it.effect("without a code", () =>
+      Effect.gen(function* () {
+        const error = yield* refused((answer) => answer.delete("code"))
+        assert.match(error.message, /no code/)
+      })
+    )
+
+    const wrong = [
+      "https://evil.example.com",
+      "https://auth.example.com/",
+      "https://AUTH.example.com",
+      "https://auth.example.com:443",
+      "https://auth.example.com/%2e",
+      ""
+    ]
+    for (const advertised of [true, false])
+      for (const iss of wrong)
+        it.effect(
+          `from the issuer ${JSON.stringify(iss)}, ${advertised ? "" : "not "}advertised${verifies(
+            "authorization.client.iss-validated",
+            "authorization.client.iss-exact",
+            "authorization.client.issuer-recorded"
+          )}`,
+          () =>
+            Effect.gen(function* () {
+              const error = yield* refused((answer) => answer.set("iss", iss), {
+                authorization_response_iss_parameter_supported: advertised
+              })
+              assert.match(error.message, /another authorization server/)
+            })
+        )
+
+    it.effect("without an issuer where one is advertised, or with two", () =>
+      Effect.gen(function* () {
+        yield* refused(() => {}, { authorization_response_iss_parameter_supported: true })
+        yield* refused((answer) => {
+          answer.append("iss", World.issuer)
+          answer.append("iss", World.issuer)
+        })
+      })
+    )
+
+    it.effect(
+      `of another issuer without showing anything of it${verifies("authorization.client.iss-error-hidden")}`,
+      () =>
+        Effect.gen(function* () {
+          const error = yield* refused((answer) => {
+            answer.set("iss", "https://evil.example.com")
+            answer.set("error", "call_this_number")
+            answer.set("error_description", "Your account is locked, call +1 555 0100")
+            answer.set("error_uri", "https://evil.example.com/help")
+          })
+          assert.notMatch(`${error.message} ${JSON.stringify(error)}`, /call|locked|evil/)
+          assert.isUndefined(error.code)
+        })
+    )
+  })
+
+  it.effect("takes the right issuer, advertised or not, and none where none is advertised", () =>
+    Effect.gen(function* () {
+      for (const advertised of [true, false]) {
+        const world = World.make({ redirect: (answer) => answer.set("iss", World.issuer) })
+        world.parts.as = { ...world.parts.as, authorization_response_iss_parameter_supported: advertised }
+        assert.strictEqual(yield* (yield* World.client(world)).ask(), 200)
+      }
+      assert.strictEqual(yield* (yield* World.client(World.make())).ask(), 200)
+    })
+  )
+
+  it.effect("says what the authorization server refused, in one printable line", () =>
+    Effect.gen(function* () {
+      const error = yield* refused((answer) => {
+        answer.set("error", "invalid_scope")
+        answer.set("error_description", `no\u001b[31m such\nscope ${"x".repeat(500)}`)
+      })
+      assert.strictEqual(error.code, "invalid_scope")
+      assert.match(error.found ?? "", /^no \[31m such scope x+\.\.\.$/)
+      assert.isBelow(error.found?.length ?? 0, 210)
+    })
+  )
+
+  describe("offline access", () => {
+    const offline = { scopes_supported: ["a", "offline_access"] }
+    const flow = Effect.fnUntraced(function* (as: object, options: object = {}, scope = ' scope="a"') {
+      const world = World.make({ challenge: `Bearer resource_metadata="${World.prmUrl}",${scope}` })
+      world.parts.as = { ...world.parts.as, ...as }
+      const client = yield* World.client(world, { grant: World.code(options) })
+      yield* client.ask()
+      return asked(world)
+    })
+
+    it.effect("is asked for where the authorization server has it, with the user's consent", () =>
+      Effect.gen(function* () {
+        const query = yield* flow(offline)
+        assert.strictEqual(query.get("scope"), "a offline_access")
+        assert.strictEqual(query.get("prompt"), "consent")
+      })
+    )
+
+    it.effect("is not asked for elsewhere, nor against the wish of the application, nor alone", () =>
+      Effect.gen(function* () {
+        assert.strictEqual((yield* flow({ scopes_supported: ["a"] })).get("scope"), "a")
+        assert.strictEqual((yield* flow({})).get("scope"), "a")
+        assert.strictEqual((yield* flow(offline, { offlineAccess: false })).get("scope"), "a")
+        assert.isFalse((yield* flow(offline, {}, "")).has("scope"))
+      })
+    )
+  })
+
+  describe("answers of the token endpoint that are none", () => {
+    const bodies: ReadonlyArray<readonly [string, Record<string, unknown>]> = [
+      ["no token", { access_token: undefined }],
+      ["an empty token", { access_token: "" }],
+      ["a token that would end its header", { access_token: "a\r\nSet-Cookie: b" }],
+      ["a token of another type", { token_type: "mac" }],
+      ["a token bound to a key, unasked", { token_type: "DPoP" }]
+    ]
+    for (const [what, change] of bodies)
+      it.effect(`are refused: ${what}`, () =>
+        Effect.gen(function* () {
+          const world = World.make({ token: (body) => ({ ...body, ...change }) })
+          const client = yield* World.client(world)
+          const error = yield* World.failure(client.ask())
+          assert.strictEqual(error.step, "token")
+          assert.strictEqual(error.url, `${World.issuer}/token`)
+        })
+      )
+
+    it.effect("a redirect of the token endpoint is not followed: the code stays here", () =>
+      Effect.gen(function* () {
+        const world = World.make({
+          intercept: ({ url }) =>
+            url.pathname === "/token"
+              ? new Response(null, { status: 307, headers: { location: `${World.issuer}/elsewhere` } })
+              : undefined
+        })
+        const client = yield* World.client(world)
+        const error = yield* World.failure(client.ask())
+        assert.match(error.message, /redirect \(307\)/)
+        assert.deepStrictEqual(world.at(`${World.issuer}/elsewhere`), [])
+      })
+    )
+
+    it.effect("an error of the token endpoint is told with its code", () =>
+      Effect.gen(function* () {
+        const world = World.make({
+          intercept: ({ url }) =>
+            url.pathname === "/token"
+              ? World.json({ error: "invalid_grant", error_description: "the code is old" }, 400)
+              : undefined
+        })
+        const client = yield* World.client(world)
+        const error = yield* World.failure(client.ask())
+        assert.deepStrictEqual(
+          [error.step, error.status, error.code, error.found],
+          ["token", 400, "invalid_grant", "the code is old"]
+        )
+      })
+    )
+  })
+})

@@ -1,0 +1,94 @@
+import * as Challenge from "@effect-mcp/auth/client/Challenge"
+import * as Format from "@effect-mcp/auth/server/Challenge"
+import { assert, describe, it } from "@effect/vitest"
+import { Schema } from "effect"
+import { verifies } from "@effect-mcp/spec/verifies"
+
+const parsed = (header: string) =>
+  Challenge.parse(header).map(({ parameters, scheme }) => [scheme, Object.fromEntries(parameters)])
+
+describe("Challenge", () => {
+  it(`reads the parameters of each scheme${verifies("authorization.client.parses-challenge")}`, () => {
+    assert.deepStrictEqual(
+      parsed('Basic realm="a, b", Bearer error="invalid_token",\t scope="x y" ,resource_metadata="https://h/p?q=1"'),
+      [
+        ["basic", { realm: "a, b" }],
+        ["bearer", { error: "invalid_token", scope: "x y", resource_metadata: "https://h/p?q=1" }]
+      ]
+    )
+  })
+
+  const cases: ReadonlyArray<readonly [string, ReadonlyArray<unknown>]> = [
+    ["Bearer", [["bearer", {}]]],
+    ["bEaReR scope=a", [["bearer", { scope: "a" }]]],
+    ['Bearer scope = "a"', [["bearer", { scope: "a" }]]],
+    ['Bearer SCOPE="a", scope="b"', [["bearer", { scope: "a" }]]],
+    ['Bearer error_description="say \\"no\\" \\\\"', [["bearer", { error_description: 'say "no" \\' }]]],
+    [
+      "Bearer resource_metadata=https://h/p/.well-known",
+      [["bearer", { resource_metadata: "https://h/p/.well-known" }]]
+    ],
+    [
+      "Negotiate abc==, Bearer",
+      [
+        ["negotiate", {}],
+        ["bearer", {}]
+      ]
+    ],
+    [
+      'Negotiate, DPoP algs="ES256"',
+      [
+        ["negotiate", {}],
+        ["dpop", { algs: "ES256" }]
+      ]
+    ],
+    [", ,Bearer a=1,, b=2", [["bearer", { a: "1", b: "2" }]]],
+    [
+      'Bearer scope="never closed',
+      [
+        ["bearer", {}],
+        ["scope", {}]
+      ]
+    ],
+    ["", []],
+    ["=", []],
+    ['"x"', []],
+    ["Bearer __proto__=1", [["bearer", Object.fromEntries([["__proto__", "1"]])]]]
+  ]
+  for (const [header, expected] of cases)
+    it(`reads ${JSON.stringify(header)}`, () => assert.deepStrictEqual(parsed(header), expected))
+
+  it("takes what a server needs from the schemes of OAuth alone", () => {
+    const demand = Challenge.demand('Basic scope="no", Bearer error="insufficient_scope", DPoP scope="a  b"')
+    assert.deepStrictEqual(demand, {
+      resourceMetadata: undefined,
+      scopes: ["a", "b"],
+      error: "insufficient_scope"
+    })
+  })
+
+  it("says nothing where there is nothing to read", () => {
+    for (const header of [undefined, "", "Basic", 'Bearer scope=""'])
+      assert.deepStrictEqual(Challenge.demand(header), {
+        resourceMetadata: undefined,
+        scopes: undefined,
+        error: undefined
+      })
+  })
+
+  const text = Schema.String
+  it.prop("ends, whatever it is given", [text], ([header]) => {
+    assert.isArray(Challenge.parse(header))
+  })
+
+  it.prop("reads what the server's half writes", [text, text], ([description, realm]) => {
+    const printable = (value: string) => value.replaceAll(/[^\x20-\x7e]/gu, "?")
+    const header = Format.formatAll([
+      { scheme: "DPoP", algorithms: ["ES256"] },
+      { scheme: "Bearer", error: "invalid_token", description, resourceMetadata: realm }
+    ])
+    const [, bearer] = Challenge.parse(header)
+    assert.strictEqual(bearer?.parameters.get("error_description") ?? "", printable(description))
+    assert.strictEqual(bearer?.parameters.get("resource_metadata") ?? "", printable(realm))
+  })
+})

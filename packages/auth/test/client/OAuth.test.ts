@@ -1,0 +1,174 @@
+import { assert, describe, it } from "@effect/vitest"
+import { verifies } from "@effect-mcp/spec/verifies"
+import { Effect } from "effect"
+import { HttpClientRequest } from "effect/http"
+import * as World from "./support/world.ts"
+
+const authorizations = (world: World.World) => world.at(World.server).map((hit) => hit.headers["authorization"])
+
+describe("OAuth", () => {
+  it.effect(
+    `meets a 401 by the whole flow and sends the request again${verifies(
+      "authorization.client.parses-challenge",
+      "authorization.client.resource-metadata",
+      "authorization.client.header",
+      "authorization.client.metadata-rfc8414",
+      "authorization.oauth-2-1"
+    )}`,
+    () =>
+      Effect.gen(function* () {
+        const world = World.make()
+        const client = yield* World.client(world)
+        const request = HttpClientRequest.bodyText(HttpClientRequest.post(World.server), '{"id":1}', "application/json")
+        assert.strictEqual(yield* client.ask(request), 200)
+        assert.deepStrictEqual(
+          world.hits.map((hit) => `${hit.method} ${hit.url.origin}${hit.url.pathname}`),
+          [
+            `POST ${World.server}`,
+            `GET ${World.prmUrl}`,
+            `GET ${World.asUrl}`,
+            `POST ${World.issuer}/register`,
+            `POST ${World.issuer}/token`,
+            `POST ${World.server}`
+          ]
+        )
+        assert.deepStrictEqual(authorizations(world), [undefined, "Bearer at-1"])
+        assert.deepStrictEqual(
+          world.at(World.server).map((hit) => hit.text),
+          ['{"id":1}', '{"id":1}']
+        )
+      })
+  )
+
+  it.effect(
+    `sends the token with every request, whatever its method, and never in the URL${verifies(
+      "authorization.client.every-request",
+      "authorization.client.not-in-query"
+    )}`,
+    () =>
+      Effect.gen(function* () {
+        const world = World.make()
+        const client = yield* World.client(world)
+        yield* client.ask()
+        yield* client.ask()
+        yield* client.ask(HttpClientRequest.get(World.server))
+        yield* client.ask(HttpClientRequest.delete(World.server))
+        assert.deepStrictEqual(
+          authorizations(world).slice(1),
+          Array.from({ length: 4 }, () => "Bearer at-1")
+        )
+        assert.isTrue(world.hits.every((hit) => !hit.url.href.includes("at-1") && !hit.url.href.includes("rt-1")))
+        assert.strictEqual(world.visits.length, 1)
+      })
+  )
+
+  it.effect("leaves requests alone that need no token", () =>
+    Effect.gen(function* () {
+      const world = World.make({ intercept: () => World.json({}) })
+      const client = yield* World.client(world)
+      assert.strictEqual(yield* client.ask(), 200)
+      assert.deepStrictEqual(authorizations(world), [undefined])
+    })
+  )
+
+  it.effect("leaves requests alone that have credentials of their own", () =>
+    Effect.gen(function* () {
+      const world = World.make({ accepts: () => false })
+      const client = yield* World.client(world)
+      const request = HttpClientRequest.post(World.server, { headers: { authorization: "Bearer mine" } })
+      assert.strictEqual(yield* client.ask(request), 401)
+      assert.deepStrictEqual(authorizations(world), ["Bearer mine"])
+    })
+  )
+
+  it.effect("sends no token to another server, and none over plain HTTP", () =>
+    Effect.gen(function* () {
+      const world = World.make()
+      const client = yield* World.client(world)
+      yield* client.ask()
+      yield* client.ask(HttpClientRequest.get("https://other.example.com/mcp"))
+      yield* client.ask(HttpClientRequest.get("https://mcp.example.com/other"))
+      yield* client.ask(HttpClientRequest.get("http://mcp.example.com/mcp"))
+      assert.isTrue(world.hits.slice(-3).every((hit) => hit.headers["authorization"] === undefined))
+    })
+  )
+
+  it.effect("a 403 that is not about scopes is the answer", () =>
+    Effect.gen(function* () {
+      const world = World.make()
+      const client = yield* World.client(world)
+      yield* client.ask()
+      world.parts.intercept = ({ url }) => (url.href === World.server ? new Response("no", { status: 403 }) : undefined)
+      assert.strictEqual(yield* client.ask(), 403)
+      assert.strictEqual(world.visits.length, 1)
+    })
+  )
+
+  it.effect("gives up on a server that refuses the token it has just been given, and says what to look at", () =>
+    Effect.gen(function* () {
+      const world = World.make({
+        accepts: () => false,
+        challenge: `Bearer error="invalid_token", resource_metadata="${World.prmUrl}"`
+      })
+      const client = yield* World.client(world)
+      const error = yield* World.failure(client.ask())
+      assert.strictEqual(error.step, "access")
+      assert.strictEqual(error.code, "invalid_token")
+      assert.strictEqual(error.url, World.server)
+      assert.strictEqual(world.visits.length, 1)
+    })
+  )
+
+  it.effect("errors hold neither tokens nor codes nor secrets", () =>
+    Effect.gen(function* () {
+      const world = World.make({ accepts: () => false })
+      const client = yield* World.client(world)
+      const error = yield* Effect.flip(client.ask())
+      const shown = `${String(error)} ${JSON.stringify(error)}`
+      assert.notMatch(shown, /at-1|rt-1|code-1/)
+    })
+  )
+
+  it.effect("one login is enough for many requests at once", () =>
+    Effect.gen(function* () {
+      const world = World.make()
+      const client = yield* World.client(world)
+      const statuses = yield* Effect.all(
+        Array.from({ length: 50 }, () => client.ask()),
+        { concurrency: "unbounded" }
+      )
+      assert.isTrue(statuses.every((status) => status === 200))
+      assert.strictEqual(world.visits.length, 1)
+      assert.strictEqual(world.grants("authorization_code").length, 1)
+    })
+  )
+
+  it.effect("one refusal of the user's is enough for many requests at once", () =>
+    Effect.gen(function* () {
+      const world = World.make({
+        redirect: (answer) => {
+          answer.delete("code")
+          answer.set("error", "access_denied")
+        }
+      })
+      const client = yield* World.client(world)
+      const errors = yield* Effect.all(
+        Array.from({ length: 20 }, () => World.failure(client.ask())),
+        { concurrency: "unbounded" }
+      )
+      assert.isTrue(errors.every((error) => error.code === "access_denied"))
+      assert.strictEqual(world.visits.length, 1)
+    })
+  )
+
+  it.effect("another client with the same store uses the tokens at once", () =>
+    Effect.gen(function* () {
+      const world = World.make()
+      const first = yield* World.client(world)
+      yield* first.ask()
+      const second = yield* World.client(world, {}, first.store)
+      yield* second.ask()
+      assert.deepStrictEqual(authorizations(world), [undefined, "Bearer at-1", "Bearer at-1"])
+    })
+  )
+})

@@ -1,0 +1,197 @@
+import * as TokenStore from "@effect-mcp/auth/client/TokenStore"
+import { assert, describe, it } from "@effect/vitest"
+import { verifies } from "@effect-mcp/spec/verifies"
+import { Effect, Redacted } from "effect"
+import { TestClock } from "effect/testing"
+import * as World from "./support/world.ts"
+
+const register = `${World.issuer}/register`
+const metadataUrl = "https://client.example.com/metadata.json"
+const preRegistered = [{ issuer: World.issuer, clientId: "pre-7", clientSecret: Redacted.make("s3cret") }]
+
+/** Runs the flow in a world with such metadata, and gives the client id used. */
+const clientId = Effect.fnUntraced(function* (
+  as: Record<string, unknown>,
+  options: Parameters<typeof World.code>[0],
+  world = World.make()
+) {
+  world.parts.as = { ...world.parts.as, ...as }
+  const client = yield* World.client(world, { grant: World.code(options) })
+  assert.strictEqual(yield* client.ask(), 200)
+  return [world.visits.at(-1)?.searchParams.get("client_id"), world.at(register).length] as const
+})
+
+describe("Registration", () => {
+  const documents = { client_id_metadata_document_supported: true }
+
+  it.effect(
+    `takes what is registered already, then a metadata document, then registers${verifies(
+      "authorization.client.registration-order",
+      "authorization.client.id-document",
+      "authorization.client.id-document-checked",
+      "authorization.client.static-credentials",
+      "authorization.client.registration-dynamic",
+      "authorization.client.id-first"
+    )}`,
+    () =>
+      Effect.gen(function* () {
+        assert.deepStrictEqual(yield* clientId(documents, { preRegistered, metadataUrl }), ["pre-7", 0])
+        assert.deepStrictEqual(yield* clientId(documents, { metadataUrl }), [metadataUrl, 0])
+        assert.deepStrictEqual(yield* clientId({}, { metadataUrl }), ["client-1", 1])
+      })
+  )
+
+  it.effect("asks the user last", () =>
+    Effect.gen(function* () {
+      const ask = (issuer: string) => Effect.succeed({ clientId: `typed in for ${issuer}` })
+      assert.deepStrictEqual(yield* clientId({ registration_endpoint: undefined }, { ask }), [
+        `typed in for ${World.issuer}`,
+        0
+      ])
+    })
+  )
+
+  for (const url of ["http://client.example.com/x", "https://client.example.com", "https://client.example.com/a/../b"])
+    it.effect(
+      `refuses a document's URL that is no client id: ${url}${verifies("authorization.client.id-document-url")}`,
+      () =>
+        Effect.gen(function* () {
+          const world = World.make()
+          const client = yield* World.client(world, { grant: World.code({ metadataUrl: url }) })
+          const error = yield* World.failure(client.ask())
+          assert.strictEqual(error.step, "registration")
+        })
+    )
+
+  it.effect(
+    `registers the redirect URI that it uses, as a native application that refreshes${verifies(
+      "authorization.client.application-type",
+      "authorization.client.application-type-native",
+      "authorization.client.redirect-registered",
+      "authorization.client.refresh-registered"
+    )}`,
+    () =>
+      Effect.gen(function* () {
+        const world = World.make()
+        const client = yield* World.client(world, {
+          grant: World.code({ registration: { client_uri: "https://client.example.com" } })
+        })
+        yield* client.ask()
+        assert.deepStrictEqual(world.at(register)[0]?.json, {
+          client_name: "test client",
+          redirect_uris: ["http://127.0.0.1/callback"],
+          grant_types: ["authorization_code", "refresh_token"],
+          response_types: ["code"],
+          token_endpoint_auth_method: "none",
+          application_type: "native",
+          client_uri: "https://client.example.com"
+        })
+        assert.strictEqual(world.visits[0]?.searchParams.get("redirect_uri"), "http://127.0.0.1/callback")
+      })
+  )
+
+  it.effect(`is a web application behind https${verifies("authorization.client.application-type-web")}`, () =>
+    Effect.gen(function* () {
+      const world = World.make({ redirectUri: "https://app.example.com/callback" })
+      const client = yield* World.client(world)
+      yield* client.ask()
+      assert.strictEqual(world.at(register)[0]?.json.application_type, "web")
+    })
+  )
+
+  it.effect(
+    `tells why it was refused, and what else can be done${verifies(
+      "authorization.client.registration-refused",
+      "authorization.client.registration-reported"
+    )}`,
+    () =>
+      Effect.gen(function* () {
+        const world = World.make({
+          intercept: ({ url }) =>
+            url.href === register
+              ? World.json({ error: "invalid_redirect_uri", error_description: "loopback is not allowed" }, 400)
+              : undefined
+        })
+        const client = yield* World.client(world)
+        const error = yield* World.failure(client.ask())
+        assert.strictEqual(error.step, "registration")
+        assert.strictEqual(error.code, "invalid_redirect_uri")
+        assert.match(error.message, /loopback is not allowed.*pre-registered/)
+      })
+  )
+
+  it.effect("is done once per issuer and redirect URI", () =>
+    Effect.gen(function* () {
+      const world = World.make()
+      const store = TokenStore.makeMemory()
+      const login = Effect.gen(function* () {
+        const client = yield* World.client(world, {}, store)
+        yield* client.oauth.login(World.server)
+      })
+      yield* login
+      yield* login
+      assert.strictEqual(world.at(register).length, 1)
+      world.parts.redirectUri = "http://127.0.0.1:1234/callback"
+      yield* login
+      assert.strictEqual(world.at(register).length, 2)
+    })
+  )
+
+  it.effect("is done again when its secret has expired", () =>
+    Effect.gen(function* () {
+      const world = World.make({
+        intercept: ({ url }) =>
+          url.href === register
+            ? World.json({ client_id: "c", client_secret: "s", client_secret_expires_at: 100 }, 201)
+            : undefined
+      })
+      const client = yield* World.client(world)
+      yield* client.oauth.login(World.server)
+      yield* TestClock.adjust("99 seconds")
+      yield* client.oauth.login(World.server)
+      assert.strictEqual(world.at(register).length, 1)
+      yield* TestClock.adjust("1 second")
+      yield* client.oauth.login(World.server)
+      assert.strictEqual(world.at(register).length, 2)
+    })
+  )
+
+  it.effect("is done again when the authorization server has forgotten the client", () =>
+    Effect.gen(function* () {
+      let known = true
+      const world = World.make({
+        intercept: ({ form }) =>
+          form.get("grant_type") === "authorization_code" && !known
+            ? World.json({ error: "invalid_client" }, 401)
+            : undefined
+      })
+      const client = yield* World.client(world)
+      known = false
+      const error = yield* World.failure(client.ask())
+      assert.strictEqual(error.code, "invalid_client")
+      known = true
+      assert.strictEqual(yield* client.ask(), 200)
+      assert.strictEqual(world.at(register).length, 2)
+    })
+  )
+
+  it.effect(
+    `what is registered with one issuer is not shown to another${verifies(
+      "authorization.client.credentials-not-reused",
+      "authorization.client.credentials-bound",
+      "authorization.client.mismatch-reported"
+    )}`,
+    () =>
+      Effect.gen(function* () {
+        const world = World.make()
+        world.parts.as = { ...world.parts.as, registration_endpoint: undefined }
+        const client = yield* World.client(world, {
+          grant: World.code({ preRegistered: [{ ...preRegistered[0]!, issuer: "https://old.example.com" }] })
+        })
+        const error = yield* World.failure(client.ask())
+        assert.strictEqual(error.step, "registration")
+        assert.match(error.message, /old\.example\.com.*auth\.example\.com/)
+        assert.isTrue(world.hits.every((hit) => !`${hit.text}${hit.url.href}`.includes("pre-7")))
+      })
+  )
+})

@@ -1,0 +1,418 @@
+import * as TokenStore from "@effect-mcp/auth/client/TokenStore"
+import { assert, describe, it } from "@effect/vitest"
+import { verifies } from "@effect-mcp/spec/verifies"
+import { Deferred, Effect, Fiber } from "effect"
+import { HttpClientRequest } from "effect/http"
+import { TestClock } from "effect/testing"
+import * as World from "./support/world.ts"
+
+/** A world that takes only tokens of `valid`. */
+const strict = () => {
+  const valid = new Set(["at-1"])
+  const world = World.make({ accepts: (token) => valid.has(token) })
+  return { valid, world }
+}
+
+describe("Renewal", () => {
+  it.effect("a refused token is exchanged by the refresh token, which is replaced by the new one", () =>
+    Effect.gen(function* () {
+      const { valid, world } = strict()
+      const client = yield* World.client(world)
+      yield* client.ask()
+      for (const round of [2, 3]) {
+        valid.clear()
+        valid.add(`at-${round}`)
+        assert.strictEqual(yield* client.ask(), 200)
+      }
+      const forms = world.grants("refresh_token")
+      assert.deepStrictEqual(
+        forms.map((form) => [form.get("refresh_token"), form.get("resource"), form.get("client_id")]),
+        [
+          ["rt-1", World.server, "client-1"],
+          ["rt-2", World.server, "client-1"]
+        ]
+      )
+      assert.strictEqual(world.visits.length, 1)
+    })
+  )
+
+  it.effect("a refresh token that is not replaced stays good", () =>
+    Effect.gen(function* () {
+      const { valid, world } = strict()
+      world.parts.token = (body, { form }) =>
+        form.get("grant_type") === "refresh_token" ? { ...body, refresh_token: undefined } : body
+      const client = yield* World.client(world)
+      yield* client.ask()
+      for (const round of [2, 3]) {
+        valid.clear()
+        valid.add(`at-${round}`)
+        assert.strictEqual(yield* client.ask(), 200)
+      }
+      assert.deepStrictEqual(
+        world.grants("refresh_token").map((form) => form.get("refresh_token")),
+        ["rt-1", "rt-1"]
+      )
+    })
+  )
+
+  it.effect(
+    `without a refresh token the user is asked again${verifies("authorization.client.refresh-not-assumed")}`,
+    () =>
+      Effect.gen(function* () {
+        const { valid, world } = strict()
+        world.parts.token = (body) => ({ ...body, refresh_token: undefined })
+        const client = yield* World.client(world)
+        yield* client.ask()
+        valid.clear()
+        valid.add("at-2")
+        assert.strictEqual(yield* client.ask(), 200)
+        assert.strictEqual(world.visits.length, 2)
+      })
+  )
+
+  it.effect("a refresh token that is not taken any more leads to a new login", () =>
+    Effect.gen(function* () {
+      const { valid, world } = strict()
+      const client = yield* World.client(world)
+      yield* client.ask()
+      valid.clear()
+      valid.add("at-2")
+      world.parts.intercept = ({ form }) =>
+        form.get("grant_type") === "refresh_token" ? World.json({ error: "invalid_grant" }, 400) : undefined
+      assert.strictEqual(yield* client.ask(), 200)
+      assert.strictEqual(world.grants("refresh_token").length, 1)
+      assert.strictEqual(world.visits.length, 2)
+    })
+  )
+
+  it.effect("an authorization server that fails costs nothing: the refresh token is kept for later", () =>
+    Effect.gen(function* () {
+      const { valid, world } = strict()
+      const client = yield* World.client(world)
+      yield* client.ask()
+      valid.clear()
+      valid.add("at-2")
+      world.parts.intercept = ({ form }) =>
+        form.get("grant_type") === "refresh_token" ? new Response("down", { status: 503 }) : undefined
+      const error = yield* World.failure(client.ask())
+      assert.strictEqual(error.status, 503)
+      world.parts.intercept = () => undefined
+      assert.strictEqual(yield* client.ask(), 200)
+      assert.strictEqual(world.visits.length, 1)
+    })
+  )
+
+  it.effect("tokens are refreshed half a minute before they expire, and not before", () =>
+    Effect.gen(function* () {
+      const world = World.make()
+      const client = yield* World.client(world)
+      yield* client.ask()
+      yield* TestClock.adjust("3569 seconds")
+      yield* client.ask()
+      assert.strictEqual(world.grants("refresh_token").length, 0)
+      yield* TestClock.adjust("1 second")
+      yield* client.ask()
+      assert.strictEqual(world.grants("refresh_token").length, 1)
+      assert.strictEqual(world.at(World.server).at(-1)?.headers["authorization"], "Bearer at-2")
+      // An old token is no reason to look for another authorization server.
+      assert.strictEqual(world.at(World.prmUrl).length, 1)
+    })
+  )
+
+  it.effect("a token that is still good is used when the refresh before its time fails", () =>
+    Effect.gen(function* () {
+      const world = World.make()
+      const client = yield* World.client(world)
+      yield* client.ask()
+      yield* TestClock.adjust("3575 seconds")
+      world.parts.intercept = ({ url }) =>
+        url.pathname === "/token" ? new Response("down", { status: 500 }) : undefined
+      assert.strictEqual(yield* client.ask(), 200)
+      assert.strictEqual(world.at(World.server).at(-1)?.headers["authorization"], "Bearer at-1")
+    })
+  )
+
+  it.effect("a hundred requests with an old token refresh it once", () =>
+    Effect.gen(function* () {
+      const { valid, world } = strict()
+      const client = yield* World.client(world)
+      yield* client.ask()
+      valid.clear()
+      valid.add("at-2")
+      const statuses = yield* Effect.all(
+        Array.from({ length: 100 }, () => client.ask()),
+        { concurrency: "unbounded" }
+      )
+      assert.isTrue(statuses.every((status) => status === 200))
+      assert.strictEqual(world.grants("refresh_token").length, 1)
+    })
+  )
+
+  // In real time: who waits for another's refresh asks again and again.
+  it.live("several clients of one store refresh once", () =>
+    Effect.gen(function* () {
+      const { valid, world } = strict()
+      const store = TokenStore.makeMemory()
+      const clients = yield* Effect.all(Array.from({ length: 8 }, () => World.client(world, {}, store)))
+      yield* clients[0]!.ask()
+      yield* Effect.forEach(clients, (client) => client.ask())
+      valid.clear()
+      valid.add("at-2")
+      const statuses = yield* Effect.forEach(
+        clients.flatMap((client) => Array.from({ length: 10 }, () => client)),
+        (client) => client.ask(),
+        { concurrency: "unbounded" }
+      )
+      assert.isTrue(statuses.every((status) => status === 200))
+      assert.strictEqual(world.grants("refresh_token").length, 1)
+    })
+  )
+
+  it.effect("a caller that leaves does not end the login that others wait for, nor its own next attempt", () =>
+    Effect.gen(function* () {
+      const world = World.make()
+      const gate = yield* Deferred.make<void>()
+      const reached = yield* Deferred.make<void>()
+      let opened = 0
+      const slow = {
+        ...world,
+        authorizer: {
+          open: Effect.map(world.authorizer.open, (way) => ({
+            ...way,
+            authorize: (url: URL) => {
+              opened++
+              Deferred.doneUnsafe(reached, Effect.void)
+              return Effect.andThen(Deferred.await(gate), way.authorize(url))
+            }
+          }))
+        }
+      }
+      const client = yield* World.client(slow)
+      const first = yield* Effect.forkChild(client.ask())
+      const second = yield* Effect.forkChild(client.ask())
+      yield* Deferred.await(reached)
+      yield* Fiber.interrupt(first)
+      const third = yield* Effect.forkChild(client.ask())
+      yield* Deferred.succeed(gate, undefined)
+      assert.strictEqual(yield* Fiber.join(second), 200)
+      assert.strictEqual(yield* Fiber.join(third), 200)
+      assert.strictEqual(opened, 1)
+    })
+  )
+})
+
+describe("Step-up", () => {
+  /** Methods need scopes: the server knows them by the token's number. */
+  const scoped = (scopes: ReadonlyArray<string> | undefined) => {
+    const granted = new Map<string, string>()
+    const world = World.make({
+      challenge: `Bearer scope="read", resource_metadata="${World.prmUrl}"`,
+      token: (body, { form }) => {
+        if (form.get("grant_type") === "authorization_code")
+          granted.set(String(body["access_token"]), world.visits.at(-1)?.searchParams.get("scope") ?? "")
+        return body
+      },
+      intercept: ({ url, method, headers }) => {
+        const token = headers["authorization"]?.slice(7) ?? ""
+        const has = granted.get(token)?.split(" ") ?? []
+        const needed = method === "DELETE" ? ["write"] : method === "PUT" ? ["admin"] : []
+        if (url.href !== World.server || needed.every((scope) => has.includes(scope)) || !granted.has(token))
+          return undefined
+        const scope = scopes === undefined ? "" : `, scope="${needed.join(" ")}"`
+        return new Response("more", {
+          status: 403,
+          headers: {
+            "www-authenticate": `Bearer error="insufficient_scope"${scope}, resource_metadata="${World.prmUrl}"`
+          }
+        })
+      }
+    })
+    return world
+  }
+  const asked = (world: World.World) => world.visits.map((url) => url.searchParams.get("scope"))
+
+  it.effect(
+    `adds what a server demands to what it asked for before${verifies(
+      "authorization.client.step-up",
+      "authorization.client.step-up-user",
+      "authorization.client.scopes-added",
+      "authorization.client.scopes-authoritative",
+      "authorization.client.least-privilege"
+    )}`,
+    () =>
+      Effect.gen(function* () {
+        const world = scoped([])
+        const client = yield* World.client(world)
+        assert.strictEqual(yield* client.ask(), 200)
+        assert.strictEqual(yield* client.ask(HttpClientRequest.delete(World.server)), 200)
+        assert.strictEqual(yield* client.ask(HttpClientRequest.put(World.server)), 200)
+        assert.deepStrictEqual(asked(world), ["read", "read write", "read write admin"])
+      })
+  )
+
+  it.effect("two demands at once are met by two logins, the second with the scopes of both", () =>
+    Effect.gen(function* () {
+      const world = scoped([])
+      const client = yield* World.client(world)
+      yield* client.ask()
+      const statuses = yield* Effect.all(
+        [
+          client.ask(HttpClientRequest.delete(World.server)),
+          client.ask(HttpClientRequest.put(World.server)),
+          client.ask(HttpClientRequest.delete(World.server))
+        ],
+        { concurrency: "unbounded" }
+      )
+      assert.deepStrictEqual(statuses, [200, 200, 200])
+      assert.deepStrictEqual(asked(world), ["read", "read write", "read write admin"])
+    })
+  )
+
+  it.effect(
+    `asks nobody again for what was asked for and not granted${verifies(
+      "authorization.client.step-up-limited",
+      "authorization.client.step-up-tracked"
+    )}`,
+    () =>
+      Effect.gen(function* () {
+        const challenge = `Bearer error="insufficient_scope", scope="admin", resource_metadata="${World.prmUrl}"`
+        const world = World.make({ challenge: `Bearer resource_metadata="${World.prmUrl}"` })
+        const client = yield* World.client(world)
+        yield* client.ask()
+        world.parts.intercept = ({ url }) =>
+          url.href === World.server
+            ? new Response("", { status: 403, headers: { "www-authenticate": challenge } })
+            : undefined
+        for (const logins of [2, 2, 2]) {
+          const error = yield* World.failure(client.ask())
+          assert.strictEqual(error.step, "access")
+          assert.strictEqual(world.visits.length, logins)
+        }
+      })
+  )
+
+  it.effect("a server that always wants one scope more gets so many logins and no more", () =>
+    Effect.gen(function* () {
+      let demands = 0
+      const world = World.make()
+      const client = yield* World.client(world, { stepUps: 2 })
+      yield* client.ask()
+      world.parts.intercept = ({ url }) =>
+        url.href === World.server
+          ? new Response("", {
+              status: 403,
+              headers: { "www-authenticate": `Bearer error="insufficient_scope", scope="s${++demands}"` }
+            })
+          : undefined
+      yield* World.failure(client.ask())
+      assert.strictEqual(world.visits.length, 3)
+    })
+  )
+
+  it.effect("can be switched off", () =>
+    Effect.gen(function* () {
+      const world = scoped([])
+      const client = yield* World.client(world, { stepUps: 0 })
+      yield* client.ask()
+      yield* World.failure(client.ask(HttpClientRequest.delete(World.server)))
+      assert.strictEqual(world.visits.length, 1)
+    })
+  )
+
+  it.effect("a demand that names no scopes is met by those that the resource lists, once", () =>
+    Effect.gen(function* () {
+      const world = scoped(undefined)
+      world.parts.prm = { ...world.parts.prm, scopes_supported: ["read", "write"] }
+      const client = yield* World.client(world)
+      yield* client.ask()
+      assert.strictEqual(yield* client.ask(HttpClientRequest.delete(World.server)), 200)
+      yield* World.failure(client.ask(HttpClientRequest.put(World.server)))
+      assert.deepStrictEqual(asked(world), ["read", "read write"])
+    })
+  )
+
+  it.effect("a user who declines keeps the login that there is", () =>
+    Effect.gen(function* () {
+      const world = scoped([])
+      const client = yield* World.client(world)
+      yield* client.ask()
+      world.parts.redirect = (answer) => {
+        answer.delete("code")
+        answer.set("error", "access_denied")
+      }
+      const error = yield* World.failure(client.ask(HttpClientRequest.delete(World.server)))
+      assert.strictEqual(error.code, "access_denied")
+      assert.strictEqual(yield* client.ask(), 200)
+      assert.strictEqual(world.visits.length, 2)
+    })
+  )
+
+  it.effect(
+    `asks at first for the challenged scopes, else for those of the resource, else for none${verifies(
+      "authorization.client.scope-order",
+      "authorization.client.scopes-fallback",
+      "authorization.client.scopes-unrelated"
+    )}`,
+    () =>
+      Effect.gen(function* () {
+        const flow = Effect.fnUntraced(function* (challenge: string, supported: ReadonlyArray<string> | undefined) {
+          const world = World.make({ challenge: `Bearer ${challenge}` })
+          world.parts.prm = { ...world.parts.prm, scopes_supported: supported }
+          yield* (yield* World.client(world)).ask()
+          return asked(world)[0]
+        })
+        assert.strictEqual(yield* flow('scope="a b"', ["c"]), "a b")
+        assert.strictEqual(yield* flow("", ["c", "d"]), "c d")
+        assert.strictEqual(yield* flow("", undefined), null)
+      })
+  )
+})
+
+describe("Migration to another authorization server", () => {
+  const other = "https://other.example.com"
+  it.effect(
+    `registers and logs in anew and shows the new one nothing of the old one${verifies(
+      "authorization.client.registers-again",
+      "authorization.client.credentials-not-assumed",
+      "authorization.client.state-per-issuer",
+      "authorization.client.own-tokens-only"
+    )}`,
+    () =>
+      Effect.gen(function* () {
+        const { valid, world } = strict()
+        const client = yield* World.client(world)
+        yield* client.ask()
+        valid.clear()
+        valid.add("other-at")
+        world.parts.prm = { ...world.parts.prm, authorization_servers: [other] }
+        world.parts.intercept = ({ url }) => {
+          if (url.origin !== other) return undefined
+          if (url.pathname.endsWith("oauth-authorization-server"))
+            return World.json({
+              ...world.parts.as,
+              issuer: other,
+              authorization_endpoint: `${other}/authorize`,
+              token_endpoint: `${other}/token`,
+              registration_endpoint: `${other}/register`
+            })
+          if (url.pathname === "/register") return World.json({ client_id: "other-client" }, 201)
+          return World.json({ access_token: "other-at", token_type: "Bearer" })
+        }
+        assert.strictEqual(yield* client.ask(), 200)
+        const seen = world.hits.filter(({ url }) => url.origin === other).map((hit) => `${hit.url.href} ${hit.text}`)
+        assert.strictEqual(seen.length, 3)
+        assert.isTrue(seen.every((text) => !/client-1|rt-1|at-1/.test(text)))
+        assert.strictEqual(world.visits[1]?.searchParams.get("client_id"), "other-client")
+      })
+  )
+
+  it.effect("prefers, among several, the one that it is registered with", () =>
+    Effect.gen(function* () {
+      const world = World.make({ prm: { resource: World.server, authorization_servers: [other, World.issuer] } })
+      const preRegistered = [{ issuer: World.issuer, clientId: "mine" }]
+      const client = yield* World.client(world, { grant: World.code({ preRegistered }) })
+      assert.strictEqual(yield* client.ask(), 200)
+      assert.strictEqual(world.visits[0]?.origin, World.issuer)
+    })
+  )
+})

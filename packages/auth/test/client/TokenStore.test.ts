@@ -1,0 +1,237 @@
+import * as TokenFiles from "@effect-mcp/auth/client/TokenFiles"
+import { layerEncrypted, layerMemory, makeMemory, TokenStore } from "@effect-mcp/auth/client/TokenStore"
+import { NodeServices } from "@effect/platform-node"
+import { assert, describe, it } from "@effect/vitest"
+import { verifies } from "@effect-mcp/spec/verifies"
+import { Effect, FileSystem, Layer, Redacted } from "effect"
+
+const key = Redacted.make(new Uint8Array(32).fill(7))
+const temporary = Layer.unwrap(
+  Effect.gen(function* () {
+    const fs = yield* FileSystem.FileSystem
+    return TokenFiles.layer({ directory: yield* fs.makeTempDirectoryScoped() })
+  })
+).pipe(Layer.provide(NodeServices.layer))
+
+const stores = {
+  "in memory": layerMemory,
+  "in files": temporary,
+  "encrypted in memory": Layer.provide(layerEncrypted(key), layerMemory),
+  "encrypted in files": Layer.provide(layerEncrypted(key), temporary)
+}
+
+for (const [where, layer] of Object.entries(stores))
+  describe(`TokenStore ${where}`, () => {
+    const test = (title: string, body: Effect.Effect<void, unknown, TokenStore>) =>
+      it.effect(title, () => Effect.provide(body, Layer.fresh(layer), { local: true }))
+
+    test(
+      "has nothing at first, then what was swapped in, version by version",
+      Effect.gen(function* () {
+        const store = yield* TokenStore
+        assert.deepStrictEqual(yield* store.read("a"), { version: 0, text: undefined })
+        assert.isTrue(yield* store.swap("a", 0, "one"))
+        assert.deepStrictEqual(yield* store.read("a"), { version: 1, text: "one" })
+        assert.isTrue(yield* store.swap("a", 1, "two"))
+        assert.deepStrictEqual(yield* store.read("a"), { version: 2, text: "two" })
+        assert.deepStrictEqual(yield* store.read("b"), { version: 0, text: undefined })
+      })
+    )
+
+    test(
+      "swaps nothing for an older version",
+      Effect.gen(function* () {
+        const store = yield* TokenStore
+        yield* store.swap("a", 0, "one")
+        yield* store.swap("a", 1, "two")
+        for (const version of [0, 1]) assert.isFalse(yield* store.swap("a", version, "late"))
+        assert.strictEqual((yield* store.read("a")).text, "two")
+        assert.isTrue(yield* store.swap("a", 2, "three"))
+      })
+    )
+
+    test(
+      "forgets a text and goes on counting",
+      Effect.gen(function* () {
+        const store = yield* TokenStore
+        yield* store.swap("a", 0, "one")
+        assert.isTrue(yield* store.swap("a", 1, undefined))
+        const { text, version } = yield* store.read("a")
+        assert.isUndefined(text)
+        assert.isTrue(yield* store.swap("a", version, "again"))
+        assert.isFalse(yield* store.swap("a", 0, "late"))
+      })
+    )
+
+    test(
+      "of many who swap the same version one wins, again and again",
+      Effect.gen(function* () {
+        const store = yield* TokenStore
+        for (let version = 0; version < 5; version++) {
+          const won = yield* Effect.all(
+            Array.from({ length: 10 }, (_, index) => store.swap("a", version, `${version}.${index}`)),
+            { concurrency: "unbounded" }
+          )
+          assert.strictEqual(won.filter(Boolean).length, 1)
+          assert.strictEqual((yield* store.read("a")).text, `${version}.${won.indexOf(true)}`)
+        }
+      })
+    )
+
+    test(
+      "increments of many fibers are all counted",
+      Effect.gen(function* () {
+        const store = yield* TokenStore
+        const increment: Effect.Effect<void, unknown> = Effect.gen(function* () {
+          const { text, version } = yield* store.read("n")
+          if (!(yield* store.swap("n", version, String(Number(text ?? 0) + 1)))) yield* increment
+        })
+        yield* Effect.all(
+          Array.from({ length: 20 }, () => increment),
+          { concurrency: "unbounded" }
+        )
+        assert.strictEqual((yield* store.read("n")).text, "20")
+      })
+    )
+
+    test(
+      "keeps any text",
+      Effect.gen(function* () {
+        const store = yield* TokenStore
+        const text = JSON.stringify({ a: "é\u0000\n💥", b: "x".repeat(10_000) })
+        yield* store.swap("key with spaces / and: signs", 0, text)
+        assert.strictEqual((yield* store.read("key with spaces / and: signs")).text, text)
+      })
+    )
+  })
+
+describe("TokenStore in files", () => {
+  const directory = Effect.gen(function* () {
+    const fs = yield* FileSystem.FileSystem
+    const parent = yield* fs.makeTempDirectoryScoped()
+    return { fs, parent, directory: `${parent}/deep/tokens` }
+  })
+  const open = (path: string) =>
+    Effect.provide(TokenStore, Layer.fresh(TokenFiles.layer({ directory: path })), { local: true })
+
+  it.effect(
+    `only the owner can enter the directory and read the files${verifies(
+      "authorization.client.tokens-stored",
+      "authorization.client.refresh-confidential"
+    )}`,
+    () =>
+      Effect.gen(function* () {
+        const { directory: path, fs } = yield* directory
+        yield* fs.makeDirectory(path, { recursive: true, mode: 0o777 })
+        yield* fs.chmod(path, 0o777)
+        const store = yield* open(path)
+        yield* store.swap("a", 0, "secret")
+        assert.strictEqual((yield* fs.stat(path)).mode & 0o777, 0o700)
+        for (const name of yield* fs.readDirectory(path))
+          assert.strictEqual((yield* fs.stat(`${path}/${name}`)).mode & 0o777, 0o600)
+      }).pipe(Effect.provide(NodeServices.layer))
+  )
+
+  it.effect("keeps one file per key, whose name tells nothing of it", () =>
+    Effect.gen(function* () {
+      const { directory: path, fs } = yield* directory
+      const store = yield* open(path)
+      for (let version = 0; version < 5; version++) yield* store.swap("https://issuer.example", version, "x")
+      const names = yield* fs.readDirectory(path)
+      assert.strictEqual(names.length, 1)
+      assert.match(names[0] ?? "", /^[0-9a-f]{32}\.5$/)
+    }).pipe(Effect.provide(NodeServices.layer))
+  )
+
+  it.effect("a second store of the directory sees what the first wrote", () =>
+    Effect.gen(function* () {
+      const { directory: path } = yield* directory
+      const [one, two] = [yield* open(path), yield* open(path)]
+      yield* one.swap("a", 0, "one")
+      assert.deepStrictEqual(yield* two.read("a"), { version: 1, text: "one" })
+      assert.isFalse(yield* two.swap("a", 0, "two"))
+    }).pipe(Effect.provide(NodeServices.layer))
+  )
+
+  it.effect("a late writer whose version was replaced and removed long ago changes nothing", () =>
+    Effect.gen(function* () {
+      const { directory: path, fs } = yield* directory
+      const store = yield* open(path)
+      for (let version = 0; version < 4; version++) yield* store.swap("a", version, `v${version + 1}`)
+      // The files of versions 1 to 3 are gone, so their numbers could be linked again.
+      assert.isFalse(yield* store.swap("a", 1, "late"))
+      assert.deepStrictEqual(yield* store.read("a"), { version: 4, text: "v4" })
+      assert.strictEqual((yield* fs.readDirectory(path)).length, 1)
+    }).pipe(Effect.provide(NodeServices.layer))
+  )
+
+  it.live("what a killed process left half written is removed, what another is writing is not", () =>
+    Effect.gen(function* () {
+      const { directory: path, fs } = yield* directory
+      yield* open(path)
+      const old = `${path}/0.old.new`
+      yield* fs.writeFileString(old, "secret")
+      yield* fs.utimes(old, 1, 1)
+      yield* fs.writeFileString(`${path}/0.young.new`, "secret")
+      yield* open(path)
+      assert.deepStrictEqual(yield* fs.readDirectory(path), ["0.young.new"])
+    }).pipe(Effect.provide(NodeServices.layer))
+  )
+
+  it.effect("a directory that cannot be had is an error that names it", () =>
+    Effect.gen(function* () {
+      const { directory: path, fs, parent } = yield* directory
+      yield* fs.writeFileString(`${parent}/deep`, "a file")
+      const error = yield* Effect.flip(open(path))
+      assert.strictEqual(error.step, "storage")
+      assert.include(error.message, path)
+    }).pipe(Effect.provide(NodeServices.layer))
+  )
+})
+
+describe("TokenStore, encrypted", () => {
+  const over = (store: TokenStore["Service"], secret = key) =>
+    Effect.provide(TokenStore, Layer.fresh(Layer.provide(layerEncrypted(secret), Layer.succeed(TokenStore, store))), {
+      local: true
+    })
+
+  it.effect("shows the store below neither the text nor the same bytes twice", () =>
+    Effect.gen(function* () {
+      const below = makeMemory()
+      const store = yield* over(below)
+      yield* store.swap("a", 0, "very secret")
+      const first = (yield* below.read("a")).text ?? ""
+      yield* store.swap("a", 1, "very secret")
+      const second = (yield* below.read("a")).text ?? ""
+      assert.notStrictEqual(first, second)
+      assert.notMatch(Buffer.from(second, "base64url").toString("latin1"), /secret/)
+    })
+  )
+
+  it.effect("does not open what was changed, moved to another key, or made with another secret", () =>
+    Effect.gen(function* () {
+      const below = makeMemory()
+      const store = yield* over(below)
+      yield* store.swap("a", 0, "text")
+      const sealed = (yield* below.read("a")).text ?? ""
+      yield* below.swap("b", 0, sealed)
+      const flipped = Buffer.from(sealed, "base64url")
+      flipped[flipped.length - 1]! ^= 1
+      yield* below.swap("c", 0, flipped.toString("base64url"))
+      yield* below.swap("d", 0, "")
+      for (const name of ["b", "c", "d"]) {
+        const error = yield* Effect.flip(store.read(name))
+        assert.match(error.message, /cannot be decrypted/)
+      }
+      const other = yield* over(below, Redacted.make(new Uint8Array(32).fill(8)))
+      assert.match((yield* Effect.flip(other.read("a"))).message, /cannot be decrypted/)
+    })
+  )
+
+  it.effect("refuses a key of another length", () =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(over(makeMemory(), Redacted.make(new Uint8Array(16))))
+      assert.match(error.message, /32 bytes/)
+    })
+  )
+})
