@@ -16,6 +16,7 @@ import { inspect } from "./commands/Inspect.ts"
 import { ping } from "./commands/Ping.ts"
 import { complete, prompt, prompts } from "./commands/Prompts.ts"
 import { read, resources, watch } from "./commands/Resources.ts"
+import { proxy } from "./commands/Proxy.ts"
 import { tools } from "./commands/Tools.ts"
 import * as Endings from "./Exit.ts"
 import { Output } from "./Output.ts"
@@ -30,15 +31,17 @@ const command = root.pipe(
   Command.withExamples([
     { command: "effect-mcp inspect -- node server.js", description: "What a server offers" },
     { command: "effect-mcp call add a=1 b=2 -- node server.js", description: "Call a tool" },
-    { command: "effect-mcp read file:///notes.txt -- npx -y some-server /notes", description: "Read a resource" }
+    { command: "effect-mcp read file:///notes.txt -- npx -y some-server /notes", description: "Read a resource" },
+    { command: "effect-mcp tools -- https://example.com/mcp", description: "A server behind HTTP" }
   ]),
-  Command.withSubcommands([inspect, tools, call, resources, read, watch, prompts, prompt, complete, ping])
+  Command.withSubcommands([inspect, tools, call, resources, read, watch, prompts, prompt, complete, ping, proxy])
 )
 
 const epilogue = (bold: (text: string) => string): string =>
   [
     bold("THE SERVER"),
-    "  Everything after -- is the command that starts it: no shell, few environment variables (add with --env)",
+    "  Everything after -- is the command that starts it: no shell, few environment variables (add with --env);",
+    "  or its URL: --header 'Authorization: Bearer ...' goes with every request",
     "",
     bold("ITS QUESTIONS"),
     "  On a terminal you are asked; elsewhere only --answer, --accept and --decline answer. --root and --sample",
@@ -54,7 +57,7 @@ const presenter = (output: Output["Service"]): CliOutput.Presenter => {
   const formatter = CliOutput.defaultFormatter({ colors: output.style.colours })
   const help = (doc: HelpDoc): string => {
     const usage = doc.subcommands === undefined || doc.subcommands.length === 0 ? doc.usage : `${doc.usage} [arguments]`
-    return `${formatter.formatHelpDoc({ ...doc, usage: `${usage} -- <server command...>` })}\n\n${epilogue(bold)}`
+    return `${formatter.formatHelpDoc({ ...doc, usage: `${usage} -- <server command or URL>` })}\n\n${epilogue(bold)}`
   }
   return {
     present: (event) => {

@@ -41,7 +41,9 @@ export interface Session {
 /** Of this package. */
 export const version = "0.1.0"
 
-const noServer = usage("No server: put its command after --, for example: effect-mcp tools -- node server.js")
+export const noServer = usage(
+  "No server: put its command or its URL after --, for example: effect-mcp tools -- node server.js"
+)
 
 const logLine = ({ data, level, logger }: LogMessageParams, style: Style): string => {
   const severe = level !== "debug" && level !== "info" && level !== "notice"
@@ -113,6 +115,8 @@ export const use = <A, E, R>(body: (session: Session) => Effect.Effect<A, E, R>)
         const wire = target.connect({
           env: settings.env,
           cwd: settings.cwd,
+          headers: settings.headers,
+          transport: settings.transport,
           words: (lines) => (settings.verbose ? listen(lines, (line) => dim(`[server] ${safe(line)}`)) : Effect.void)
         })
         const client = yield* McpClient.open(wire, {

@@ -37,6 +37,13 @@ const flags = {
   ),
   env: text("env", "NAME=VALUE", "An environment variable for the server; repeatable").pipe(Flag.atLeast(0)),
   cwd: text("cwd", "PATH", "Where to start the server").pipe(Flag.optional),
+  header: text("header", "NAME: VALUE", "A header for every request to a URL; repeatable").pipe(Flag.atLeast(0)),
+  transport: choice(
+    "transport",
+    "KIND",
+    ["auto", "streamable", "sse"],
+    "What a URL speaks: Streamable HTTP, HTTP with SSE, or either. Default auto"
+  ),
   root: text("root", "PATH", "A folder that the server may ask for (roots); repeatable").pipe(Flag.atLeast(0)),
   sample: text("sample", "TEXT", "Answer every sampling request with this text").pipe(Flag.optional),
   answer: text("answer", "KEY=VALUE", "Answer a field of the server's questions; repeatable").pipe(Flag.atLeast(0)),
@@ -56,6 +63,8 @@ export interface Settings {
   readonly revision: Revision.Version | undefined
   readonly env: { readonly [name: string]: string }
   readonly cwd: string | undefined
+  readonly headers: { readonly [name: string]: string }
+  readonly transport: "auto" | "streamable" | "sse"
   readonly roots: ReadonlyArray<string>
   readonly sample: string | undefined
   readonly answers: ReadonlyArray<string>
@@ -74,6 +83,15 @@ export const parseDuration = (input: string): Duration.Duration | undefined => {
   return millis > 0 && Number.isFinite(millis) ? Duration.millis(millis) : undefined
 }
 
+/** `Name: value`, as curl has it. */
+export const parseHeader = (text: string): Result.Result<readonly [name: string, value: string], string> => {
+  const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):(.*)$/s.exec(text) ?? []
+  if (name === undefined || value === undefined || /[\r\n\0]/.test(value)) {
+    return Result.fail(`--header "${text}" is no header: write "Name: value"`)
+  }
+  return Result.succeed([name, value.trim()])
+}
+
 /** The flags of this run. Ends with exit code 2 when they contradict each other. */
 export const settings = Effect.gen(function* () {
   const given = yield* root
@@ -85,6 +103,7 @@ export const settings = Effect.gen(function* () {
     return yield* usage("--decline contradicts --accept and --answer")
   }
   yield* orUsage(Result.all(given.answer.map(parse)))
+  const headers = yield* orUsage(Result.all(given.header.map(parseHeader)))
   const env = yield* orUsage(assembleText(given.env))
   const result: Settings = {
     json: given.json,
@@ -93,6 +112,8 @@ export const settings = Effect.gen(function* () {
     revision: Option.getOrUndefined(given.revision),
     env: Object.fromEntries(env),
     cwd: Option.getOrUndefined(given.cwd),
+    headers: Object.fromEntries(headers),
+    transport: Option.getOrElse(given.transport, () => "auto" as const),
     roots: given.root,
     sample: Option.getOrUndefined(given.sample),
     answers: given.answer,

@@ -4,18 +4,25 @@
  * The one place that knows how a server is named on the command line, and the only one that opens a wire.
  */
 import * as Stdio from "@effect-mcp/client/connector/Stdio"
-import type { Transport, TransportError } from "@effect-mcp/core/Transport"
+import { type Transport, TransportError } from "@effect-mcp/core/Transport"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
 
-/** How to start the server, and who listens to what is not MCP. */
+/** How to start or reach the server, and who listens to what is not MCP. */
 export interface Options {
   /** Beside the few variables that servers inherit. */
   readonly env: { readonly [name: string]: string }
   readonly cwd: string | undefined
-  /** Given the server's own words, line by line, if there are any; errors have the last of them in any case. */
-  readonly words: (lines: Stream.Stream<string>) => Effect.Effect<void>
+  /** Sent with every request over HTTP. */
+  readonly headers: { readonly [name: string]: string }
+  /** What is spoken over HTTP. */
+  readonly transport: "auto" | "streamable" | "sse"
+  /**
+   * Given the server's own words, line by line, if there are any; errors have the last of them in any case. `inherit`: they go straight
+   * to our stderr.
+   */
+  readonly words: "inherit" | ((lines: Stream.Stream<string>) => Effect.Effect<void>)
 }
 
 /** A server that can be connected to. `name` is how people recognise it: their own words, not the server's. */
@@ -33,15 +40,29 @@ export const split = (argv: ReadonlyArray<string>): { readonly own: ReadonlyArra
   return at === -1 ? { own: argv, server: undefined } : { own: argv.slice(0, at), server: argv.slice(at + 1) }
 }
 
-/** The server these words name; nothing if there are none. */
+/** The server these words name, by its command or its URL; nothing if there are none. */
 export const parse = (words: Words): Target | undefined => {
   const [command, ...args] = words ?? []
-  return command === undefined || command === "" ? undefined : process(command, args)
+  if (command === undefined || command === "") return undefined
+  return /^https?:\/\//i.test(command) ? remote(command, args) : process(command, args)
 }
+
+const remote = (url: string, more: ReadonlyArray<string>): Target => ({
+  name: url,
+  connect: ({ headers, transport }) =>
+    more.length > 0
+      ? Effect.fail(new TransportError({ reason: "Open", message: `A URL takes no arguments: ${more.join(" ")}` }))
+      : // Loaded when needed: who starts a process does not wait for HTTP to load.
+        Effect.flatMap(
+          Effect.promise(() => import("./Remote.ts")),
+          ({ open }) => open({ url, headers, transport })
+        )
+})
 
 const process = (command: string, args: ReadonlyArray<string>): Target => ({
   name: [command, ...args].join(" "),
   connect: Effect.fnUntraced(function* ({ cwd, env, words }) {
+    if (words === "inherit") return yield* Stdio.open({ command, args, env, cwd, stderr: words })
     const transport = yield* Stdio.open({ command, args, env, cwd })
     yield* words(transport.stderr)
     return transport

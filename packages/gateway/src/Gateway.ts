@@ -61,7 +61,8 @@ const make = Effect.fnUntraced(function* <E extends { readonly message: string }
       // All that the connector needs is in the context it runs on.
       connector: options.connector as Effect.Effect<Transport, E, Scope.Scope>,
       client: { validateOutput: false, ...options.client },
-      context
+      context,
+      refused: new Set()
     },
     { idle: options.idle ?? "1 minute", capacity: options.capacity ?? 256 }
   )

@@ -12,7 +12,7 @@ import { RequestContext, type RequestServices } from "@effect-mcp/core/RequestCo
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { isAtLeast, type LoggingLevel } from "@effect-mcp/protocol/model/Logging"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
-import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
+import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import type * as Middleware from "@effect-mcp/server/Middleware"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -27,6 +27,8 @@ type Request = Middleware.Request
 type RequestOf<M extends Request["method"]> = Extract<Request, { readonly method: M }>
 type Calling = RequestOf<"prompts/get" | "resources/read" | "tools/call">
 type Answer = Effect.Effect<Middleware.Result, McpError.McpError, RequestServices>
+
+const nothing: JsonObject = {}
 
 const asker = Effect.map(
   Effect.all([RequestContext, Principal]),
@@ -136,14 +138,20 @@ export const make = (upstreams: Upstreams, calls: Calls): Middleware.Middleware 
     }
   }
 
-  /** Revisions that name whoever answered get the server behind, whether it named itself or not. */
+  /** Where answers name who gave them, that is the server behind, whether it named itself or not; elsewhere it is not said. */
   const signed: Middleware.Middleware = (request, next) =>
     Effect.gen(function* () {
       const result = yield* relay(request, next)
       const { revision } = yield* RequestContext
-      if (revision.era === "stateful" || (isJsonObject(result._meta) && Meta.serverInfo in result._meta)) return result
-      const { client } = yield* acquire
-      return Meta.withMeta(result, { [Meta.serverInfo]: client.serverInfo })
+      const { [Meta.serverInfo]: signature, ...meta } = isJsonObject(result._meta) ? result._meta : nothing
+      if (revision.era === "stateless") {
+        if (signature !== undefined) return result
+        const { client } = yield* acquire
+        return Meta.withMeta(result, { [Meta.serverInfo]: client.serverInfo })
+      }
+      if (signature === undefined) return result
+      const { _meta, ...unsigned } = result
+      return Object.keys(meta).length === 0 ? unsigned : { ...unsigned, _meta: meta }
     })
 
   return signed

@@ -16,6 +16,7 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Method from "@effect-mcp/protocol/Method"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
 import type { LogMessageParams } from "@effect-mcp/protocol/model/Logging"
+import * as Revision from "@effect-mcp/protocol/Revision"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -36,6 +37,8 @@ export interface Options<E> {
   readonly client: McpClient.Options
   /** What the connector and the client run on. */
   readonly context: Context.Context<never>
+  /** The revisions of clients that the server behind turned out not to speak. */
+  readonly refused: Set<Version>
 }
 
 export interface Upstream {
@@ -46,6 +49,8 @@ export interface Upstream {
   readonly subscribe: (connection: Connection, uri: string) => Effect.Effect<void, ClientError>
   readonly unsubscribe: (uri: string) => Effect.Effect<void>
 }
+
+type Version = Revision.Version
 
 const unrelated = McpError.invalidRequest("There is no request in flight that this question could belong to")
 
@@ -102,6 +107,28 @@ const relays = (ask: Asking, downstream: Downstream): Context.Context<never> => 
 const named = <P extends { readonly elicitationId?: string | undefined }>(params: P): P =>
   params.elicitationId === undefined ? { ...params, elicitationId: globalThis.crypto.randomUUID() } : params
 
+/**
+ * Speaks to the server behind as the client speaks to us, if that can be: what one era has no words for would be lost on the way
+ * through it. Otherwise in the newest revision that the server speaks.
+ */
+const alike = <A extends { readonly revision: Revision.Revision }, E, R>(
+  { client, refused }: Pick<Options<never>, "client" | "refused">,
+  { revision: { era, version } }: Downstream,
+  speaking: (revisions: ReadonlyArray<Version>) => Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> =>
+  Effect.suspend(() => {
+    const allowed = client.revisions ?? Revision.all.map((one) => one.version)
+    const older = Revision.stateful.map((one) => one.version).filter((one) => one <= version && allowed.includes(one))
+    if (era === "stateless" || older.length === 0 || refused.has(version)) return speaking(allowed)
+    return Effect.catch(speaking(older), () =>
+      Effect.tap(speaking(allowed), ({ revision }) =>
+        Effect.sync(() => {
+          if (!older.includes(revision.version)) refused.add(version)
+        })
+      )
+    )
+  })
+
 /** Opens a conversation in the scope. */
 export const open = Effect.fnUntraced(function* <E>(
   options: Options<E>,
@@ -117,11 +144,14 @@ export const open = Effect.fnUntraced(function* <E>(
     if (call !== undefined) call.log(message)
     else if (connection?.input !== undefined) connection.notify("notifications/message", { ...message })
   }
-  const client = yield* McpClient.open(options.connector, {
-    ...options.client,
-    onLog,
-    ...(clientInfo === undefined ? undefined : { clientInfo })
-  }).pipe(
+  const speaking = (revisions: ReadonlyArray<Version>) =>
+    McpClient.open(options.connector, {
+      ...options.client,
+      revisions,
+      onLog,
+      ...(clientInfo === undefined ? undefined : { clientInfo })
+    })
+  const client = yield* alike(options, downstream, speaking).pipe(
     // Nothing of the request that happened to be the first: it must not be kept, nor asked.
     Effect.updateContext((_request: Context.Context<never>) => Context.add(services, Scope.Scope, scope))
   )

@@ -22,7 +22,8 @@ export const start = Effect.fnUntraced(function* (
   child.once("exit", (code, signal) => Deferred.doneUnsafe(exited, Effect.succeed(code ?? signal)))
   const said = yield* Deferred.make<string>()
   createInterface({ input: child.stderr }).on("line", (line) => {
-    if (/^https?:/.test(line)) Deferred.doneUnsafe(said, Effect.succeed(line))
+    const [url] = /https?:\S+$/.exec(line) ?? []
+    if (url !== undefined) Deferred.doneUnsafe(said, Effect.succeed(url))
   })
   return {
     url: yield* Deferred.await(said),

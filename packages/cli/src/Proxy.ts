@@ -1,0 +1,29 @@
+/**
+ * What `effect-mcp proxy` serves: a gateway in front of the target. Each client has a conversation of its own with it; whoever asks and
+ * answers is the client, not this command.
+ */
+import * as Gateway from "@effect-mcp/gateway/Gateway"
+import type * as McpServer from "@effect-mcp/server/McpServer"
+import * as Stdio from "@effect-mcp/server/endpoint/Stdio"
+import type { Requirements } from "@effect-mcp/client/connector/Stdio"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type * as Layer from "effect/Layer"
+import type { Settings } from "./Settings.ts"
+import type { Target } from "./Target.ts"
+
+export type Served = Layer.Layer<McpServer.McpServer, never, Requirements>
+
+/** The target as a server. Its own words go to our stderr. */
+export const gateway = (target: Target, settings: Settings): Served =>
+  Gateway.layer({
+    connector: target.connect({ ...settings, words: "inherit" }),
+    client: {
+      revisions: settings.revision === undefined ? undefined : [settings.revision],
+      // A question that nobody asked for an end of has none.
+      timeout: settings.timeout ?? Duration.minutes(1)
+    }
+  })
+
+/** Until stdin ends. */
+export const overStdio = (gateway: Served) => Effect.provide(Stdio.serve(), gateway)

@@ -1,0 +1,38 @@
+/** A gateway over HTTP. A module of its own: who serves stdio loads no HTTP. */
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import * as Http from "@effect-mcp/server/endpoint/Http"
+import { TransportError } from "@effect-mcp/core/Transport"
+import * as Effect from "effect/Effect"
+import * as HttpServer from "effect/http/HttpServer"
+import * as Layer from "effect/Layer"
+import { createServer } from "node:http"
+import type { Served } from "./Proxy.ts"
+
+export interface Options extends Pick<Http.Options, "allowedHosts" | "allowedOrigins"> {
+  readonly port: number
+  readonly host: string
+  readonly announce: (url: string) => Effect.Effect<void>
+}
+
+/** Until it is interrupted. */
+export const overHttp = (gateway: Served, { announce, host, port, ...options }: Options) => {
+  const said = Layer.effectDiscard(
+    Effect.flatMap(HttpServer.HttpServer, ({ address }) =>
+      address._tag === "UnixPathAddress"
+        ? Effect.void
+        : announce(`http://${host.includes(":") ? `[${host}]` : host}:${address.port}/mcp`)
+    )
+  )
+  return said.pipe(
+    Layer.provideMerge(
+      Http.serve(Http.layer({ path: "/mcp", ...options }), { disableLogger: true, disableListenLog: true })
+    ),
+    Layer.provide(gateway),
+    Layer.provide(NodeHttpServer.layer(createServer, { port, host })),
+    Layer.launch,
+    Effect.mapError(
+      ({ message }) =>
+        new TransportError({ reason: "Open", message: `Cannot serve at ${host}, port ${port}: ${message}` })
+    )
+  )
+}

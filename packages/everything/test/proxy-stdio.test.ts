@@ -1,0 +1,120 @@
+/** Clients drive the protocol's own reference server through a proxy: they over stdio, it over Streamable HTTP. */
+import { assert, layer } from "@effect/vitest"
+import { Deferred, Effect, Layer, PubSub } from "effect"
+import { connect, Official } from "./support/official.ts"
+import { using } from "./support/official/calls.ts"
+import { layerClient } from "./support/our-client.ts"
+import { overStdio, serverEverything } from "./support/proxy.ts"
+import * as v1 from "./support/sdk-v1.ts"
+import * as v2 from "./support/sdk-v2.ts"
+import { suite } from "./support/server-everything-suite.ts"
+
+suite(
+  "stdio and a proxy to Streamable HTTP",
+  Layer.unwrap(Effect.map(serverEverything, ({ url }) => layerClient(overStdio(url), { revisions: ["2025-11-25"] })))
+)
+
+const textOf = ({ content }: { readonly content: ReadonlyArray<any> }): string =>
+  content.map(({ text }) => text).join("\n")
+
+for (const { connector, name } of [
+  { name: "The TypeScript SDK v1 client", connector: v1.connector },
+  { name: "The TypeScript SDK v2 client", connector: v2.connector }
+]) {
+  const connected = Effect.flatMap(serverEverything, ({ url }) =>
+    connect((host) => connector({ ...host, args: overStdio(url) }))
+  )
+  layer(Layer.effect(Official, connected), { timeout: 30_000, excludeTestServices: true })(
+    `${name} drives server-everything through a proxy from stdio to Streamable HTTP`,
+    (it) => {
+      it.effect("sees who is behind, and its tools: also those that only its own capabilities open", () =>
+        Effect.gen(function* () {
+          const { answers, client } = yield* Official
+          answers.set("roots/list", () => ({ roots: [{ uri: "file:///work", name: "Work" }] }))
+          assert.deepInclude(client.getServerVersion(), { name: "mcp-servers/everything" })
+          const tools = yield* using((client) => client.allTools())
+          assert.includeMembers(
+            tools.map(({ name }) => name),
+            ["echo", "get-roots-list", "trigger-sampling-request", "trigger-elicitation-request"]
+          )
+          assert.strictEqual(
+            textOf(yield* using((client) => client.callTool("echo", { message: "hello" }))),
+            "Echo: hello"
+          )
+        })
+      )
+
+      it.effect("hears of progress", () =>
+        Effect.gen(function* () {
+          const events: Array<unknown> = []
+          yield* using((client) =>
+            client.callTool(
+              "trigger-long-running-operation",
+              { duration: 0.03, steps: 3 },
+              { onprogress: ({ progress, total }) => void events.push([progress, total]) }
+            )
+          )
+          assert.deepStrictEqual(events.slice(0, 2), [
+            [1, 3],
+            [2, 3]
+          ])
+        })
+      )
+
+      it.effect("cancels a call, and goes on", () =>
+        Effect.gen(function* () {
+          const { client } = yield* Official
+          const controller = new AbortController()
+          const moved = yield* Deferred.make<void>()
+          const endless = client.callTool(
+            "trigger-long-running-operation",
+            { duration: 600, steps: 60_000 },
+            { signal: controller.signal, onprogress: () => void Deferred.doneUnsafe(moved, Effect.void) }
+          )
+          const ended = endless.then(
+            () => "answered",
+            () => "cancelled"
+          )
+          yield* Deferred.await(moved)
+          controller.abort()
+          assert.strictEqual(yield* Effect.promise(() => ended), "cancelled")
+          yield* using((client) => client.ping())
+        })
+      )
+
+      it.effect("is asked for its model, its user and its roots", () =>
+        Effect.gen(function* () {
+          const { answers } = yield* Official
+          answers.set("sampling/createMessage", ({ messages }) => ({
+            role: "assistant",
+            model: "parrot",
+            content: { type: "text", text: JSON.stringify(messages) }
+          }))
+          answers.set("elicitation/create", ({ mode }) =>
+            mode === "url" ? { action: "accept" } : { action: "accept", content: { name: "Ada", check: true } }
+          )
+          const said = yield* using((client) => client.callTool("trigger-sampling-request", { prompt: "Say it" }))
+          assert.match(textOf(said), /Say it/)
+          const filled = yield* using((client) => client.callTool("trigger-elicitation-request"))
+          assert.match(textOf(filled), /Ada/)
+          const roots = yield* using((client) => client.callTool("get-roots-list"))
+          assert.match(textOf(roots), /file:\/\/\/work/)
+        })
+      )
+
+      it.effect("gets the server's logs", () =>
+        Effect.gen(function* () {
+          const { answers, notifications } = yield* Official
+          answers.set("roots/list", () => ({ roots: [{ uri: "file:///other" }] }))
+          const heard = yield* PubSub.subscribe(notifications)
+          yield* using((client) => client.setLoggingLevel("debug"))
+          yield* using((client) => client.sendRootsListChanged())
+          const next: Effect.Effect<any> = Effect.flatMap(PubSub.take(heard), (one) =>
+            one.method === "notifications/message" ? Effect.succeed(one.params) : next
+          )
+          assert.match(String((yield* next).data), /Roots updated/)
+        })
+      )
+    }
+  )
+}
