@@ -51,20 +51,27 @@ const lack = (
     return yield* Effect.fail(new McpError({ code, message, ...data }))
   })
 
+/** The caller, who by these rules has all of the scopes. What can be known beforehand is worked out once. */
+export const admitted = (
+  { local, satisfies, scopes: always }: Auth["Service"],
+  scopes: ReadonlyArray<string>
+): Effect.Effect<Caller, McpError, Principal.Principal | RequestContext> => {
+  const needed = [...new Set([...always, ...scopes])]
+  const insufficient = `The token lacks a scope of: ${needed.join(" ")}`
+  return Effect.flatMap(Principal.Principal, (principal) => {
+    const caller = isCaller(principal) ? principal : local
+    if (caller === undefined || !isCaller(caller)) {
+      return lack({ authentication: true, scopes: needed }, "The caller must authenticate", Unauthorized)
+    }
+    return needed.every((scope) => satisfies(caller.scopes, scope))
+      ? Effect.succeed(caller)
+      : lack({ authentication: false, scopes: needed }, insufficient, InsufficientScope)
+  })
+}
+
 /** The caller, who has all of these scopes; else the request is refused with a challenge that names all of them. */
 export const demand = (...scopes: ReadonlyArray<string>): Effect.Effect<Caller, McpError, Services> =>
-  Effect.gen(function* () {
-    const auth = yield* Auth
-    const principal = yield* Principal.Principal
-    const caller = isCaller(principal) ? principal : auth.local
-    const needed = [...new Set([...auth.scopes, ...scopes])]
-    if (caller === undefined || !isCaller(caller)) {
-      return yield* lack({ authentication: true, scopes: needed }, "The caller must authenticate", Unauthorized)
-    }
-    if (needed.every((scope) => auth.satisfies(caller.scopes, scope))) return caller
-    const message = `The token lacks a scope of: ${needed.join(" ")}`
-    return yield* lack({ authentication: false, scopes: needed }, message, InsufficientScope)
-  })
+  Effect.flatMap(Auth, (auth) => admitted(auth, scopes))
 
 /** The caller, whatever its scopes. */
 export const caller: Effect.Effect<Caller, McpError, Services> = demand()

@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import type * as HttpClient from "effect/http/HttpClient"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import { serverMetadataUrls } from "../client/Discovery.ts"
+import * as Endpoint from "../client/Endpoint.ts"
 import * as Fetch from "../client/internal/Fetch.ts"
 import { shown, VerifierUnavailable } from "./TokenVerifier.ts"
 
@@ -56,3 +57,28 @@ export const metadata = Effect.fnUntraced(function* (
   }
   return yield* fail(issuer, `metadata at ${urls.map(({ href }) => href).join(" or ")}`, "none")
 })
+
+/**
+ * An endpoint that metadata name. What is sent there and what is learned there must be safe from others: it is HTTPS, or on this
+ * machine, or where the issuer itself is.
+ */
+export const endpoint = (
+  step: string,
+  issuer: string,
+  metadata: JsonObject,
+  name: string
+): Effect.Effect<string, VerifierUnavailable> => {
+  const found = metadata[name]
+  const url = typeof found === "string" ? URL.parse(found) : null
+  return url !== null && (Endpoint.isSecure(url) || url.origin === URL.parse(issuer)?.origin)
+    ? Effect.succeed(url.href)
+    : Effect.fail(
+        new VerifierUnavailable({
+          step,
+          url: issuer,
+          expected: `an https URL as ${name} in the metadata`,
+          found: shown(found),
+          remedy: "Correct the metadata, or configure the URL."
+        })
+      )
+}

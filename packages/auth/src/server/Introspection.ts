@@ -79,17 +79,8 @@ const make = Effect.fnUntraced(function* (
   const endpoint = Effect.fnUntraced(function* ({ issuers }: Expected): Effect.fn.Return<string, VerifierUnavailable> {
     if (known !== undefined) return known
     const issuer = issuers[0] ?? ""
-    const { introspection_endpoint: found } = yield* Documents.metadata(http, issuer)
-    if (typeof found !== "string" || !URL.canParse(found)) {
-      return yield* new VerifierUnavailable({
-        step,
-        url: issuer,
-        expected: "introspection_endpoint in the metadata",
-        found: shown(found),
-        remedy: "Give `endpoint`, or verify by keys."
-      })
-    }
-    return (known = found)
+    const metadata = yield* Documents.metadata(http, issuer)
+    return (known = yield* Documents.endpoint(step, issuer, metadata, "introspection_endpoint"))
   })
 
   const ask = Effect.fnUntraced(function* (

@@ -14,7 +14,7 @@ import * as Result from "effect/Result"
 import * as Semaphore from "effect/Semaphore"
 import * as Jose from "jose"
 import * as Documents from "./Documents.ts"
-import { shown, VerifierUnavailable } from "./TokenVerifier.ts"
+import { VerifierUnavailable } from "./TokenVerifier.ts"
 
 export interface Options {
   /** Where the keys of an issuer are. Default: `jwks_uri` of its metadata. */
@@ -54,10 +54,11 @@ export const make = (http: HttpClient.HttpClient, options: Options = {}): Jwks =
   const issuers = new Map<string, Cached>()
 
   const fetch = Effect.fnUntraced(function* (issuer: string): Effect.fn.Return<Jose.LocalJWKSet, VerifierUnavailable> {
-    const uri = options.jwksUri?.(issuer) ?? (yield* Documents.metadata(http, issuer)).jwks_uri
+    const configured = options.jwksUri?.(issuer)
+    const uri =
+      configured ?? (yield* Documents.endpoint(step, issuer, yield* Documents.metadata(http, issuer), "jwks_uri"))
     const fail = (expected: string, found: string) =>
-      new VerifierUnavailable({ step, url: typeof uri === "string" ? uri : issuer, expected, found, remedy })
-    if (typeof uri !== "string" || !URL.canParse(uri)) return yield* fail("jwks_uri in the metadata", shown(uri))
+      new VerifierUnavailable({ step, url: uri, expected, found, remedy })
     const { json, status } = yield* Documents.send(step, http, HttpClientRequest.get(uri))
     if (status !== 200 || json === undefined) return yield* fail("a key set", `status ${status}`)
     const { keys } = json

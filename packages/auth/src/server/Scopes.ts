@@ -16,7 +16,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
-import { Auth, demand } from "./Caller.ts"
+import { admitted, Auth } from "./Caller.ts"
 
 type Check = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E | McpError, R | Principal | RequestContext>
 
@@ -32,7 +32,7 @@ const guarded = <Entry extends object>() => {
     const before = known.get(entry)
     const plain = before?.plain ?? entry
     const all = [...(before?.scopes ?? []), ...scopes]
-    const demanded = Effect.provideService(demand(...all), Auth, auth)
+    const demanded = admitted(auth, all)
     const result = guard(plain, (effect) => Effect.andThen(demanded, effect))
     known.set(result, { plain, scopes: all })
     return result
@@ -177,7 +177,7 @@ export const requires =
           )
         }
         const { register } = yield* MiddlewareRegistry
-        const demanded = Effect.provideService(demand(...scopes), Auth, auth)
+        const demanded = admitted(auth, scopes)
         yield* Effect.provideService(
           register((request, next) =>
             subscribed(request).some((uri) => covers.some((covered) => covered(uri)))

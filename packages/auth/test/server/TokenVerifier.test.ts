@@ -1,0 +1,172 @@
+import * as ClientChallenge from "@effect-mcp/auth/client/Challenge"
+import * as Challenge from "@effect-mcp/auth/server/Challenge"
+import * as Introspection from "@effect-mcp/auth/server/Introspection"
+import * as JwtVerifier from "@effect-mcp/auth/server/JwtVerifier"
+import { TokenVerifier } from "@effect-mcp/auth/server/TokenVerifier"
+import * as AuthServer from "@effect-mcp/testing/auth/AuthServer"
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Fiber, Layer, Redacted, Schema } from "effect"
+import { FetchHttpClient } from "effect/http"
+import { TestClock } from "effect/testing"
+import * as Jose from "jose"
+import { listen } from "./support/protected.ts"
+
+const resource = "https://mcp.example.com/mcp"
+const issuers = ["https://auth.example.com"]
+
+const issuer = (options?: AuthServer.Options) =>
+  Layer.fresh(AuthServer.layer(options)).pipe(Layer.provide(Layer.orDie(listen())))
+
+const verify = (token: string, issuer = issuers[0] ?? "") =>
+  Effect.flatMap(TokenVerifier, ({ verify }) => verify(Redacted.make(token), { issuers: [issuer], resource }))
+
+describe("JwtVerifier", () => {
+  it.effect("fails by name when the authorization server does not answer in time", () =>
+    Effect.gen(function* () {
+      const server = yield* AuthServer.AuthServer
+      const asked = yield* Deferred.make<void>()
+      yield* server.script({
+        intercept: ({ kind }) =>
+          kind === "jwks" ? Effect.andThen(Deferred.succeed(asked, undefined), Effect.never) : Effect.undefined
+      })
+      const token = yield* server.issue({ resources: [resource] })
+      const failing = yield* Effect.forkChild(Effect.flip(verify(token, server.issuer)))
+      yield* Deferred.await(asked)
+      yield* TestClock.adjust("20 seconds")
+      const error = yield* Fiber.join(failing)
+      assert.strictEqual(error._tag, "VerifierUnavailable")
+      assert.include(error.message, `${server.issuer}/jwks: Fetching the authorization server's keys: expected`)
+      assert.notInclude(error.message, token)
+    }).pipe(Effect.provide([JwtVerifier.layer().pipe(Layer.provide(FetchHttpClient.layer)), issuer()]))
+  )
+
+  it.effect.each(["http://keys.example.com/jwks", "/jwks", "", 7, undefined])(
+    "fetches no keys from %j, as an issuer may say",
+    (jwks_uri) =>
+      Effect.gen(function* () {
+        const server = yield* AuthServer.AuthServer
+        yield* server.script({ metadata: (document) => ({ ...document, jwks_uri }) })
+        const error = yield* Effect.flip(verify(yield* server.issue(), server.issuer))
+        assert.strictEqual(error._tag, "VerifierUnavailable")
+        assert.include(error.message, "jwks_uri")
+      }).pipe(Effect.provide([JwtVerifier.layer().pipe(Layer.provide(FetchHttpClient.layer)), issuer()]))
+  )
+
+  it.effect("finds the keys where it is told to, and through the metadata of an issuer with a path", () =>
+    Effect.gen(function* () {
+      const server = yield* AuthServer.AuthServer
+      const told = JwtVerifier.layer({ jwksUri: (issuer) => `${issuer}/jwks` })
+      const token = yield* server.issue({ resources: [resource] })
+      for (const [layer, metadata] of [
+        [told, 0],
+        [JwtVerifier.layer(), 1]
+      ] as const) {
+        const provided = Layer.provide(layer, FetchHttpClient.layer)
+        const claims = yield* Effect.provide(verify(token, server.issuer), provided)
+        assert.strictEqual(claims.sub, "alice")
+        assert.strictEqual(yield* server.count("metadata"), metadata)
+      }
+    }).pipe(Effect.provide(issuer({ path: "/tenant", discovery: ["openid-appended"] })))
+  )
+
+  it.effect("tries every key that could be meant by a token that names none", () =>
+    Effect.gen(function* () {
+      const pairs = yield* Effect.promise(() => Promise.all([1, 2, 3].map(() => Jose.generateKeyPair("ES256"))))
+      const keys = yield* Effect.promise(() => Promise.all(pairs.map(({ publicKey }) => Jose.exportJWK(publicKey))))
+      const layer = JwtVerifier.layerKeys({ keys: keys.slice(0, 2) })
+      const signed = pairs.map(({ privateKey }) =>
+        Effect.promise(() =>
+          new Jose.SignJWT({ iss: issuers[0] ?? "", exp: 1 }).setProtectedHeader({ alg: "ES256" }).sign(privateKey)
+        )
+      )
+      for (const [index, token] of signed.entries()) {
+        const exit = yield* Effect.exit(Effect.provide(verify(yield* token), layer))
+        assert.strictEqual(exit._tag, index < 2 ? "Success" : "Failure")
+      }
+    })
+  )
+
+  // Any change to any character but the last, which may hold bits that mean nothing.
+  const place = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 10_000 }))
+  const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
+  it.effect.prop("accepts a token only as it was signed", [place, place], ([at, to]) =>
+    Effect.gen(function* () {
+      const { keys, token } = yield* signedOnce
+      const index = at % (token.length - 1)
+      const character = alphabet[to % alphabet.length] ?? "A"
+      const changed = token.slice(0, index) + character + token.slice(index + 1)
+      const exit = yield* Effect.exit(Effect.provide(verify(changed), JwtVerifier.layerKeys(keys)))
+      assert.strictEqual(exit._tag, changed === token ? "Success" : "Failure")
+    })
+  )
+})
+
+const made = (async () => {
+  const { privateKey, publicKey } = await Jose.generateKeyPair("ES256")
+  const token = await new Jose.SignJWT({ iss: issuers[0] ?? "", sub: "alice", exp: 1 })
+    .setProtectedHeader({ alg: "ES256", typ: "at+jwt" })
+    .sign(privateKey)
+  return { token, keys: { keys: [await Jose.exportJWK(publicKey)] } }
+})()
+const signedOnce = Effect.promise(() => made)
+
+describe("Introspection", () => {
+  it.effect("takes a token without an audience only if it is told what to assume", () =>
+    Effect.gen(function* () {
+      const server = yield* AuthServer.AuthServer
+      yield* server.register({ clientId: "resource", secret: "s3cret", authMethod: "client_secret_post" })
+      yield* server.script({ claims: (_, { aud: _aud, iss: _iss, ...claims }) => claims })
+      const token = yield* server.issue()
+      const credentials = { clientId: "resource", clientSecret: Redacted.make("s3cret"), method: "post" as const }
+      for (const assumeAudience of [undefined, resource]) {
+        const layer = Introspection.layer({ credentials, assumeAudience }).pipe(Layer.provide(FetchHttpClient.layer))
+        const claims = yield* Effect.provide(verify(token, server.issuer), layer)
+        assert.strictEqual(claims.aud, assumeAudience)
+        assert.strictEqual(claims.iss, server.issuer)
+      }
+    }).pipe(Effect.provide(issuer({ tokens: "opaque" })))
+  )
+
+  it.effect("sends credentials of any alphabet as the grammar wants them", () =>
+    Effect.gen(function* () {
+      const server = yield* AuthServer.AuthServer
+      const clientId = "resource: a+b %"
+      const secret = "p:ä&ss=?"
+      yield* server.register({ clientId, secret, authMethod: "client_secret_basic" })
+      const layer = Introspection.layer({ credentials: { clientId, clientSecret: Redacted.make(secret) } }).pipe(
+        Layer.provide(FetchHttpClient.layer)
+      )
+      const claims = yield* Effect.provide(verify(yield* server.issue(), server.issuer), layer)
+      assert.strictEqual(claims.active, true)
+    }).pipe(Effect.provide(issuer({ tokens: "opaque" })))
+  )
+})
+
+describe("Challenge", () => {
+  const Text = Schema.String.check(Schema.isMaxLength(40))
+  it.effect.prop("is read by a client as it was meant", [Text, Text, Schema.Literals(["Bearer", "DPoP"])], (given) =>
+    Effect.sync(() => {
+      const [description, second, scheme] = given
+      const header = Challenge.formatAll([
+        {
+          scheme,
+          error: "invalid_token",
+          description,
+          scopes: ["a:b", "c"],
+          resourceMetadata: "https://x.example/y?z"
+        },
+        { scheme: "DPoP", description: second, algorithms: ["ES256"] }
+      ])
+      const [one, two] = ClientChallenge.parse(header)
+      const printable = (text: string) => text.replaceAll(/[^\x20-\x7e]/gu, "?")
+      assert.strictEqual(one?.scheme ?? "", scheme.toLowerCase())
+      assert.strictEqual(one?.parameters.get("error_description") ?? "", printable(description))
+      assert.strictEqual(two?.parameters.get("error_description") ?? "", printable(second))
+      assert.deepStrictEqual(ClientChallenge.demand(header), {
+        resourceMetadata: "https://x.example/y?z",
+        scopes: ["a:b", "c"],
+        error: "invalid_token"
+      })
+    })
+  )
+})
