@@ -69,7 +69,7 @@ const permitted = (error: McpError.McpError): McpError.McpError =>
 /** Answers requests of this era. */
 export const make = (options: Options) => {
   const { identity, features, handlers, logging, rounds, caching, listeners } = options
-  const served = new Map(
+  const served = new Map<string, Revision>(
     identity.revisions
       .filter((revision) => revision.era === "stateless")
       .map((revision) => [revision.version, revision])
@@ -85,7 +85,7 @@ export const make = (options: Options) => {
 
   const revisionOf = (request: JsonRpc.Request): Revision | McpError.McpError => {
     const version = Services.metaOf(request)[Meta.protocolVersion]
-    const revision = [...served.values()].find((candidate) => candidate.version === version)
+    const revision = typeof version === "string" ? served.get(version) : undefined
     if (revision !== undefined) return revision
     return typeof version === "string"
       ? McpError.unsupportedProtocolVersion(supported, version)
@@ -180,29 +180,31 @@ export const make = (options: Options) => {
     if (codec === undefined || !Features.offers(identity.capabilities(), method, revision)) {
       return Effect.fail(McpError.methodNotFound(method))
     }
-    return declarations.decode(Services.metaOf(request)).pipe(
-      Effect.mapError((message) => McpError.invalidParams(`Invalid _meta: ${message}`)),
-      Effect.tap(() => Effect.sync(() => origin.admitted?.())),
-      Effect.flatMap((declared) =>
-        codec.params.decode(params).pipe(
-          Effect.mapError((message) => McpError.invalidParams(`Invalid params for ${method}: ${message}`)),
-          Effect.flatMap((decoded) =>
-            // The codec of this very method decoded it.
-            answer({ method, params: decoded } as Request, declared, revision, origin, exchange)
-          )
-        )
-      ),
-      Effect.flatMap((result) => {
-        if (InputRounds.isAsked(result)) return Effect.succeed(result.wire)
+    const declared = Effect.mapErrorEager(declarations.decode(Services.metaOf(request)), malformed)
+    const answered = Effect.flatMapEager(declared, (declared) => {
+      origin.admitted?.()
+      return Effect.flatMapEager(Effect.mapErrorEager(codec.params.decode(params), unreadable(method)), (decoded) =>
+        // The codec of this very method decoded it.
+        answer({ method, params: decoded } as Request, declared, revision, origin, exchange)
+      )
+    })
+    return Effect.matchEffect(answered, {
+      onFailure: (error) => Effect.fail(permitted(error)),
+      onSuccess: (result) => {
+        if (InputRounds.isAsked(result)) return Effect.succeed(signed(result.wire))
         const hint = hints[method]
         const canonical = hint === undefined ? result : { ...Caching.fields(hint), ...result }
-        return Effect.mapError(codec.result.encode(canonical), (message) =>
-          McpError.internalError(`The result of ${method} cannot be said in this revision: ${message}`)
+        return Effect.mapEager(Effect.mapErrorEager(codec.result.encode(canonical), unsayable(method)), (wire) =>
+          isJsonObject(wire) ? signed(wire) : wire
         )
-      }),
-      Effect.map((wire) => (isJsonObject(wire) ? signed(wire) : wire)),
-      Effect.mapError(permitted)
-    )
+      }
+    })
   }
   return { handle, supported }
 }
+
+const malformed = (message: string) => McpError.invalidParams(`Invalid _meta: ${message}`)
+const unreadable = (method: string) => (message: string) =>
+  McpError.invalidParams(`Invalid params for ${method}: ${message}`)
+const unsayable = (method: string) => (message: string) =>
+  McpError.internalError(`The result of ${method} cannot be said in this revision: ${message}`)

@@ -101,40 +101,53 @@ export const make = (
     return new Asked({ resultType: "input_required", inputRequests: requests, requestState })
   })
 
-  return {
-    run: Effect.fnUntraced(function* <A>(
-      handler: Handler<A>,
-      run: Run
-    ): Effect.fn.Return<A | Asked, McpError.McpError> {
-      const { capabilities, exchange, factsOf, principal, request, revision } = run
-      const params: unknown = request.params
-      const { inputResponses, requestState } = isJsonObject(params) ? params : noParams
-      const opened: Opened | undefined =
-        typeof requestState === "string"
-          ? yield* Effect.flatMap(seal, (service) => service.open(requestState, bindingOf(server, run)))
-          : undefined
-      const answers = isJsonObject(inputResponses) ? inputResponses : noParams
-      const journal = opened === undefined ? Journal.empty : Journal.settle(opened.journal, answers)
-      let caller = journal.caller
+  const round = <A>(
+    handler: Handler<A>,
+    run: Run,
+    journal: Journal.Journal,
+    volunteered?: JsonObject
+  ): Effect.Effect<A | Asked, McpError.McpError> =>
+    Effect.suspend(() => {
+      const { capabilities, exchange, factsOf, principal, revision } = run
+      let caller: Principal["Service"] | undefined
       // Middleware may know better than the wire who asks; a state belongs to whom it was made for all the same.
       const enter = Effect.flatMap(Principal, (principal) => {
-        const name = nameOf(principal)
-        if (caller !== undefined && caller !== name) return Effect.fail(invalidState)
-        caller = name
+        if (caller === principal) return Effect.void
+        const first = caller === undefined ? journal.caller : nameOf(caller)
+        if (first !== undefined && first !== nameOf(principal)) return Effect.fail(invalidState)
+        caller = principal
         return Effect.void
       })
-      const reply = Effect.suspend(() => {
-        const volunteered = opened === undefined ? answers : undefined
-        const round = Replay.make(journal, { revision, capabilities }, stepMillis, volunteered)
-        return Effect.flatMap(
-          round.run(Services.provide(handler(enter), exchange, principal, () => factsOf(round.input))),
-          (outcome): Effect.Effect<A | Asked, McpError.McpError> =>
-            outcome._tag === "Complete"
-              ? outcome.exit
-              : sealed(outcome.requests, caller === undefined ? outcome.journal : { ...outcome.journal, caller }, run)
-        )
-      })
-      return yield* opened === undefined || guard === undefined ? reply : guard.once(opened.jti, opened.expires, reply)
+      const round = Replay.make(journal, { revision, capabilities }, stepMillis, volunteered)
+      return Effect.flatMap(
+        round.run(Services.provide(handler(enter), exchange, principal, () => factsOf(round.input))),
+        (outcome): Effect.Effect<A | Asked, McpError.McpError> => {
+          if (outcome._tag === "Complete") return outcome.exit
+          const { journal, requests } = outcome
+          return sealed(requests, caller === undefined ? journal : { ...journal, caller: nameOf(caller) }, run)
+        }
+      )
     })
+
+  const resumed = Effect.fnUntraced(function* <A>(
+    handler: Handler<A>,
+    run: Run,
+    requestState: string,
+    answers: JsonObject
+  ): Effect.fn.Return<A | Asked, McpError.McpError> {
+    const opened: Opened = yield* Effect.flatMap(seal, (service) => service.open(requestState, bindingOf(server, run)))
+    const reply = round(handler, run, Journal.settle(opened.journal, answers))
+    return yield* guard === undefined ? reply : guard.once(opened.jti, opened.expires, reply)
+  })
+
+  return {
+    run: (handler, run) => {
+      const params: unknown = run.request.params
+      const { inputResponses, requestState } = isJsonObject(params) ? params : noParams
+      const answers = isJsonObject(inputResponses) ? inputResponses : noParams
+      return typeof requestState === "string"
+        ? resumed(handler, run, requestState, answers)
+        : round(handler, run, Journal.empty, answers)
+    }
   }
 }

@@ -73,6 +73,68 @@ export const make = (
   stepTimeout: number,
   volunteered: { readonly [name: string]: unknown } = {}
 ): Round => {
+  let wake: (() => void) | undefined
+  // Most handlers ask nothing: what it takes to ask is made when one does.
+  let made: Questions | undefined
+  const questions = (): Questions => (made ??= makeQuestions(journal, asked, stepTimeout, volunteered, () => wake?.()))
+
+  /** Completes with the handler's exit, or with nothing once it asks. */
+  const doneOrAsking = <A, E>(fiber: Fiber.Fiber<A, E>): Effect.Effect<Exit.Exit<A, E> | undefined> =>
+    Effect.callback((resume) => {
+      if (made?.asking() === true) return resume(Effect.undefined)
+      wake = () => resume(Effect.undefined)
+      return Effect.sync(fiber.addObserver((exit) => resume(Effect.succeed(exit))))
+    })
+  const settled = <A, E>(fiber: Fiber.Fiber<A, E>): Effect.Effect<Outcome<A, E>> =>
+    Effect.flatMap(
+      Effect.raceFirst(
+        Effect.asSome(Fiber.await(fiber)),
+        Effect.as(questions().settled, Option.none<Exit.Exit<A, E>>())
+      ),
+      (exit): Effect.Effect<Outcome<A, E>> => {
+        if (Option.isSome(exit)) return Effect.succeed({ _tag: "Complete", exit: exit.value })
+        questions().end()
+        fiber.interruptUnsafe(undefined, suspension)
+        return Effect.map(Fiber.await(fiber), questions().outcome)
+      }
+    )
+
+  return {
+    input: {
+      ask: (method, params, options) => questions().ask(method, params, options),
+      once: (name, schema, effect) => questions().once(name, schema, effect)
+    },
+    run: <A, E, R>(handler: Effect.Effect<A, E, R>): Effect.Effect<Outcome<A, E>, never, R> =>
+      Effect.flatMap(Effect.forkChild(handler, { startImmediately: true }), (fiber) => {
+        const exit = fiber.pollUnsafe()
+        if (exit !== undefined) return Effect.succeed({ _tag: "Complete", exit })
+        return Effect.flatMap(doneOrAsking(fiber), (exit) =>
+          exit === undefined ? settled(fiber) : Effect.succeed({ _tag: "Complete", exit })
+        )
+      })
+  }
+}
+
+interface Questions {
+  readonly ask: ClientInput["Service"]["ask"]
+  readonly once: ClientInput["Service"]["once"]
+  readonly asking: () => boolean
+  /** Completes when nothing but questions is left to do. */
+  readonly settled: Effect.Effect<void>
+  /** From now on nothing is asked or recorded. */
+  readonly end: () => void
+  /** What the round comes to, once the handler is gone. */
+  readonly outcome: () => Outcome<never, never>
+}
+
+/** `wake` is called when something is asked. */
+const makeQuestions = (
+  journal: Journal,
+  asked: Asked,
+  stepTimeout: number,
+  volunteered: { readonly [name: string]: unknown },
+  wake: () => void
+): Questions => {
   const answers: { [key: string]: unknown } = { ...journal.answers }
   const used = new Set<string>()
   const requests: { [key: string]: InputRequest } = Object.create(null)
@@ -80,7 +142,6 @@ export const make = (
   const counts = new Map<string, number>()
   const open = new Map<string, string>()
   const usedNames = new Set<string>()
-  const somethingAsked = Latch.makeUnsafe(false)
   const noStepRuns = Latch.makeUnsafe(true)
   let running = 0
   /** Questions asked and steps ended. */
@@ -127,7 +188,7 @@ export const make = (
             open.set(name, key)
             requests[name] = { method, params: wire }
             changes++
-            somethingAsked.openUnsafe()
+            wake()
             return suspend
           })
           const given = options?.key
@@ -190,26 +251,20 @@ export const make = (
     )
   })
 
-  const run = Effect.fnUntraced(function* <A, E, R>(
-    handler: Effect.Effect<A, E, R>
-  ): Effect.fn.Return<Outcome<A, E>, never, R> {
-    const fiber = yield* Effect.forkChild(handler, { startImmediately: true })
-    const exit = yield* Effect.raceFirst(
-      Effect.asSome(Fiber.await(fiber)),
-      Effect.as(Effect.andThen(somethingAsked.await, settled), Option.none<Exit.Exit<A, E>>())
-    )
-    if (Option.isSome(exit)) return { _tag: "Complete", exit: exit.value }
-    over = true
-    fiber.interruptUnsafe(undefined, suspension)
-    yield* Fiber.await(fiber)
-    return {
+  return {
+    ask,
+    once,
+    asking: () => open.size > 0,
+    settled,
+    end: () => {
+      over = true
+    },
+    outcome: () => ({
       _tag: "InputRequired",
       requests,
       journal: { ...journal, answers, steps, open: Object.fromEntries(open), round: journal.round + 1 }
-    }
-  })
-
-  return { input: { ask, once }, run }
+    })
+  }
 }
 
 const tooLong = (name: string): Effect.Effect<never> =>
