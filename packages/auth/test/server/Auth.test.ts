@@ -1,13 +1,18 @@
 import * as Auth from "@effect-mcp/auth/server/Auth"
+import * as JwtVerifier from "@effect-mcp/auth/server/JwtVerifier"
 import { Principal } from "@effect-mcp/core/Principal"
 import { RequestContext } from "@effect-mcp/core/RequestContext"
 import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
 import { verifies } from "@effect-mcp/spec/verifies"
+import * as AuthServer from "@effect-mcp/testing/auth/AuthServer"
+import * as McpTest from "@effect-mcp/testing/McpTest"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Context, Effect, Layer, Logger, References, Tracer } from "effect"
+import { FetchHttpClient, HttpRouter, HttpServer, HttpServerResponse } from "effect/http"
 import { TestClock } from "effect/testing"
-import { introspecting, open, request } from "./support/protected.ts"
+import { inspect } from "node:util"
+import { introspecting, listen, open, request } from "./support/protected.ts"
 
 const whoami = Tools.layer(Tool.make("whoami", { description: "Who calls." }), () =>
   Effect.map(Auth.caller, ({ scopes, subject }) => `${subject} ${scopes.join(",")}`)
@@ -205,7 +210,6 @@ describe("Auth", () => {
 
   it.effect("answers 503 while it cannot verify, and goes on with the keys it has", () =>
     Effect.gen(function* () {
-      const { HttpServerResponse } = yield* Effect.promise(() => import("effect/http"))
       const { bearer, call, server } = yield* open({ features })
       const headers = yield* bearer({ lifetime: 86_400 })
       const down = Effect.succeed(HttpServerResponse.text("down", { status: 500 }))
@@ -288,6 +292,120 @@ describe("Auth", () => {
       assert.strictEqual(reply.json.error.code, Auth.Unauthorized)
       assert.strictEqual((yield* call("whoami", yield* bearer())).status, 200)
       assert.strictEqual((yield* call("seen", { authorization: "Bearer bad" })).status, 401)
+    })
+  )
+
+  it.effect(`writes no token to any log or span${verifies("authorization.server.tokens-stored")}`, () => {
+    const said: Array<unknown> = []
+    const logger = Logger.make(({ cause, fiber, message }) => {
+      said.push(message, cause, fiber.getRef(References.CurrentLogAnnotations))
+    })
+    const tracer = Tracer.make({
+      span: (options) => {
+        const span = new Tracer.NativeSpan(options)
+        said.push(span.name, span.attributes)
+        return span
+      }
+    })
+    return Effect.gen(function* () {
+      const { bearer, call, server } = yield* open({ features })
+      const good = yield* bearer()
+      yield* server.script({ claims: (_, claims) => ({ ...claims, aud: "https://other.example.com" }) })
+      const foreign = yield* bearer()
+      assert.strictEqual((yield* call("seen", good)).status, 200)
+      assert.strictEqual((yield* call("seen", foreign)).status, 401)
+      yield* server.script({ intercept: () => Effect.succeed(HttpServerResponse.empty({ status: 500 })) })
+      yield* TestClock.adjust("2 hours")
+      assert.strictEqual((yield* call("seen", good)).status, 503)
+      const all = inspect(said, { depth: 10, maxArrayLength: null, maxStringLength: null })
+      assert.include(all, "Refused with 401")
+      assert.include(all, "http.response.status_code")
+      assert.include(all, "could not be verified")
+      for (const { authorization = "" } of [good, foreign]) {
+        const [, claims = "claims", signature = "signature"] = authorization.split(".")
+        assert.notInclude(all, claims)
+        assert.notInclude(all, signature)
+      }
+    }).pipe(
+      Effect.provide(Logger.layer([logger])),
+      Effect.provideService(References.MinimumLogLevel, "All"),
+      Effect.provideService(Tracer.Tracer, tracer)
+    )
+  })
+
+  it.effect("guards several resources of one host, each by its own rules", () =>
+    Effect.gen(function* () {
+      const listening = yield* Layer.build(Layer.orDie(listen()))
+      const origin = HttpServer.formatAddress(Context.get(listening, HttpServer.HttpServer).address)
+      const issued = yield* Layer.build(AuthServer.layer().pipe(Layer.provide(Layer.orDie(listen()))))
+      const { issue, issuer } = Context.get(issued, AuthServer.AuthServer)
+      const resource = (name: string) =>
+        Auth.protect(
+          HttpRouter.add(
+            "GET",
+            `/${name}`,
+            Effect.map(Principal, ({ subject }) => HttpServerResponse.text(`${name} ${subject}`))
+          ),
+          { root: name === "one" }
+        ).pipe(Layer.provide(Auth.layer({ resource: `${origin}/${name}`, authorizationServers: [issuer] })))
+      const app = HttpRouter.serve(Layer.merge(resource("one"), resource("two")), {
+        disableListenLog: true,
+        disableLogger: true
+      })
+      yield* Effect.provideContext(
+        Layer.build(Layer.provide(app, JwtVerifier.layer().pipe(Layer.provide(FetchHttpClient.layer)))),
+        listening
+      )
+      for (const [at, audience, status] of [
+        ["one", "one", 200],
+        ["one", "two", 401],
+        ["two", "one", 401],
+        ["two", "two", 200]
+      ] as const) {
+        const authorization = `Bearer ${yield* issue({ resources: [`${origin}/${audience}`] })}`
+        const reply = yield* request(`${origin}/${at}`, { headers: { authorization } })
+        assert.strictEqual(reply.status, status)
+        if (status === 200) assert.strictEqual(reply.text, `${at} alice`)
+        else assert.include(reply.headers.get("www-authenticate"), `oauth-protected-resource/${at}"`)
+      }
+      const atRoot = yield* request(`${origin}/.well-known/oauth-protected-resource`)
+      assert.strictEqual(atRoot.json.resource, `${origin}/one`)
+    })
+  )
+
+  it.effect("lets browsers ask, and read why they were refused", () =>
+    Effect.gen(function* () {
+      const { call, origin, url } = yield* open({ features })
+      const asking = { origin: "https://page.example.com", "access-control-request-method": "POST" }
+      const preflight = yield* request(url, { method: "OPTIONS", headers: asking })
+      assert.notStrictEqual(preflight.status, 401)
+      const metadata = `${origin}/.well-known/oauth-protected-resource/mcp`
+      const allowed = yield* request(metadata, { method: "OPTIONS", headers: asking })
+      assert.strictEqual(allowed.status, 204)
+      assert.strictEqual(allowed.headers.get("access-control-allow-headers"), "*")
+      const refused = yield* call("whoami", { origin: asking.origin })
+      assert.strictEqual(refused.headers.get("access-control-allow-origin"), "*")
+      assert.include(refused.headers.get("access-control-expose-headers"), "WWW-Authenticate")
+    })
+  )
+
+  it.effect("knows the one user of a server that is no HTTP server", () =>
+    Effect.gen(function* () {
+      const Who = Tool.make("whoami", { description: "Who calls." })
+      const local = Auth.layerLocal({ subject: "me", scopes: ["files:write"] })
+      const client = yield* McpTest.connect(
+        whoami.pipe(Auth.requires("files:write"), Layer.provide(local)),
+        "2025-11-25"
+      )
+      const { content } = yield* client.call(Who, {})
+      assert.deepStrictEqual(content, [{ type: "text", text: "me files:write" }])
+      const less = Auth.layerLocal({ subject: "me" })
+      const refused = yield* McpTest.connect(
+        whoami.pipe(Auth.requires("files:write"), Layer.provide(less)),
+        "2026-07-28"
+      )
+      const error = yield* Effect.flip(refused.call(Who, {}))
+      assert.include(String(error), "files:write")
     })
   )
 
