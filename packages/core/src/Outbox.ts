@@ -37,15 +37,18 @@ export interface Outbox {
   readonly size: () => number
 }
 
+/** One write is not much larger, however much waits: what is written is copied more than once, and large copies are cleared away late. */
+const writeSize = 64 * 1024
+
 interface Queued {
   readonly text: string
   readonly lane: Lane
 }
 
 /**
- * Starts the writer in the scope. `write` consumes the stream of what leaves: the joined lines of one turn at a time, each line ended
- * by a newline; pulling again says that the wire took the ones before. Closing the scope first writes what is queued, for at most
- * `flush`, then stops.
+ * Starts the writer in the scope. `write` consumes the stream of what leaves: the joined lines of one turn at a time (of the first of
+ * them, if they are many), each line ended by a newline; pulling again says that the wire took the ones before. Closing the scope first
+ * writes what is queued, for at most `flush`, then stops.
  */
 export const make = Effect.fnUntraced(function* (
   write: (outgoing: Stream.Stream<string>) => Effect.Effect<void, TransportError>,
@@ -112,9 +115,13 @@ export const make = Effect.fnUntraced(function* (
       // Once closing, it stays awake to see that all is written.
       if (!closing) wake.closeUnsafe()
       if (queue.length === 0) return pull
-      writing = queue
-      queue = []
-      return Effect.succeed([writing.map((entry) => entry.text).join("")] as const)
+      let text = ""
+      let taken = 0
+      while (taken < queue.length && text.length < writeSize) text += queue[taken++]?.text
+      writing = taken === queue.length ? queue : queue.slice(0, taken)
+      queue = taken === queue.length ? [] : queue.slice(taken)
+      if (queue.length > 0) wake.openUnsafe()
+      return Effect.succeed([text] as const)
     })
   )
   const outgoing = Stream.fromPull(

@@ -73,6 +73,27 @@ describe("the outbox", () => {
     })
   )
 
+  it.effect("writes much in several writes, and has room again after each", () =>
+    Effect.gen(function* () {
+      const { sink, size, writes, let1 } = yield* gated()
+      const padding = "x".repeat(20_000)
+      for (let n = 0; n < 10; n++) sink.send(note(n, padding), "data")
+      for (const left of [6, 2, 0]) {
+        let1()
+        yield* settle
+        assert.strictEqual(Math.round(size() / padding.length), left)
+      }
+      assert.deepStrictEqual(
+        writes.map((messages) => messages.length),
+        [4, 4, 2]
+      )
+      assert.deepStrictEqual(
+        writes.flat().map(({ params }) => params.n),
+        [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
+      )
+    })
+  )
+
   it.effect("never breaks a line, whatever its strings hold", () =>
     Effect.gen(function* () {
       const { sink, writes, let1 } = yield* gated()

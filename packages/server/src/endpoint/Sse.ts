@@ -37,7 +37,12 @@ import { isModern } from "../Stateless.ts"
 
 export { serve } from "../http/Shutdown.ts"
 
+/** Of what waits longer than a moment the garbage is collected late: much less than for one wire, as there are many. */
+const defaultHighWater = 128 * 1024
+
 export interface Options extends Admission.Options, Outbox.Options {
+  /** Above this many bytes waiting for one session, its handlers wait. Default 128 KiB. */
+  readonly highWater?: number | undefined
   /** Where the stream is. */
   readonly path: HttpRouter.PathInput
   /** Where messages are posted. Default `/messages`. */
@@ -132,7 +137,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
     opened: Deferred.Deferred<Session>,
     hungUp: Effect.Effect<never, TransportError>
   ): Effect.fn.Return<void, TransportError, Scope.Scope> {
-    const { broken, sink } = yield* Outbox.make(body.write, options)
+    const { broken, sink } = yield* Outbox.make(body.write, { highWater: defaultHighWater, ...options })
     const transport = { incoming: Stream.never, sink, broken: Effect.raceFirst(broken, hungUp) }
     const session = yield* server.connect(transport, { id, principal })
     Deferred.doneUnsafe(opened, Effect.succeed(session))

@@ -12,6 +12,7 @@ import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
+import { takeSome } from "../internal/takeSome.ts"
 import type { Event, EventsGone } from "../session/EventStore.ts"
 
 /** Above this many bytes waiting, senders wait. */
@@ -183,13 +184,17 @@ export class EventStream {
     this.owner.detached()
   }
 
-  /** For a connection: all that waits. */
+  /** Whether nothing waits. */
+  get taken(): boolean {
+    return this.waiting.length === 0
+  }
+
+  /** For a connection: what waits, or the first of it. */
   take(connection: Connection): string {
     if (this.connection !== connection) return ""
-    const text = this.waiting.length === 1 ? (this.waiting[0] ?? "") : this.waiting.join("")
-    this.waiting = []
-    this.bytes = 0
-    this.room.openUnsafe()
+    const text = takeSome(this.waiting)
+    this.bytes -= text.length
+    if (this.writable()) this.room.openUnsafe()
     if (text !== "" && this.log !== undefined) this.resumable = true
     return text
   }
@@ -222,8 +227,10 @@ export class Connection {
       this.wake.closeUnsafe()
       const { last } = this
       // Looked at before anything is taken: that makes room, and who waited for it says the rest at once.
-      done = last !== undefined || this.stream.ended
+      const { ended } = this.stream
       const taken = this.before + this.stream.take(this)
+      // What a connection leaves is for the next one.
+      done = last !== undefined || (ended && this.stream.taken)
       this.before = ""
       const text = taken + (last ?? "")
       if (text !== "") return Effect.succeed([encoder.encode(text)] as const)

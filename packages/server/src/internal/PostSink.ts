@@ -11,9 +11,10 @@ import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
+import { takeSome } from "./takeSome.ts"
 
-/** Above this many bytes waiting, senders wait. */
-const highWater = 1024 * 1024
+/** Above this many bytes waiting, senders wait. Not more: of what waits longer than a moment the garbage is collected late. */
+const highWater = 128 * 1024
 const encoder = new TextEncoder()
 const comment = encoder.encode(": keep-alive\n\n")
 
@@ -22,14 +23,15 @@ export class PostSink implements Sink {
   answer: { readonly message: JsonRpc.Message; readonly text: string } | undefined
   /** Whether something preceded the answer. */
   streaming = false
-  private events = ""
+  private events: Array<string> = []
+  private bytes = 0
   private closed = false
   private readonly said = Latch.makeUnsafe(false)
   private readonly room = Latch.makeUnsafe(true)
   /** Waits for the first message. */
   readonly first: Effect.Effect<void> = this.said.await
   readonly ready: Effect.Effect<void> = this.room.await
-  readonly writable = (): boolean => this.events.length < highWater
+  readonly writable = (): boolean => this.bytes < highWater
 
   readonly send: Sink["send"] = (message) => {
     const messages: ReadonlyArray<JsonRpc.Message> = "length" in message ? message : [message]
@@ -38,16 +40,22 @@ export class PostSink implements Sink {
       const text = JsonRpc.encode(message)
       if (JsonRpc.isResponse(message)) this.answer = { message, text }
       else this.streaming = true
-      if (this.streaming) this.events += `data: ${text}\n\n`
+      if (this.streaming) this.push(`data: ${text}\n\n`)
       if (!this.writable()) this.room.closeUnsafe()
       this.said.openUnsafe()
     }
   }
 
+  private push(event: string): void {
+    this.events.push(event)
+    this.bytes += event.length
+  }
+
   /** Nobody listens any more. */
   readonly close = (): void => {
     this.closed = true
-    this.events = ""
+    this.events = []
+    this.bytes = 0
     this.room.openUnsafe()
     this.said.openUnsafe()
   }
@@ -56,11 +64,11 @@ export class PostSink implements Sink {
   readonly stream = (keepAlive: Duration.Input): Stream.Stream<Uint8Array> => {
     const waited = Effect.timeoutOption(this.first, keepAlive)
     const pull: Effect.Effect<readonly [Uint8Array], Cause.Done> = Effect.suspend(() => {
-      if (this.events !== "") {
-        const bytes = encoder.encode(this.events)
-        this.events = ""
-        this.room.openUnsafe()
-        return Effect.succeed([bytes] as const)
+      if (this.events.length > 0) {
+        const text = takeSome(this.events)
+        this.bytes -= text.length
+        if (this.writable()) this.room.openUnsafe()
+        return Effect.succeed([encoder.encode(text)] as const)
       }
       if (this.closed || this.answer !== undefined) return Cause.done()
       this.said.closeUnsafe()
