@@ -45,7 +45,7 @@ const patience = "1 second"
 /** How long the end waits for what was said last, and then for the session to be ended. */
 const goodbye = "1 second"
 /** How long the end of a session waits for other requests to meet it, too. */
-const company = "250 millis"
+const company = "5 seconds"
 
 /** The transport, for as long as the scope. */
 export const make = Effect.fnUntraced(function* (
