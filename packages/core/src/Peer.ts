@@ -263,8 +263,9 @@ export const make = Effect.fnUntraced(function* (
       closing = true
       // Closing the scope is an end in order, though it interrupts the reader.
       const inOrder = Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause)
-      Deferred.doneUnsafe(closed, inOrder ? Exit.void : exit)
+      // First, so that whoever hears of the end finds that nothing can be sent any more.
       outbound.close(Exit.isFailure(exit) ? Cause.findErrorOption(exit.cause) : undefined)
+      Deferred.doneUnsafe(closed, inOrder ? Exit.void : exit)
       peer.interrupt("The connection is closing")
       return Fiber.awaitAll([...running.values()].flatMap((entry) => entry.fiber ?? []))
     })

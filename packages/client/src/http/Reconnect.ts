@@ -53,7 +53,8 @@ export class Reconnect {
   }
 
   private connect(position: Body.Position, deliver: (message: Decoded) => Effect.Effect<void>): Effect.Effect<Ended> {
-    return Effect.matchEffect(this.endpoint.get(position.lastEventId), {
+    const answer = Effect.suspend(() => this.endpoint.get(position.lastEventId))
+    return Effect.matchEffect(answer, {
       onFailure: () => Effect.succeed<Ended>("Failed"),
       onSuccess: (response) => {
         const { status } = response

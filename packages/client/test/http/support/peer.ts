@@ -17,13 +17,15 @@ export interface Wired extends Peer.Peer {
 
 export const wired = Effect.fnUntraced(function* (
   options: Http.Options,
-  answer: (request: JsonRpc.Request) => Effect.Effect<unknown> = () => Effect.succeed({})
+  answer: (request: JsonRpc.Request) => Effect.Effect<unknown> = () => Effect.succeed({}),
+  peerOptions?: Peer.Options
 ): Effect.fn.Return<Wired, unknown, Scope.Scope | HttpClient.HttpClient> {
   const heard = yield* Queue.unbounded<JsonRpc.Notification>()
-  const peer = yield* Peer.make(yield* Http.open(options), {
+  const handlers: Peer.Handlers = {
     request: ({ request }) => answer(request),
     notification: (notification) => void Queue.offerUnsafe(heard, notification)
-  })
+  }
+  const peer = yield* Peer.make(yield* Http.open(options), handlers, peerOptions)
   return { ...peer, heard }
 })
 

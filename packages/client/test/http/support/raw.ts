@@ -94,14 +94,17 @@ const hit = (request: IncomingMessage, response: ServerResponse, text: string): 
   }
 }
 
-/** Listens for as long as the scope. */
-export const open: Effect.Effect<Raw, never, Scope.Scope> = Effect.gen(function* () {
+/** Listens for as long as the scope. A session that is ended is none of the test's business, unless `deletes` says so. */
+export const make = Effect.fnUntraced(function* (deletes: boolean): Effect.fn.Return<Raw, never, Scope.Scope> {
   const hits = yield* Queue.unbounded<Hit>()
   const passed: Array<Hit> = []
   const server = createServer((request, response) => {
     const chunks: Array<Buffer> = []
     request.on("data", (chunk: Buffer) => chunks.push(chunk))
-    request.on("end", () => Queue.offerUnsafe(hits, hit(request, response, Buffer.concat(chunks).toString())))
+    request.on("end", () => {
+      if (request.method === "DELETE" && !deletes) response.writeHead(405).end()
+      else Queue.offerUnsafe(hits, hit(request, response, Buffer.concat(chunks).toString()))
+    })
   })
   yield* Effect.acquireRelease(
     Effect.callback<void>((resume) => void server.listen(0, "127.0.0.1", () => resume(Effect.void))),
@@ -135,6 +138,8 @@ export const open: Effect.Effect<Raw, never, Scope.Scope> = Effect.gen(function*
     sockets: Effect.callback((resume) => void server.getConnections((_, count) => resume(Effect.succeed(count))))
   }
 })
+
+export const open = make(false)
 
 /** The HTTP clients that a wire must work with. */
 export const clients: ReadonlyArray<readonly [name: string, layer: Layer.Layer<HttpClient.HttpClient>]> = [

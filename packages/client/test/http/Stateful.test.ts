@@ -1,0 +1,285 @@
+/** Streamable HTTP with sessions (2025-03-26 to 2025-11-25), as a client sends and reads it. */
+import { Closed } from "@effect-mcp/core/Peer"
+import { verifies } from "@effect-mcp/spec/verifies"
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Exit, Fiber, Queue, Scope } from "effect"
+import { sessions, shakeHands, wired } from "./support/peer.ts"
+import * as Raw from "./support/raw.ts"
+
+const closed = <A, E>(fiber: Fiber.Fiber<A, E>) =>
+  Effect.map(Effect.flip(Fiber.join(fiber)), (error) => {
+    assert.instanceOf(error, Closed)
+    return error
+  })
+const note = (method: string, params?: object) => ({ jsonrpc: "2.0", method, ...(params && { params }) })
+const [, http] = Raw.clients[0]!
+
+const cases = sessions.flatMap((version) => Raw.clients.map(([name, layer]) => ({ version, name, layer })))
+
+describe.each(cases)("a session of $version over $name", ({ layer, version }) => {
+  const test = (title: string, body: Effect.Effect<void, unknown, any>) =>
+    it.effect(title, () => Effect.provide(Effect.scoped(body), layer) as Effect.Effect<void, unknown>)
+
+  test(
+    `begins without headers, then carries its id and revision with every request${verifies("http.session.id-sent", "http.version.header-sent", "http.version.header-negotiated", "http.get.accept", "http.post.own-request", "http.post.accept")}`,
+    Effect.gen(function* () {
+      const server = yield* Raw.open
+      const peer = yield* wired({ url: server.url, headers: { "x-mine": "1" } })
+      const params = { protocolVersion: version, capabilities: {} }
+      const asked = yield* Effect.forkChild(peer.request("initialize", params, { cancellable: false }))
+      const hello = yield* server.next
+      assert.notProperty(hello.headers, "mcp-session-id")
+      assert.notProperty(hello.headers, "mcp-protocol-version")
+      assert.notProperty(hello.headers, "mcp-method")
+      assert.strictEqual(hello.headers["x-mine"], "1")
+      yield* hello.result({ protocolVersion: version, capabilities: {} }, { "Mcp-Session-Id": "session-1" })
+      yield* Fiber.join(asked)
+      peer.notify("notifications/initialized")
+      const said = yield* server.next
+      const expected = { "mcp-session-id": "session-1", "mcp-protocol-version": version, "x-mine": "1" }
+      assert.deepInclude(said.headers, expected)
+      assert.deepStrictEqual(said.message, note("notifications/initialized"))
+      assert.include(said.headers.accept, "application/json")
+      yield* said.status(202)
+      const get = yield* server.next
+      assert.strictEqual(get.method, "GET")
+      assert.deepInclude(get.headers, { ...expected, accept: "text/event-stream" })
+      assert.notProperty(get.headers, "last-event-id")
+      yield* get.status(405)
+      const listing = yield* Effect.forkChild(peer.request("tools/list"))
+      const list = yield* server.next
+      assert.deepInclude(list.headers, expected)
+      assert.notProperty(list.headers, "mcp-method")
+      yield* list.result({})
+      yield* Fiber.join(listing)
+      assert.strictEqual(yield* server.waiting, 0)
+    })
+  )
+
+  test(
+    "takes its id and revision from events, too",
+    Effect.gen(function* () {
+      const server = yield* Raw.open
+      const peer = yield* wired({ url: server.url })
+      const asked = yield* Effect.forkChild(peer.request("initialize"))
+      const hello = yield* server.next
+      yield* hello.stream({ "mcp-session-id": "session-2" })
+      yield* hello.event({ data: { jsonrpc: "2.0", id: 1, result: { protocolVersion: version } } })
+      yield* Fiber.join(asked)
+      yield* hello.end
+      peer.notify("notifications/initialized")
+      const said = yield* server.next
+      assert.deepInclude(said.headers, { "mcp-session-id": "session-2", "mcp-protocol-version": version })
+      yield* said.status(202)
+      yield* (yield* server.next).status(405)
+    })
+  )
+
+  test(
+    "hears what is not about a request on its own stream, and answers there by a POST",
+    Effect.gen(function* () {
+      const server = yield* Raw.open
+      const peer = yield* wired({ url: server.url }, ({ params }) => Effect.succeed({ roots: [params] }))
+      const get = yield* shakeHands(peer, server, { version })
+      yield* get.stream()
+      yield* get.event({ data: note("notifications/tools/list_changed") })
+      assert.deepInclude(yield* Queue.take(peer.heard), { method: "notifications/tools/list_changed" })
+      yield* get.event({ data: { jsonrpc: "2.0", id: "q", method: "roots/list", params: { a: 1 } } })
+      const answer = yield* server.next
+      assert.strictEqual(answer.method, "POST")
+      assert.deepStrictEqual(answer.message, { jsonrpc: "2.0", id: "q", result: { roots: [{ a: 1 }] } })
+      assert.strictEqual(answer.headers["mcp-session-id"], "session-1")
+      yield* answer.status(202)
+    })
+  )
+
+  test(
+    "answers what the server asks on the stream of a request while that stands",
+    Effect.gen(function* () {
+      const server = yield* Raw.open
+      const peer = yield* wired({ url: server.url }, () => Effect.succeed({ model: "m" }))
+      yield* (yield* shakeHands(peer, server, { version })).status(405)
+      const call = yield* Effect.forkChild(peer.request("tools/call", { name: "t" }))
+      const post = yield* server.next
+      yield* post.stream()
+      yield* post.event({ data: { jsonrpc: "2.0", id: 1, method: "sampling/createMessage", params: {} } })
+      const answer = yield* server.next
+      assert.deepStrictEqual(answer.message, { jsonrpc: "2.0", id: 1, result: { model: "m" } })
+      // Its acceptance is nothing to wait for.
+      yield* post.event({ data: { jsonrpc: "2.0", id: post.message.id, result: { ok: true } } })
+      assert.deepStrictEqual(yield* Fiber.join(call), { ok: true })
+      yield* answer.status(202)
+    })
+  )
+
+  test(
+    "lets nothing overtake a notification, unless it takes too long to be accepted",
+    Effect.gen(function* () {
+      const server = yield* Raw.open
+      const peer = yield* wired({ url: server.url })
+      yield* (yield* shakeHands(peer, server, { version })).status(405)
+      peer.notify("notifications/roots/list_changed")
+      peer.notify("notifications/progress", { progressToken: 1, progress: 1 })
+      const list = yield* Effect.forkChild(peer.request("tools/list"), { startImmediately: true })
+      const first = yield* server.next
+      assert.strictEqual(first.message.method, "notifications/roots/list_changed")
+      assert.strictEqual(yield* server.waiting, 0)
+      yield* first.status(202)
+      const second = yield* server.next
+      assert.strictEqual(second.message.method, "notifications/progress")
+      assert.strictEqual(yield* server.waiting, 0)
+      // Refused is as good as accepted.
+      yield* second.status(400)
+      const third = yield* server.next
+      assert.strictEqual(third.message.method, "tools/list")
+      yield* third.result({})
+      yield* Fiber.join(list)
+    })
+  )
+
+  test(
+    `cancels by a notification, and hangs up${verifies("http.disconnect.explicit-cancel")}`,
+    Effect.gen(function* () {
+      const server = yield* Raw.open
+      const peer = yield* wired({ url: server.url })
+      yield* (yield* shakeHands(peer, server, { version })).status(405)
+      const call = yield* Effect.forkChild(peer.request("tools/call", { name: "t" }), { startImmediately: true })
+      const post = yield* server.next
+      yield* post.stream()
+      yield* Fiber.interrupt(call)
+      yield* post.hungUp
+      const cancel = yield* server.next
+      assert.strictEqual(cancel.message.method, "notifications/cancelled")
+      assert.strictEqual(cancel.message.params.requestId, post.message.id)
+      assert.strictEqual(cancel.headers["mcp-session-id"], "session-1")
+      // Nothing waits for that.
+      const list = yield* Effect.forkChild(peer.request("tools/list"), { startImmediately: true })
+      yield* (yield* server.next).result({})
+      yield* Fiber.join(list)
+      yield* cancel.status(202)
+    })
+  )
+
+  test(
+    `is ended by DELETE when the scope ends${verifies("http.session.delete")}`,
+    Effect.gen(function* () {
+      const server = yield* Raw.make(true)
+      const scope = yield* Scope.make()
+      const peer = yield* Scope.provide(wired({ url: server.url, headers: { "x-mine": "1" } }), scope)
+      const get = yield* shakeHands(peer, server, { version })
+      yield* get.stream()
+      peer.notify("notifications/roots/list_changed")
+      const ended = yield* Effect.forkChild(Scope.close(scope, Exit.void), { startImmediately: true })
+      const last = yield* server.next
+      assert.strictEqual(last.message.method, "notifications/roots/list_changed")
+      yield* last.status(202)
+      const bye = yield* server.next
+      assert.strictEqual(bye.method, "DELETE")
+      assert.deepInclude(bye.headers, {
+        "mcp-session-id": "session-1",
+        "mcp-protocol-version": version,
+        "x-mine": "1"
+      })
+      yield* bye.status(405)
+      yield* Fiber.join(ended)
+      yield* get.hungUp
+      assert.strictEqual(yield* server.waiting, 0)
+    })
+  )
+
+  test(
+    `is lost by 404: what met it was not acted on, and the conversation is over${verifies("http.session.client-reinitializes")}`,
+    Effect.gen(function* () {
+      const server = yield* Raw.open
+      const peer = yield* wired({ url: server.url })
+      yield* (yield* shakeHands(peer, server, { version })).status(405)
+      const calls = yield* Effect.forEach([1, 2], () =>
+        Effect.forkChild(peer.request("tools/call", { name: "t" }), { startImmediately: true })
+      )
+      const [first, second] = [yield* server.next, yield* server.next]
+      yield* first.json({ jsonrpc: "2.0", id: null, error: { code: -32001, message: "Session not found" } }, 404)
+      yield* second.status(404)
+      for (const call of calls) {
+        const error = yield* closed(call)
+        assert.strictEqual(error.cause?.reason, "SessionLost")
+        assert.isTrue(error.unsent)
+      }
+      const over = yield* Effect.flip(peer.awaitClosed)
+      assert.strictEqual(over.reason, "SessionLost")
+      const late = yield* Effect.flip(peer.request("tools/list"))
+      assert.deepInclude(late, { _tag: "Closed", unsent: true })
+    })
+  )
+
+  test(
+    "is not lost by 404 where there is none: that is the answer to this request",
+    Effect.gen(function* () {
+      const server = yield* Raw.open
+      const peer = yield* wired({ url: server.url })
+      yield* (yield* shakeHands(peer, server, { version, id: null })).status(404)
+      const list = yield* Effect.forkChild(peer.request("tools/list"), { startImmediately: true })
+      const post = yield* server.next
+      assert.notProperty(post.headers, "mcp-session-id")
+      yield* post.status(404)
+      assert.deepInclude((yield* closed(list)).cause, { reason: "Status", status: 404 })
+      const again = yield* Effect.forkChild(peer.request("tools/list"), { startImmediately: true })
+      yield* (yield* server.next).result({})
+      yield* Fiber.join(again)
+    })
+  )
+})
+
+describe("a session", () => {
+  it.effect("is told nothing that is no request before it is asked for", () =>
+    Effect.gen(function* () {
+      const server = yield* Raw.open
+      const peer = yield* wired({ url: server.url })
+      peer.notify("notifications/roots/list_changed")
+      const asked = yield* Effect.forkChild(peer.request("server/discover"), { startImmediately: true })
+      const post = yield* server.next
+      assert.strictEqual(post.message.method, "server/discover")
+      yield* post.stream()
+      yield* post.event({ data: { jsonrpc: "2.0", id: 1, method: "roots/list" } })
+      yield* post.event({ data: { jsonrpc: "2.0", id: post.message.id, result: {} } })
+      yield* Fiber.join(asked)
+      assert.strictEqual(yield* server.waiting, 0)
+    }).pipe(Effect.scoped, Effect.provide(http))
+  )
+
+  it.effect(
+    `of 2025-03-26 gets an array of answers, and answers an array by one${verifies("http.post.body-batch")}`,
+    () =>
+      Effect.gen(function* () {
+        const server = yield* Raw.open
+        const asked = yield* Deferred.make<void>()
+        const peer = yield* wired({ url: server.url }, () => Effect.as(Deferred.succeed(asked, undefined), { ok: 1 }), {
+          batches: () => true
+        })
+        const get = yield* shakeHands(peer, server, { version: "2025-03-26" })
+        yield* get.stream()
+        const list = yield* Effect.forkChild(peer.request("tools/list"), { startImmediately: true })
+        const post = yield* server.next
+        yield* post.json([
+          note("notifications/message"),
+          { jsonrpc: "2.0", id: post.message.id, result: { tools: [] } }
+        ])
+        assert.deepStrictEqual(yield* Fiber.join(list), { tools: [] })
+        assert.deepInclude(yield* Queue.take(peer.heard), { method: "notifications/message" })
+        yield* get.event({
+          data: [
+            { jsonrpc: "2.0", id: "a", method: "roots/list" },
+            { jsonrpc: "2.0", id: "b", method: "roots/list" }
+          ]
+        })
+        const answers = yield* server.next
+        assert.deepStrictEqual(
+          answers.message.map(({ id, result }: any) => [id, result]),
+          [
+            ["a", { ok: 1 }],
+            ["b", { ok: 1 }]
+          ]
+        )
+        yield* answers.status(202)
+      }).pipe(Effect.scoped, Effect.provide(http))
+  )
+})

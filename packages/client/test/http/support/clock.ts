@@ -1,0 +1,32 @@
+/** A clock whose sleeps are seen by the test, and end when it says so; until then nothing that waits is ever late. */
+import { Clock, Deferred, Duration, Effect, Queue } from "effect"
+
+export interface Sleeps {
+  readonly clock: Clock.Clock
+  /** The next sleep that is as long as `wanted` says, in milliseconds; others are left to sleep. Ends it, and gives its length. */
+  readonly wake: (wanted: (millis: number) => boolean) => Effect.Effect<number>
+}
+
+export const make: Effect.Effect<Sleeps> = Effect.gen(function* () {
+  const real = yield* Clock.Clock
+  const asleep = yield* Queue.unbounded<{ readonly millis: number; readonly done: Deferred.Deferred<void> }>()
+  const clock: Clock.Clock = {
+    currentTimeMillisUnsafe: () => real.currentTimeMillisUnsafe(),
+    currentTimeMillis: real.currentTimeMillis,
+    currentTimeNanosUnsafe: () => real.currentTimeNanosUnsafe(),
+    currentTimeNanos: real.currentTimeNanos,
+    monotonicTimeNanosUnsafe: () => real.monotonicTimeNanosUnsafe(),
+    monotonicTimeNanos: real.monotonicTimeNanos,
+    sleep: (duration) =>
+      Effect.suspend(() => {
+        const done = Deferred.makeUnsafe<void>()
+        Queue.offerUnsafe(asleep, { millis: Duration.toMillis(duration), done })
+        return Deferred.await(done)
+      })
+  }
+  const wake: Sleeps["wake"] = (wanted) =>
+    Effect.flatMap(Queue.take(asleep), ({ done, millis }) =>
+      wanted(millis) ? Effect.as(Deferred.succeed(done, undefined), millis) : wake(wanted)
+    )
+  return { clock, wake }
+})
