@@ -1,0 +1,299 @@
+import * as AuthorizationCode from "@effect-mcp/auth/client/AuthorizationCode"
+import * as ClientCredentials from "@effect-mcp/auth/client/ClientCredentials"
+import * as EnterpriseManaged from "@effect-mcp/auth/client/EnterpriseManaged"
+import { find, OAuthError } from "@effect-mcp/auth/client/OAuthError"
+import * as WorkloadIdentity from "@effect-mcp/auth/client/WorkloadIdentity"
+import * as AuthServer from "@effect-mcp/testing/auth/AuthServer"
+import { assert, describe, it } from "@effect/vitest"
+import { verifies } from "@effect-mcp/spec/verifies"
+import { Cause, Context, Effect, Exit, Layer, Redacted } from "effect"
+import * as Jose from "jose"
+import { listen } from "../server/support/protected.ts"
+import * as Live from "./support/live.ts"
+
+/** The `OAuthError` that a connection or call fails with. */
+const failure = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.map(Effect.exit(effect), (exit) => {
+    assert.isTrue(Exit.isFailure(exit))
+    const error = Exit.isFailure(exit) ? find(Cause.squash(exit.cause)) : undefined
+    return error ?? assert.fail(`no OAuthError: ${String(exit)}`)
+  })
+
+const keys = Effect.promise(async () => {
+  const pair = await Jose.generateKeyPair("ES256", { extractable: true })
+  const jwk = { ...(await Jose.exportJWK(pair.publicKey)), kid: "k1", alg: "ES256", use: "sig" }
+  return { ...pair, pem: Redacted.make(await Jose.exportPKCS8(pair.privateKey)), jwks: { keys: [jwk] } }
+})
+
+describe("AuthorizationCode at our server", () => {
+  for (const version of ["2025-11-25", "2026-07-28"] as const)
+    it.live(`logs in, calls, and steps up by what a tool demands, in ${version}`, () =>
+      Effect.gen(function* () {
+        const { server, url } = yield* Live.open({ guard: { scopes: ["use"] } })
+        const { client } = yield* Live.connect(url, { version })
+        assert.strictEqual(yield* Live.call(client, "whoami"), "alice use")
+        assert.strictEqual(yield* Live.call(client, "write"), "alice use write")
+        assert.strictEqual(yield* server.count("authorize"), 2)
+        assert.strictEqual(yield* server.count("register"), 1)
+      })
+    )
+
+  it.live("a client that describes itself by a document registers nowhere", () =>
+    Effect.gen(function* () {
+      const metadataUrl = "https://client.example.com/metadata.json"
+      const { server, url } = yield* Live.open({
+        issuer: {
+          script: {
+            document: (id) =>
+              Effect.succeed({
+                client_id: id,
+                client_name: "documented",
+                redirect_uris: ["http://127.0.0.1/callback"],
+                token_endpoint_auth_method: "none"
+              })
+          }
+        }
+      })
+      const grant = AuthorizationCode.make({ clientName: "documented", metadataUrl })
+      const { client, oauth } = yield* Live.connect(url, { grant })
+      assert.strictEqual(yield* Live.call(client, "whoami"), "alice")
+      assert.strictEqual((yield* oauth.whoami(url))?.clientId, metadataUrl)
+      assert.strictEqual(yield* server.count("register"), 0)
+    })
+  )
+
+  it.live("a refresh token is used once: rotation holds, and its family lives", () =>
+    Effect.gen(function* () {
+      const { server, url } = yield* Live.open({ issuer: { script: { lifetime: 1 } } })
+      const { client } = yield* Live.connect(url)
+      for (let round = 0; round < 3; round++) assert.strictEqual(yield* Live.call(client, "whoami"), "alice")
+      assert.isAtLeast(yield* server.count("refresh_token"), 3)
+      assert.strictEqual(yield* server.count("authorize"), 1)
+    })
+  )
+
+  it.live("logging out ends the tokens at the authorization server, too", () =>
+    Effect.gen(function* () {
+      const { server, url } = yield* Live.open()
+      const { client, oauth } = yield* Live.connect(url)
+      yield* Live.call(client, "whoami")
+      const login = yield* oauth.whoami(url)
+      assert.deepInclude(login, { server: url, issuer: server.issuer, resource: url, refreshable: true, bound: false })
+      assert.isTrue(yield* oauth.logout(url))
+      assert.strictEqual(yield* server.count("revoke"), 2)
+      assert.isUndefined(yield* oauth.whoami(url))
+      assert.isFalse(yield* oauth.logout(url))
+      assert.strictEqual(yield* Live.call(client, "whoami"), "alice")
+      assert.strictEqual(yield* server.count("authorize"), 2)
+    })
+  )
+
+  it.live("logging in ahead leaves nothing to ask for", () =>
+    Effect.gen(function* () {
+      const { server, url } = yield* Live.open({ guard: { scopes: ["use"] } })
+      const { client, oauth } = yield* Live.connect(url)
+      const login = yield* oauth.login(url)
+      assert.deepStrictEqual(login.scopes, ["use"])
+      assert.strictEqual(yield* Live.call(client, "whoami"), "alice use")
+      assert.strictEqual(yield* server.count("authorization_code"), 2)
+    })
+  )
+})
+
+describe("ClientCredentials", () => {
+  for (const authMethod of ["client_secret_basic", "client_secret_post"] as const)
+    it.live(`gets a token for itself by ${authMethod}, and another when that expires`, () =>
+      Effect.gen(function* () {
+        const { server, url } = yield* Live.open({ issuer: { authMethods: [authMethod] } })
+        const { clientId } = yield* server.register({ authMethod, secret: "s3cret" })
+        const grant = ClientCredentials.make({
+          issuer: server.issuer,
+          clientId,
+          clientSecret: Redacted.make("s3cret")
+        })
+        const { client } = yield* Live.connect(url, { grant })
+        assert.strictEqual(yield* Live.call(client, "whoami"), clientId)
+        yield* server.rotateKeys()
+        assert.strictEqual(yield* server.count("client_credentials"), 1)
+        const [request] = (yield* server.requests).filter(({ kind }) => kind === "client_credentials")
+        assert.strictEqual(request?.params["resource"], url)
+      })
+    )
+
+  it.live("proves itself by a signed assertion", () =>
+    Effect.gen(function* () {
+      const { jwks, pem } = yield* keys
+      const { server, url } = yield* Live.open({ issuer: { authMethods: ["private_key_jwt"] } })
+      const { clientId } = yield* server.register({ authMethod: "private_key_jwt", jwks })
+      const signingKey = { key: pem, algorithm: "ES256", keyId: "k1" }
+      const grant = ClientCredentials.make({ issuer: server.issuer, clientId, signingKey })
+      const { client } = yield* Live.connect(url, { grant })
+      assert.strictEqual(yield* Live.call(client, "whoami"), clientId)
+    })
+  )
+
+  it.live(
+    `shows its secret to no other authorization server than its own${verifies("authorization.client.credentials-not-reused")}`,
+    () =>
+      Effect.gen(function* () {
+        const { server, url } = yield* Live.open()
+        const grant = ClientCredentials.make({
+          issuer: "https://mine.example.com",
+          clientId: "me",
+          clientSecret: Redacted.make("s3cret")
+        })
+        const error = yield* failure(Live.connect(url, { grant }))
+        assert.strictEqual(error.step, "registration")
+        assert.strictEqual(error.expected, "https://mine.example.com")
+        assert.notMatch(JSON.stringify(yield* server.requests), /s3cret/)
+      })
+  )
+})
+
+describe("EnterpriseManaged", () => {
+  const identityProvider = Effect.map(
+    Layer.build(Layer.fresh(Layer.provide(AuthServer.layer(), listen()))),
+    (context) => Context.get(context, AuthServer.AuthServer)
+  )
+
+  it.live("exchanges who signed in for an ID-JAG, and that for a token", () =>
+    Effect.gen(function* () {
+      const provider = yield* identityProvider
+      const { server, url } = yield* Live.open({ issuer: { authMethods: ["client_secret_basic"] } })
+      yield* server.trust(provider.issuer, yield* provider.jwks)
+      const atServer = yield* server.register({
+        clientId: "shared",
+        authMethod: "client_secret_basic",
+        secret: "s3cret"
+      })
+      const atProvider = yield* provider.register({ clientId: "shared" })
+      const assertion = Effect.map(provider.idToken({ subject: "erin", clientId: atProvider.clientId }), (token) =>
+        Redacted.make(token)
+      )
+      const grant = EnterpriseManaged.make({
+        issuer: server.issuer,
+        clientId: atServer.clientId,
+        clientSecret: Redacted.make("s3cret"),
+        identityProvider: {
+          issuer: provider.issuer,
+          tokenEndpoint: `${provider.issuer}/token`,
+          client: { clientId: atProvider.clientId },
+          assertion
+        }
+      })
+      const { client } = yield* Live.connect(url, { grant })
+      assert.strictEqual(yield* Live.call(client, "whoami"), "erin")
+      const [exchange] = (yield* provider.requests).filter(({ kind }) => kind === "token_exchange")
+      assert.deepInclude(exchange?.params, { audience: server.issuer, resource: url })
+      assert.strictEqual(yield* server.count("authorize"), 0)
+    })
+  )
+
+  it.live("says when the identity provider does not agree", () =>
+    Effect.gen(function* () {
+      const provider = yield* identityProvider
+      yield* provider.register({ clientId: "shared" })
+      const { server, url } = yield* Live.open()
+      const options = {
+        issuer: server.issuer,
+        clientId: "shared",
+        identityProvider: {
+          issuer: provider.issuer,
+          tokenEndpoint: `${provider.issuer}/token`,
+          client: { clientId: "shared" },
+          assertion: Effect.succeed(Redacted.make("not a token"))
+        }
+      }
+      const error = yield* failure(Live.connect(url, { grant: EnterpriseManaged.make(options) }))
+      assert.strictEqual(error.step, "identity")
+      assert.strictEqual(error.url, `${provider.issuer}/token`)
+      const insecure = { ...options.identityProvider, tokenEndpoint: "http://idp.example.com/token" }
+      const refused = yield* failure(
+        Live.connect(url, { grant: EnterpriseManaged.make({ ...options, identityProvider: insecure }) })
+      )
+      assert.match(refused.message, /identity provider is not secure/)
+    })
+  )
+})
+
+describe("WorkloadIdentity", () => {
+  it.live("exchanges the platform's assertion for a token; a refusal is final", () =>
+    Effect.gen(function* () {
+      const platform = yield* keys
+      const { server, url } = yield* Live.open()
+      yield* server.trust("https://platform.example", platform.jwks)
+      const { clientId } = yield* server.register({ clientId: "workload" })
+      const sign = (audience: string) =>
+        Effect.promise(async () =>
+          Redacted.make(
+            await new Jose.SignJWT({ jti: crypto.randomUUID() })
+              .setProtectedHeader({ alg: "ES256", kid: "k1" })
+              .setIssuer("https://platform.example")
+              .setSubject("pod-7")
+              .setAudience(audience)
+              .setIssuedAt()
+              .setExpirationTime("5m")
+              .sign(platform.privateKey)
+          )
+        )
+      const { client } = yield* Live.connect(url, {
+        grant: WorkloadIdentity.make({ issuer: server.issuer, clientId, assertion: sign })
+      })
+      assert.strictEqual(yield* Live.call(client, "whoami"), "pod-7")
+      assert.strictEqual(yield* server.count("jwt_bearer"), 1)
+
+      const wrong = WorkloadIdentity.make({ clientId, assertion: () => sign("https://wrong.example") })
+      const error = yield* failure(Live.connect(url, { grant: wrong }))
+      assert.strictEqual(error.step, "token")
+      assert.strictEqual(error.code, "invalid_grant")
+      assert.strictEqual(yield* server.count("jwt_bearer"), 2)
+    })
+  )
+
+  it.live("an assertion that cannot be had is the platform's error", () =>
+    Effect.gen(function* () {
+      const { url } = yield* Live.open()
+      const assertion = () => Effect.fail(new OAuthError({ step: "identity", problem: "no token file" }))
+      const error = yield* failure(Live.connect(url, { grant: WorkloadIdentity.make({ clientId: "w", assertion }) }))
+      assert.match(error.message, /no token file/)
+    })
+  )
+})
+
+describe("DPoP at our server", () => {
+  for (const [what, script] of [
+    ["without nonces", {}],
+    ["with nonces of the authorization server", { dpopNonce: "nonce-1" }]
+  ] as const)
+    it.live(`tokens are bound to a key, every request proves it, ${what}`, () =>
+      Effect.gen(function* () {
+        const { server, url } = yield* Live.open({ guard: { dpop: {} }, issuer: { dpop: "required", script } })
+        const { client, oauth } = yield* Live.connect(url, { dpop: "prefer" })
+        assert.strictEqual(yield* Live.call(client, "whoami"), "alice")
+        assert.strictEqual(yield* Live.call(client, "whoami"), "alice")
+        assert.isTrue((yield* oauth.whoami(url))?.bound)
+        assert.isAtLeast(yield* server.count("authorization_code"), 1)
+      })
+    )
+
+  it.live("a refresh is bound to the same key", () =>
+    Effect.gen(function* () {
+      const { server, url } = yield* Live.open({
+        guard: { dpop: {} },
+        issuer: { dpop: "required", script: { lifetime: 1 } }
+      })
+      const { client } = yield* Live.connect(url, { dpop: "prefer" })
+      assert.strictEqual(yield* Live.call(client, "whoami"), "alice")
+      assert.isAtLeast(yield* server.count("refresh_token"), 1)
+      assert.strictEqual(yield* server.count("authorize"), 1)
+    })
+  )
+
+  it.live("what is required and cannot be had is an error", () =>
+    Effect.gen(function* () {
+      const { url } = yield* Live.open({ issuer: { dpop: "off" } })
+      const error = yield* failure(Live.connect(url, { dpop: "require" }))
+      assert.match(error.message, /bound to a key/)
+    })
+  )
+})
