@@ -83,7 +83,7 @@ const register = Effect.fnUntraced(function* (
     response_types: ["code"],
     token_endpoint_auth_method: wantedMethod(metadata.token_endpoint_auth_methods_supported),
     application_type: Endpoint.isLoopback(redirect) || redirect.protocol !== "https:" ? "native" : "web",
-    ...(request.scopes === undefined ? undefined : { scope: request.scopes.join(" ") }),
+    // No `scope`: a client that names one may never be granted another, which ends stepping up and offline access.
     ...options.registration
   }
   const { status, json } = yield* Fetch.send(

@@ -1,0 +1,28 @@
+/** A protected server as a program: `node server.ts ISSUER [PORT]` serves the notes of the issuer's users, and says where. */
+import { Auth, JwtVerifier } from "@effect-mcp/auth"
+import { McpServer } from "@effect-mcp/server"
+import * as Http from "@effect-mcp/server/endpoint/Http"
+import { NodeHttpServer, NodeRuntime } from "@effect/platform-node"
+import { Console, Effect, Layer } from "effect"
+import { FetchHttpClient, HttpServer } from "effect/http"
+import { createServer } from "node:http"
+import { features, Notes } from "./notes.ts"
+
+const [issuer = "http://127.0.0.1:9400", port = "9401"] = process.argv.slice(2)
+
+/** A server behind a proxy knows its public URL beforehand; this one is where it listens. */
+const serve = Effect.gen(function* () {
+  const resource = `${HttpServer.formatAddress((yield* HttpServer.HttpServer).address)}/mcp`
+  const auth = Auth.layer({ resource, authorizationServers: [issuer], scopes: ["notes:read"], name: "Notes" })
+  return Http.serve(Auth.protect(Http.layer({ path: "/mcp" })), { disableListenLog: true, disableLogger: true }).pipe(
+    Layer.provide(McpServer.layer({ name: "notes", version: "1.0.0", features })),
+    Layer.provide([Notes.layerMemory, auth.pipe(Layer.provide(JwtVerifier.layer()))]),
+    Layer.merge(Layer.effectDiscard(Console.log(resource)))
+  )
+})
+
+Layer.unwrap(serve).pipe(
+  Layer.provide([NodeHttpServer.layer(createServer, { port: Number(port), host: "127.0.0.1" }), FetchHttpClient.layer]),
+  Layer.launch,
+  NodeRuntime.runMain
+)
