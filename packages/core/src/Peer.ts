@@ -67,6 +67,10 @@ export interface Options {
   readonly grace?: Duration.Input | undefined
   /** Whether a batch may be received now; otherwise it answers -32600. Default never. */
   readonly batches?: (() => boolean) | undefined
+  /** Nothing is read and nothing is watched: all that arrives comes by `receive`. Costs no fiber. Default false. */
+  readonly passive?: boolean | undefined
+  /** Called once the conversation is over, however that came. */
+  readonly ended?: (() => void) | undefined
 }
 
 export interface Peer {
@@ -245,7 +249,10 @@ export const make = Effect.fnUntraced(function* (
         id === undefined ? [...pending.values(), ...running.values()] : [running.get(id) ?? pending.get(id)]
       for (const entry of entries) if (entry !== undefined) end(entry, { reason })
     },
-    abort: (error) => void Deferred.doneUnsafe(aborted, Effect.fail(error)),
+    abort: (error) => {
+      if (options.passive === true) runFork(close(Exit.fail(error)))
+      else Deferred.doneUnsafe(aborted, Effect.fail(error))
+    },
     idle: Effect.suspend(() => {
       if (busy() === 0 && pending.size === 0) return Effect.void
       const waiter = Deferred.makeUnsafe<void>()
@@ -260,6 +267,7 @@ export const make = Effect.fnUntraced(function* (
 
   const close = (exit: Exit.Exit<void, TransportError>): Effect.Effect<void> =>
     Effect.suspend(() => {
+      if (!closing) options.ended?.()
       closing = true
       // Closing the scope is an end in order, though it interrupts the reader.
       const inOrder = Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause)
@@ -275,6 +283,7 @@ export const make = Effect.fnUntraced(function* (
     return options.grace === undefined ? Effect.void : Effect.ignore(Effect.timeoutOption(peer.idle, options.grace))
   })
   yield* Effect.addFinalizer(() => close(Exit.void))
+  if (options.passive === true) return peer
   yield* transport.incoming.pipe(
     Stream.runForEachArray((batch) => Effect.sync(() => batch.forEach((inbound) => receive(inbound)))),
     Effect.andThen(finish),

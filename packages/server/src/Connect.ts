@@ -22,8 +22,8 @@ export interface ConnectOptions {
   readonly id?: string | undefined
   /** When the client ends the conversation: how long requests in flight may still run. Default not at all. */
   readonly grace?: Duration.Input | undefined
-  /** Whether it is pinged, if clients are: not where it has no wire of its own. Default true. */
-  readonly pings?: boolean | undefined
+  /** It has no wire of its own: what arrives is handed to its peer, and it is not pinged. Default false. */
+  readonly passive?: boolean | undefined
 }
 
 export interface Options {
@@ -63,7 +63,7 @@ export const make = ({ drain, keepAlive, limits, pings, request, runFork, sessio
         request: (exchange) => request(sessionOf(exchange.peer), exchange),
         immediate: (asked) => (asked.method === "ping" && pings(asked) ? {} : undefined),
         notification: (notification, _envelope, peer) =>
-          Stateful.receive(sessionOf(peer), notification, connectOptions.pings === false ? undefined : keepAlive),
+          Stateful.receive(sessionOf(peer), notification, connectOptions.passive === true ? undefined : keepAlive),
         cancelled: ({ id, method }, reason) =>
           void runFork(Effect.logDebug(`${method} (${JSON.stringify(id)}) was cancelled: ${JSON.stringify(reason)}`)),
         dropped: (reason) => void runFork(Effect.logDebug(`Dropped: ${reason}`))
@@ -71,6 +71,8 @@ export const make = ({ drain, keepAlive, limits, pings, request, runFork, sessio
       {
         ...limits,
         grace: connectOptions.grace,
+        passive: connectOptions.passive,
+        ended: () => void runFork(Scope.close(scope, Exit.void)),
         standing: ({ method }) => method === "subscriptions/listen",
         unreadableId: () => (session?.negotiated?.revision ?? Revision.latestStateful).rules.unreadableId,
         batches: () => session?.negotiated?.revision.rules.batches === true
@@ -82,7 +84,6 @@ export const make = ({ drain, keepAlive, limits, pings, request, runFork, sessio
       scope,
       Effect.sync(() => sessions.delete(opened))
     )
-    yield* Effect.forkScoped(Effect.ensuring(Effect.ignore(peer.awaitClosed), Scope.close(scope, Exit.void)))
     yield* Effect.addFinalizer(() => opened.endSubscriptions)
     if (drain !== undefined) yield* Effect.addFinalizer(() => Effect.interruptible(opened.drain(drain)))
     return opened

@@ -118,6 +118,7 @@ export class HttpSession implements Sink {
 
   settled(id: JsonRpc.Id): void {
     this.posts?.delete(id)
+    if (this.posts?.size === 0) this.posts = undefined
     this.touch()
   }
 

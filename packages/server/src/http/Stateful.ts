@@ -114,6 +114,8 @@ export const make = (options: Options) => {
     post: Post
   ): Effect.fn.Return<Response, never, Scope.Scope> {
     post.left = () => answers.left()
+    // The end of its session answers it.
+    post.stop = () => {}
     for (const member of members) session.session?.peer.receive(member, answers)
     if (!answers.isDecided) {
       if (!session.polls) yield* answers.decided
@@ -209,7 +211,7 @@ export const make = (options: Options) => {
     sessions.add(session)
     // In the endpoint's context: what surrounds this request must not live as long as the session.
     const wire = { incoming: Stream.never, sink: session, broken: Effect.never }
-    const connecting = server.connect(wire, { id: session.id, principal, pings: false })
+    const connecting = server.connect(wire, { id: session.id, principal, passive: true })
     const fiber = config.runFork(
       Effect.flatMap(Scope.provide(connecting, own), (connected) => {
         session.open(connected)

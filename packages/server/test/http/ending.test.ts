@@ -1,0 +1,133 @@
+/** How an endpoint with sessions shuts down, and that nothing of a session stays behind. */
+import * as Progress from "@effect-mcp/core/Progress"
+import * as Roots from "@effect-mcp/core/Roots"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import { EventStore, makeMemory } from "@effect-mcp/server/session/EventStore"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber, Layer, Queue } from "effect"
+import { echo, open } from "./support/http.ts"
+import * as Puppet from "./support/puppet.ts"
+import { eventsOf, initialize, openSession, revisions, saidOf } from "./support/session.ts"
+
+describe("a shutdown with sessions", () => {
+  it.live("lets requests finish, their questions be answered and their streams be resumed, and refuses new ones", () =>
+    Effect.gen(function* () {
+      const puppet = yield* Puppet.make
+      const client = yield* open(Layer.merge(puppet.layer, echo))
+      const session = yield* openSession(client)
+      const stream = yield* session.get()
+      yield* puppet.tell("asks", Effect.asVoid(Roots.list))
+      const asks = yield* session.call("puppet", { name: "asks" }, 1)
+      const { data: question } = yield* Effect.repeat(asks.event, { until: ({ data }) => data !== "" })
+      const away = yield* Effect.andThen(
+        puppet.tell("away", Puppet.leave()),
+        session.call("puppet", { name: "away" }, 2)
+      )
+      const [{ id } = {}] = yield* eventsOf(away)
+
+      const down = yield* Effect.forkChild(client.shutdown, { startImmediately: true })
+      assert.deepStrictEqual(saidOf(yield* eventsOf(stream)), [])
+      const refused = yield* session.call("echo", { text: "" }, 3)
+      assert.deepStrictEqual([refused.status, (yield* refused.json).error.code], [503, McpError.Interrupted])
+      assert.strictEqual((yield* client.fetch({ body: JSON.stringify(initialize("2025-11-25")) })).status, 503)
+      assert.strictEqual((yield* session.get()).status, 503)
+      assert.strictEqual((yield* session.respond(question.id, { roots: [] })).status, 202)
+      const back = yield* session.get(id)
+      for (const name of ["asks", "away"]) yield* puppet.tell(name, Puppet.answer(name))
+      for (const [reply, name] of [
+        [asks, "asks"],
+        [back, "away"]
+      ] as const) {
+        assert.strictEqual(saidOf(yield* eventsOf(reply)).at(-1).result.content[0].text, name)
+      }
+      yield* Fiber.join(down)
+    })
+  )
+
+  it.live("interrupts requests that do not finish, and answers them", () =>
+    Effect.gen(function* () {
+      const puppet = yield* Puppet.make
+      const client = yield* open(puppet.layer, { drain: "1 millis" })
+      const session = yield* openSession(client, "2025-06-18")
+      yield* puppet.tell("streams", Progress.report(1))
+      const streaming = yield* session.follow("puppet", { name: "streams" }, 1)
+      const silent = yield* Effect.forkChild(session.call("puppet", { name: "silent" }, 2), { startImmediately: true })
+      yield* Queue.takeN(puppet.entered, 2)
+      assert.isTrue((yield* Effect.timeoutOption(client.shutdown, "2 seconds"))._tag === "Some")
+      const error = { code: McpError.Interrupted, message: "The server is shutting down" }
+      assert.deepStrictEqual(saidOf(yield* eventsOf(streaming)).at(-1).error, error)
+      assert.deepStrictEqual((yield* (yield* Fiber.join(silent)).json).error, error)
+    })
+  )
+
+  it.live(
+    "ends hundreds of open streams in order, at once",
+    () =>
+      Effect.gen(function* () {
+        const client = yield* open(echo)
+        const streams = yield* Effect.forEach(
+          Array.from({ length: 400 }),
+          () => Effect.flatMap(openSession(client), ({ get }) => get()),
+          { concurrency: 25 }
+        )
+        assert.isTrue((yield* Effect.timeoutOption(client.shutdown, "2 seconds"))._tag === "Some")
+        for (const stream of streams) assert.deepStrictEqual(saidOf(yield* eventsOf(stream)), [])
+      }),
+    20_000
+  )
+})
+
+const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length
+
+describe("a session that is over", () => {
+  it.live("leaves nothing behind: no session, no handler, no events, no timer", () =>
+    Effect.gen(function* () {
+      const memory = makeMemory()
+      const kept = new Set<string>()
+      const store = Layer.succeed(EventStore, {
+        ...memory,
+        append: (key, event) =>
+          Effect.andThen(
+            Effect.sync(() => kept.add(key.session)),
+            memory.append(key, event)
+          ),
+        forget: (session, stream) =>
+          Effect.andThen(
+            Effect.sync(() => void (stream === undefined && kept.delete(session))),
+            memory.forget(session, stream)
+          )
+      })
+      const puppet = yield* Puppet.make
+      const client = yield* open(Layer.merge(puppet.layer, echo), { store })
+      yield* Effect.flatMap(openSession(client), (session) => session.delete)
+      const before = timers()
+      for (const version of revisions) {
+        for (let round = 0; round < 10; round++) {
+          const session = yield* openSession(client, version)
+          const stream = yield* session.get()
+          yield* session.call("echo", { text: "" })
+          yield* puppet.tell("runs", Progress.report(1))
+          const running = yield* session.follow("puppet", { name: "runs" }, 1)
+          yield* running.event
+          yield* puppet.tell("cut", Progress.report(1))
+          const cut = yield* session.follow("puppet", { name: "cut" }, 2)
+          yield* cut.event
+          yield* cut.disconnect
+          yield* session.delete
+          yield* eventsOf(running)
+          yield* eventsOf(stream)
+          const ended = yield* Queue.takeN(puppet.ended, 2)
+          assert.deepStrictEqual(
+            ended.map(([, how]) => how),
+            ["interrupted", "interrupted"]
+          )
+        }
+      }
+      assert.deepStrictEqual(yield* client.server.sessions, [])
+      yield* Effect.repeat(Effect.yieldNow, { until: () => kept.size === 0, times: 1000 })
+      assert.strictEqual(kept.size, 0)
+      yield* Effect.repeat(Effect.yieldNow, { until: () => timers() <= before, times: 1000 })
+      assert.isAtMost(timers(), before)
+    })
+  )
+})

@@ -1,0 +1,140 @@
+/** The endpoint as a fetch handler, and for pages of other sites. */
+import * as Progress from "@effect-mcp/core/Progress"
+import * as Http from "@effect-mcp/server/endpoint/Http"
+import * as McpServer from "@effect-mcp/server/McpServer"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Queue } from "effect"
+import { echo, open, sent } from "./support/http.ts"
+import * as Puppet from "./support/puppet.ts"
+import { callOf, initialize } from "./support/session.ts"
+
+const url = "http://localhost:3000/mcp"
+const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" }
+
+/** A server as a Worker would have it, and its `fetch`. */
+const worker = (features: Layer.Layer<never, never, McpServer.Registries>, options: Partial<Http.Options> = {}) =>
+  Effect.map(
+    Effect.acquireRelease(
+      Effect.sync(() => {
+        const server = Layer.fresh(McpServer.layer({ name: "worker", version: "1", features }))
+        return Http.toWebHandler(server, { path: "/mcp", ...options })
+      }),
+      ({ dispose }) => Effect.promise(dispose)
+    ),
+    ({ dispose, handler }) => ({
+      dispose: Effect.promise(dispose),
+      fetch: (init: RequestInit, where = url) =>
+        Effect.promise(() =>
+          handler(new Request(where, { method: "POST", ...init, headers: { ...headers, ...init.headers } }))
+        )
+    })
+  )
+const bodyOf = (response: Response) => Effect.promise(() => response.text())
+const jsonOf = (response: Response): Effect.Effect<any> => Effect.promise(() => response.json())
+
+describe("the fetch handler", () => {
+  it.live("serves both eras", () =>
+    Effect.gen(function* () {
+      const { fetch } = yield* worker(echo)
+      const { body, headers } = sent("tools/call", { name: "echo", arguments: { text: "hei" } })
+      const modern = yield* fetch({ headers: headers as Record<string, string>, body: String(body) })
+      assert.strictEqual((yield* jsonOf(modern)).result.content[0].text, "hei")
+
+      const opened = yield* fetch({ body: JSON.stringify(initialize("2025-11-25")) })
+      const session = { "mcp-session-id": opened.headers.get("mcp-session-id") ?? "" }
+      assert.strictEqual((yield* jsonOf(opened)).result.protocolVersion, "2025-11-25")
+      const reply = yield* fetch({ headers: session, body: JSON.stringify(callOf("echo", { text: "hallo" })) })
+      assert.strictEqual((yield* jsonOf(reply)).result.content[0].text, "hallo")
+      assert.strictEqual((yield* fetch({ method: "DELETE", headers: session })).status, 204)
+    })
+  )
+
+  it.live("goes by the name in the address where there is no Host, and only by those it is told", () =>
+    Effect.gen(function* () {
+      const { fetch } = yield* worker(echo, { allowedHosts: ["mcp.example.com"] })
+      const body = JSON.stringify(initialize("2025-11-25"))
+      assert.strictEqual((yield* fetch({ body }, "https://mcp.example.com/mcp")).status, 200)
+      assert.strictEqual((yield* fetch({ body }, "https://evil.example.com/mcp")).status, 403)
+    })
+  )
+
+  it.live("streams, and a reader that stops reading ends a request of 2026-07-28, but none of a session", () =>
+    Effect.gen(function* () {
+      const puppet = yield* Puppet.make
+      const { fetch } = yield* worker(puppet.layer)
+      const opened = yield* fetch({ body: JSON.stringify(initialize("2025-11-25")) })
+      const session = { "mcp-session-id": opened.headers.get("mcp-session-id") ?? "" }
+      const meta = { progressToken: 1 }
+      const old = { headers: session, body: JSON.stringify(callOf("puppet", { name: "old" }, 1, meta)) }
+      const { body, headers } = sent("tools/call", { name: "puppet", arguments: { name: "new" }, _meta: meta })
+      const modern = { headers: headers as Record<string, string>, body: String(body) }
+      for (const [name, request] of [
+        ["old", old],
+        ["new", modern]
+      ] as const) {
+        yield* puppet.tell(name, Progress.report(1))
+        const response = yield* fetch(request)
+        assert.strictEqual(response.headers.get("content-type"), "text/event-stream")
+        const reader = response.body?.getReader()
+        yield* Effect.promise(async () => reader?.read())
+        yield* Effect.promise(async () => reader?.cancel())
+      }
+      assert.deepStrictEqual(yield* Queue.take(puppet.ended), ["new", "interrupted"])
+      yield* puppet.tell("old", Puppet.answer("done"))
+      assert.deepStrictEqual(yield* Queue.take(puppet.ended), ["old", "done"])
+    })
+  )
+
+  it.live("ends what is open when it is disposed of", () =>
+    Effect.gen(function* () {
+      const { dispose, fetch } = yield* worker(echo)
+      const opened = yield* fetch({ body: JSON.stringify(initialize("2025-11-25")) })
+      const session = { "mcp-session-id": opened.headers.get("mcp-session-id") ?? "" }
+      const stream = yield* fetch({ method: "GET", headers: { ...session, accept: "text/event-stream" } })
+      yield* dispose
+      assert.include(yield* bodyOf(stream), "id: 0-0")
+    })
+  )
+})
+
+describe("pages of other sites", () => {
+  const origin = "https://app.example.com"
+  const preflight = {
+    method: "OPTIONS",
+    headers: {
+      origin,
+      "access-control-request-method": "POST",
+      "access-control-request-headers": "content-type,mcp-session-id,mcp-param-region,last-event-id"
+    }
+  }
+
+  it.live("that are welcome may ask, and see the session's id", () =>
+    Effect.gen(function* () {
+      const { fetch } = yield* open(echo, { cors: true, allowedOrigins: [origin] })
+      const asked = yield* fetch(preflight)
+      assert.strictEqual(asked.status, 204)
+      assert.strictEqual(asked.headers["access-control-allow-origin"], origin)
+      assert.strictEqual(
+        asked.headers["access-control-allow-headers"],
+        preflight.headers["access-control-request-headers"]
+      )
+      assert.strictEqual(asked.headers["access-control-allow-methods"], "GET, POST, DELETE")
+      const reply = yield* fetch({ headers: { origin }, body: JSON.stringify(initialize("2025-11-25")) })
+      assert.strictEqual(reply.status, 200)
+      assert.strictEqual(reply.headers["access-control-allow-origin"], origin)
+      assert.include(reply.headers["access-control-expose-headers"], "Mcp-Session-Id")
+    })
+  )
+
+  it.live("that are not get nothing that a browser would accept", () =>
+    Effect.gen(function* () {
+      const { fetch } = yield* open(echo, { cors: true })
+      assert.isUndefined((yield* fetch(preflight)).headers["access-control-allow-origin"])
+      const reply = yield* fetch({ headers: { origin }, body: JSON.stringify(initialize("2025-11-25")) })
+      assert.strictEqual(reply.status, 403)
+      assert.isUndefined(reply.headers["access-control-allow-origin"])
+      const closed = yield* open(echo, { allowedOrigins: [origin] })
+      assert.strictEqual((yield* closed.fetch(preflight)).status, 405)
+    })
+  )
+})
