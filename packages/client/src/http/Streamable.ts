@@ -20,6 +20,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
+import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as Body from "./Body.ts"
@@ -46,6 +47,11 @@ const patience = "1 second"
 const goodbye = "1 second"
 /** How long the end of a session waits for other requests to meet it, too. */
 const company = "5 seconds"
+
+/** How an answer of ours is posted again when its connection breaks. */
+const answering = { times: 8, schedule: Schedule.jittered(Schedule.exponential("100 millis")) }
+
+const isAnswer = (message: Told): boolean => !isBatch(message) && JsonRpc.isResponse(message)
 
 /** The transport, for as long as the scope. */
 export const make = Effect.fnUntraced(function* (
@@ -165,8 +171,10 @@ export const make = Effect.fnUntraced(function* (
     const mine = Effect.asVoid(Effect.timeoutOption(Deferred.await(done), patience))
     if (!isBatch(message) && "method" in message && message.method !== "notifications/cancelled") gate = mine
     const session = endpoint.session
+    const post = Effect.suspend(() => endpoint.post(message, text))
     const posted = Effect.matchEffect(
-      Effect.suspend(() => endpoint.post(message, text)),
+      // The server waits for an answer, and knows one that it has had already.
+      isAnswer(message) ? Effect.retry(post, answering) : post,
       {
         onFailure: (error) => undelivered(Refusal.unreachable(error, endpoint.url)),
         onSuccess: (response) => {
