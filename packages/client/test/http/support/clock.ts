@@ -9,7 +9,12 @@ export interface Sleeps {
 
 export const make: Effect.Effect<Sleeps> = Effect.gen(function* () {
   const real = yield* Clock.Clock
-  const asleep = yield* Queue.unbounded<{ readonly millis: number; readonly done: Deferred.Deferred<void> }>()
+  const asleep = yield* Queue.unbounded<{
+    readonly millis: number
+    readonly done: Deferred.Deferred<void>
+    /** Nobody waits for its end any more. */
+    over: boolean
+  }>()
   const clock: Clock.Clock = {
     currentTimeMillisUnsafe: () => real.currentTimeMillisUnsafe(),
     currentTimeMillis: real.currentTimeMillis,
@@ -20,13 +25,18 @@ export const make: Effect.Effect<Sleeps> = Effect.gen(function* () {
     sleep: (duration) =>
       Effect.suspend(() => {
         const done = Deferred.makeUnsafe<void>()
-        Queue.offerUnsafe(asleep, { millis: Duration.toMillis(duration), done })
-        return Deferred.await(done)
+        const sleep = { millis: Duration.toMillis(duration), done, over: false }
+        Queue.offerUnsafe(asleep, sleep)
+        return Effect.onInterrupt(Deferred.await(done), () =>
+          Effect.sync(() => {
+            sleep.over = true
+          })
+        )
       })
   }
   const wake: Sleeps["wake"] = (wanted) =>
-    Effect.flatMap(Queue.take(asleep), ({ done, millis }) =>
-      wanted(millis) ? Effect.as(Deferred.succeed(done, undefined), millis) : wake(wanted)
+    Effect.flatMap(Queue.take(asleep), ({ done, over, millis }) =>
+      wanted(millis) && !over ? Effect.as(Deferred.succeed(done, undefined), millis) : wake(wanted)
     )
   return { clock, wake }
 })

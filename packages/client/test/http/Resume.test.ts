@@ -1,0 +1,251 @@
+/** Streams of a session that outlive their connections, as a client goes on with them. */
+import { Closed } from "@effect-mcp/core/Peer"
+import { verifies } from "@effect-mcp/spec/verifies"
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Effect, Fiber, Queue } from "effect"
+import * as Sleeps from "./support/clock.ts"
+import { sessions, shakeHands, type Wired, wired } from "./support/peer.ts"
+import * as Raw from "./support/raw.ts"
+
+const [, http] = Raw.clients[0]!
+const closed = <A, E>(fiber: Fiber.Fiber<A, E>) =>
+  Effect.map(Effect.flip(Fiber.join(fiber)), (error) => {
+    assert.instanceOf(error, Closed)
+    return error
+  })
+const note = (method: string) => ({ jsonrpc: "2.0", method })
+const call = (peer: Wired) =>
+  Effect.forkChild(peer.request("tools/call", { name: "t" }), { startImmediately: true })
+
+interface Scene {
+  readonly server: Raw.Raw
+  readonly peer: Wired
+  readonly wake: Sleeps.Sleeps["wake"]
+  /** The GET that the session opened, not yet answered. */
+  readonly get: Raw.Hit
+}
+
+const scene = Effect.fnUntraced(function* (version: (typeof sessions)[number] = "2025-11-25") {
+  const { clock, wake } = yield* Sleeps.make
+  const server = yield* Raw.open
+  const peer = yield* Effect.provideService(wired({ url: server.url }), Clock.Clock, clock)
+  const get = yield* shakeHands(peer, server, { version })
+  return { server, peer, wake, get } satisfies Scene
+})
+const test = (title: string, body: Effect.Effect<void, unknown, any>) =>
+  it.effect(title, () => Effect.provide(Effect.scoped(body), http) as Effect.Effect<void, unknown>)
+
+const about = (millis: number) => (slept: number) => slept >= millis / 2 && slept <= millis
+
+describe.each(sessions)("the stream of a request in %s", (version) => {
+  test(
+    `goes on with a GET after the last event, as often as it takes${verifies("http.resume.last-event-id", "http.post-stream.client-polls", "http.post-stream.retry-respected")}`,
+    Effect.gen(function* () {
+      const { get, peer, server, wake } = yield* scene(version)
+      yield* get.stream()
+      const asked = yield* call(peer)
+      const post = yield* server.next
+      const { id } = post.message
+      yield* post.stream()
+      yield* post.event({ id: "a/0", retry: 777, data: "" })
+      yield* post.event({ id: "a/1", data: note("notifications/message") })
+      yield* Queue.take(peer.heard)
+      yield* post.end
+      assert.strictEqual(yield* wake((slept) => slept === 777), 777)
+      const second = yield* server.next
+      assert.strictEqual(second.method, "GET")
+      assert.deepInclude(second.headers, {
+        accept: "text/event-stream",
+        "last-event-id": "a/1",
+        "mcp-session-id": "session-1",
+        "mcp-protocol-version": version
+      })
+      yield* second.stream()
+      yield* second.event({ id: "a/2", retry: 778, data: note("notifications/message") })
+      // Of an event that was cut there is nothing.
+      yield* second.write(`id: a/3\ndata: ${JSON.stringify({ jsonrpc: "2.0", id, result: {} })}\n`)
+      yield* Queue.take(peer.heard)
+      yield* second.destroy
+      yield* wake((slept) => slept === 778)
+      const third = yield* server.next
+      assert.strictEqual(third.headers["last-event-id"], "a/2")
+      yield* third.stream()
+      yield* third.event({ id: "a/3", data: { jsonrpc: "2.0", id, result: { ok: true } } })
+      assert.deepStrictEqual(yield* Fiber.join(asked), { ok: true })
+      assert.strictEqual(yield* server.waiting, 0)
+    })
+  )
+
+  test(
+    "is not gone on with when no event had an id, nor where GET was refused: it fails at once",
+    Effect.gen(function* () {
+      const { get, peer, server } = yield* scene(version)
+      yield* get.status(405)
+      for (const id of [undefined, "1"]) {
+        const asked = yield* call(peer)
+        const post = yield* server.next
+        yield* post.stream()
+        yield* post.event({ ...(id === undefined ? {} : { id }), data: note("notifications/message") })
+        yield* Queue.take(peer.heard)
+        yield* post.end
+        assert.deepInclude(yield* closed(asked), { unsent: false })
+      }
+      assert.strictEqual(yield* server.waiting, 0)
+    })
+  )
+})
+
+describe("the stream of a request", () => {
+  test(
+    "is given up when the server refuses to go on with it",
+    Effect.gen(function* () {
+      const { get, peer, server, wake } = yield* scene()
+      yield* get.stream()
+      for (const status of [400, 405, 409, 410, 200]) {
+        const asked = yield* call(peer)
+        const post = yield* server.next
+        yield* post.stream()
+        yield* post.event({ id: "1", retry: 5, data: "" })
+        yield* post.end
+        yield* wake((slept) => slept === 5)
+        yield* (yield* server.take("GET")).status(status, "no")
+        assert.strictEqual((yield* closed(asked)).cause?.reason, "Read")
+      }
+    })
+  )
+
+  test(
+    "is tried again after failures, longer and longer apart, never sooner than the server wants; then it is given up",
+    Effect.gen(function* () {
+      const { get, peer, server, wake } = yield* scene()
+      yield* get.stream()
+      const asked = yield* call(peer)
+      const post = yield* server.next
+      yield* post.stream()
+      yield* post.event({ id: "1", data: note("notifications/message") })
+      yield* Queue.take(peer.heard)
+      yield* post.destroy
+      yield* wake(about(500))
+      yield* (yield* server.take("GET")).status(503)
+      yield* wake(about(1000))
+      yield* (yield* server.take("GET")).destroy
+      yield* wake(about(2000))
+      // A connection that says something is a success.
+      const good = yield* server.take("GET")
+      yield* good.stream()
+      yield* good.write("retry: 1500\n\n")
+      yield* good.end
+      yield* wake((slept) => slept === 1500)
+      for (const slept of [1500, 2000, 4000, 8000]) {
+        const empty = yield* server.take("GET")
+        yield* empty.stream()
+        yield* empty.end
+        yield* wake((millis) => millis >= 1500 && about(slept)(millis))
+      }
+      yield* (yield* server.take("GET")).status(500)
+      assert.include((yield* closed(asked)).message, "resumed")
+    })
+  )
+
+  test(
+    "is cancelled while it waits to go on",
+    Effect.gen(function* () {
+      const { get, peer, server, wake } = yield* scene()
+      yield* get.stream()
+      const asked = yield* call(peer)
+      const post = yield* server.next
+      yield* post.stream()
+      yield* post.event({ id: "1", retry: 3, data: "" })
+      yield* post.end
+      yield* wake((slept) => slept === 3)
+      const resumed = yield* server.take("GET")
+      yield* resumed.stream()
+      yield* Fiber.interrupt(asked)
+      yield* resumed.hungUp
+      const cancel = yield* server.next
+      assert.strictEqual(cancel.message.method, "notifications/cancelled")
+      yield* cancel.status(202)
+    })
+  )
+
+  test(
+    "ends with the session when that is gone",
+    Effect.gen(function* () {
+      const { get, peer, server, wake } = yield* scene()
+      yield* get.stream()
+      yield* get.event({ data: note("notifications/message") })
+      yield* Queue.take(peer.heard)
+      const asked = yield* call(peer)
+      const post = yield* server.next
+      yield* post.stream()
+      yield* post.event({ id: "1", retry: 3, data: "" })
+      yield* post.end
+      yield* wake((slept) => slept === 3)
+      yield* (yield* server.take("GET")).status(404)
+      const error = yield* closed(asked)
+      // It had been sent.
+      assert.isFalse(error.unsent)
+      assert.strictEqual(error.cause?.reason, "SessionLost")
+      assert.strictEqual((yield* Effect.flip(peer.awaitClosed)).reason, "SessionLost")
+    })
+  )
+})
+
+describe("the session's own stream", () => {
+  test(
+    "is opened again after it ended or broke, where it stopped",
+    Effect.gen(function* () {
+      const { get, peer, server, wake } = yield* scene()
+      yield* get.stream()
+      yield* get.event({ id: "g/1", retry: 9, data: note("notifications/message") })
+      yield* Queue.take(peer.heard)
+      yield* get.end
+      yield* wake((slept) => slept === 9)
+      const second = yield* server.next
+      assert.deepInclude(second.headers, { "last-event-id": "g/1", "mcp-session-id": "session-1" })
+      yield* second.stream()
+      yield* second.event({ id: "g/2", data: note("notifications/message") })
+      yield* Queue.take(peer.heard)
+      yield* second.destroy
+      yield* wake((slept) => slept === 9)
+      const third = yield* server.next
+      assert.strictEqual(third.headers["last-event-id"], "g/2")
+      yield* third.stream()
+    })
+  )
+
+  test(
+    `is not asked for again once it was refused${verifies("http.get.accept")}`,
+    Effect.gen(function* () {
+      const { get, peer, server } = yield* scene()
+      yield* get.status(405)
+      peer.notify("notifications/roots/list_changed")
+      yield* (yield* server.next).status(202)
+      const asked = yield* call(peer)
+      yield* (yield* server.next).result({})
+      yield* Fiber.join(asked)
+      assert.strictEqual(yield* server.waiting, 0)
+    })
+  )
+
+  test(
+    "is asked for again after failures, for as long as the session lives, and 404 ends that",
+    Effect.gen(function* () {
+      const { get, peer, server, wake } = yield* scene()
+      yield* get.status(503)
+      for (const slept of [1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]) {
+        yield* wake(about(slept))
+        yield* (yield* server.take("GET")).destroy
+      }
+      yield* wake(about(30_000))
+      const got = yield* server.take("GET")
+      yield* got.stream()
+      yield* got.event({ data: note("notifications/message") })
+      yield* Queue.take(peer.heard)
+      yield* got.end
+      yield* wake(about(500))
+      yield* (yield* server.take("GET")).status(404)
+      assert.strictEqual((yield* Effect.flip(peer.awaitClosed)).reason, "SessionLost")
+    })
+  )
+})
