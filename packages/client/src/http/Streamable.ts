@@ -174,7 +174,7 @@ export const make = Effect.fnUntraced(function* (
     const post = Effect.suspend(() => endpoint.post(message, text))
     const posted = Effect.matchEffect(
       // The server waits for an answer, and knows one that it has had already.
-      post,
+      isAnswer(message) ? Effect.retry(post, answering) : post,
       {
         onFailure: (error) => undelivered(Refusal.unreachable(error, endpoint.url)),
         onSuccess: (response) => {
