@@ -324,7 +324,7 @@ describe("The command line", { timeout: 30_000 }, () => {
       [
         wrong([], "USAGE"),
         wrong(["tolls", ...raw()], "Unknown subcommand"),
-        wrong(["tools"], "No server: put its command after --"),
+        wrong(["tools"], "No server: put its command or its URL after --"),
         wrong(["tools", "--"], "No server"),
         wrong(["tools", "--nope", ...raw()], "--nope"),
         wrong(["call", ...raw()], "name"),
@@ -357,7 +357,7 @@ describe("The command line", { timeout: 30_000 }, () => {
       ]) {
         const { code, stderr, stdout } = yield* run([name, "--help"])
         assert.deepStrictEqual([code, stderr], [0, ""])
-        assert.match(stdout, new RegExp(`effect-mcp ${name} .*-- <server command...>`))
+        assert.match(stdout, new RegExp(`effect-mcp ${name} .*-- <server command or URL>`))
         assert.match(stdout, new RegExp(`EXAMPLES\n[^]*effect-mcp ${name} [^]*-- node server.js`))
         assert.include(stdout, "EXIT CODES\n  0    all went well\n")
       }

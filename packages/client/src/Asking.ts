@@ -8,6 +8,8 @@ import * as Context from "effect/Context"
 
 export interface Asker {
   readonly server: Implementation
+  /** What the server calls the question, where questions have names (2026-07-28). */
+  readonly key?: string | undefined
 }
 
 /** Nothing where no server asks, as in a test of the implementation alone. */

@@ -173,7 +173,10 @@ export const make = (
             McpError.internalError(`The answer cannot be said in this revision: ${message}`)
           )
         ),
-        Effect.provideService(Asking, { server: conversation.server })
+        Effect.provideService(Asking, {
+          server: conversation.server,
+          ...(conversation.revision.era === "stateless" ? { key: String(request.id) } : undefined)
+        })
       )
     })
   return (request, conversation) => {

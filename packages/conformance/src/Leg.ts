@@ -1,4 +1,4 @@
-/** What is run: one suite against one server, or against the client, at one revision. */
+/** What is run: one suite against one server, against a proxy before it, or against the client, at one revision. */
 
 export interface Leg {
   /** Also the name of its baseline. */
@@ -6,6 +6,8 @@ export interface Leg {
   /** The version of the suite. */
   readonly suite: "0.1.16" | "0.2.0-alpha.12"
   readonly side: "client" | "server"
+  /** Whether `effect-mcp proxy` stands before the server. */
+  readonly proxied?: boolean
   /** What the suite is told. */
   readonly args: ReadonlyArray<string>
   /** How many scenarios it has: a run of fewer has gone wrong. */
@@ -38,6 +40,22 @@ export const legs: ReadonlyArray<Leg> = [
     revision: "2025-03-26"
   },
   { name: "server-0.1.16", suite: "0.1.16", side: "server", args: ["--suite", "all"], scenarios: 32 },
+  {
+    name: "proxy-2025-11-25",
+    suite: newest,
+    side: "server",
+    args: requirements("2025-11-25"),
+    scenarios: 33,
+    proxied: true
+  },
+  {
+    name: "proxy-2026-07-28",
+    suite: newest,
+    side: "server",
+    args: requirements("2026-07-28"),
+    scenarios: 50,
+    proxied: true
+  },
   { name: "client-2025-11-25", suite: newest, side: "client", args: requirements("2025-11-25"), scenarios: 25 },
   { name: "client-2026-07-28", suite: newest, side: "client", args: requirements("2026-07-28"), scenarios: 39 }
 ]

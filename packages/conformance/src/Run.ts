@@ -13,25 +13,34 @@ const suites: { readonly [version in Leg["suite"]]: string } = {
 }
 const decodeBaseline = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Record(Schema.String, Schema.String)))
 
-/** The reference server, on a port of its own, for as long as the scope; gives its address. */
-const serve = Effect.fnUntraced(function* (revision: string | undefined) {
-  const only = revision === undefined ? [] : ["--revision", revision]
-  const server = yield* ChildProcess.make("node", [`${everything}/server.ts`, "--http", "--port", "0", ...only], {
+/** A program that serves over HTTP, for as long as the scope; gives the address that it says on stderr. */
+const start = Effect.fnUntraced(function* (args: ReadonlyArray<string>) {
+  const server = yield* ChildProcess.make("node", args, {
     stdin: "ignore",
     stdout: "ignore",
     forceKillAfter: "2 seconds"
   })
   const words = yield* Stream.toPull(Stream.splitLines(Stream.decodeText(server.stderr)))
-  const [url] = yield* words
+  const [where] = yield* words
   // It may have more to say, and must not wait for us to hear it.
   yield* Effect.forkScoped(Effect.ignore(Effect.forever(words)))
+  const [url = ""] = /https?:\S+$/.exec(where) ?? []
   return url
 })
 
+const port = ["--http", "--port", "0"]
+
+/** The reference server, with a proxy before it if the leg has one. */
+const serve = Effect.fnUntraced(function* ({ proxied, revision }: Leg) {
+  const only = revision === undefined ? [] : ["--revision", revision]
+  const url = yield* start([`${everything}/server.ts`, ...port, ...only])
+  return proxied === true ? yield* start([at("../../cli/src/main.ts"), "proxy", ...port, "--", url]) : url
+})
+
 /** The address that the suite talks to, or the command that it starts. */
-const target = Effect.fnUntraced(function* ({ revision, side }: Leg) {
-  return side === "server"
-    ? ["--url", yield* serve(revision)]
+const target = Effect.fnUntraced(function* (leg: Leg) {
+  return leg.side === "server"
+    ? ["--url", yield* serve(leg)]
     : // The suite splits the command at blanks: it is run where paths have none.
       ["--command", "node src/client.ts"]
 })

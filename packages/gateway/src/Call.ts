@@ -7,6 +7,7 @@
 import type { AskError, ClientInput, Question } from "@effect-mcp/core/ClientInput"
 import type { Log } from "@effect-mcp/core/Log"
 import type { Progress, ReportOptions } from "@effect-mcp/core/Progress"
+import type { HeaderParam } from "@effect-mcp/protocol/HeaderParams"
 import type * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Method from "@effect-mcp/protocol/Method"
 import type { LogMessageParams } from "@effect-mcp/protocol/model/Logging"
@@ -52,6 +53,8 @@ export class Call<A> {
   readonly id: string
   /** The fiber of the request behind. */
   fiber: Fiber.Fiber<unknown, unknown> | undefined = undefined
+  /** The arguments that travel in headers, too: every round has to say the same in both. */
+  headerParams: ReadonlyArray<HeaderParam> = []
   /** How many drive it at the moment. */
   drivers = 0
   private readonly hints: Queue.Queue<Hint>
@@ -79,16 +82,17 @@ export class Call<A> {
     Queue.offerUnsafe(this.hints, { _tag: "Over" })
   }
 
-  /** A question of the server behind: waits until whoever drives has an answer. Interrupting it takes the question back. */
+  /** A question of the server behind, by the name it has there: waits until whoever drives has an answer. Interrupting it takes the question back. */
   ask<M extends Question>(
     method: M,
-    params: Method.ServerRequests[M]["params"]
+    params: Method.ServerRequests[M]["params"],
+    named?: string
   ): Effect.Effect<Method.ServerRequests[M]["result"], AskError | McpError.McpError> {
     return Effect.suspend(() => {
       const answer = Deferred.makeUnsafe<Method.ServerRequests[M]["result"], AskError | McpError.McpError>()
       const withdrawn = Deferred.makeUnsafe<void>()
-      // The caller sees the key; it is the same in every round.
-      const key = `${method}#${this.questions.length + 1}`
+      // The caller sees it; it is the same in every round.
+      const key = named ?? `${method}#${this.questions.length + 1}`
       this.questions.push({
         settled: () => Deferred.isDoneUnsafe(answer) || Deferred.isDoneUnsafe(withdrawn),
         put: (input) =>

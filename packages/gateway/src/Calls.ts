@@ -29,10 +29,11 @@ export interface Options {
 type CallServices = ClientInput | Log | Progress
 
 export interface Calls {
-  /** Runs a request on a conversation that is acquired for it, and passes on what comes of it. */
+  /** Runs a request on a conversation that is acquired for it, and passes on what comes of it. `again` admits its later rounds. */
   readonly run: <A>(
     acquire: Effect.Effect<Upstream, McpError.McpError, Scope.Scope>,
-    send: (upstream: Upstream, call: Call<A>) => Effect.Effect<A, McpError.McpError>
+    send: (upstream: Upstream, call: Call<A>) => Effect.Effect<A, McpError.McpError>,
+    again: (call: Call<A>) => Effect.Effect<void, McpError.McpError>
   ) => Effect.Effect<A, McpError.McpError, CallServices>
   readonly size: () => number
 }
@@ -95,7 +96,8 @@ export const make = Effect.fnUntraced(function* ({
     size: () => calls.size,
     run: <A>(
       acquire: Effect.Effect<Upstream, McpError.McpError, Scope.Scope>,
-      send: (upstream: Upstream, call: Call<A>) => Effect.Effect<A, McpError.McpError>
+      send: (upstream: Upstream, call: Call<A>) => Effect.Effect<A, McpError.McpError>,
+      again: (call: Call<A>) => Effect.Effect<void, McpError.McpError>
     ) =>
       Effect.gen(function* () {
         let started = false
@@ -110,7 +112,7 @@ export const make = Effect.fnUntraced(function* ({
         // A call is only ever found by the request that started it, whose answer has this type.
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the boundary named above
         const known = calls.get(id) as Call<A> | undefined
-        if (known !== undefined) return yield* drive(known)
+        if (known !== undefined) return yield* Effect.andThen(again(known), drive(known))
         if (!started) return yield* gone
         const call = yield* Call.make<A>(id)
         calls.set(id, call)

@@ -9,6 +9,7 @@ import { areTold } from "@effect-mcp/client/UrlElicitations"
 import { elicitationModes } from "@effect-mcp/core/ClientInput"
 import { Principal } from "@effect-mcp/core/Principal"
 import { RequestContext, type RequestServices } from "@effect-mcp/core/RequestContext"
+import * as Headers from "@effect-mcp/protocol/Headers"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { isAtLeast, type LoggingLevel } from "@effect-mcp/protocol/model/Logging"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
@@ -61,25 +62,26 @@ export const make = (upstreams: Upstreams, calls: Calls): Middleware.Middleware 
   /** One that may ask, report and log. */
   const call = (request: Calling): Answer =>
     Effect.gen(function* () {
-      const { meta: declared, revision } = yield* RequestContext
+      const context = yield* RequestContext
       const who = yield* asker
-      const level = declared[Meta.logLevel] as LoggingLevel | undefined // the declaration has been decoded
+      const level = context.meta[Meta.logLevel] as LoggingLevel | undefined // the declaration has been decoded
       const { elicitation, roots, sampling } = who.capabilities
       const asked = (elicitation ?? roots ?? sampling) !== undefined && upstreams.era() !== "stateless"
+      const uri = request.method === "resources/read" ? request.params.uri : undefined
+      const failed = Translation.toMcpError(request.method, context.revision, uri)
+      const agree = agreement(request, context)
       return yield* calls.run(
         upstreams.acquire(who, asked || level !== undefined),
-        (upstream, call: Call<Middleware.Result>) =>
-          Effect.andThen(
-            wantLogs(upstream, level),
-            Effect.mapError(
-              send(upstream, call, request, !areTold(revision) && elicitationModes(who).url),
-              Translation.toMcpError(
-                request.method,
-                revision,
-                request.method === "resources/read" ? request.params.uri : undefined
-              )
-            )
-          )
+        Effect.fnUntraced(function* (upstream: Upstream, call: Call<Middleware.Result>) {
+          if (agree !== undefined) {
+            call.headerParams = yield* Effect.mapError(upstream.headers.of(agree.tool), failed)
+            yield* agree.check(call)
+          }
+          yield* wantLogs(upstream, level)
+          const visiting = !areTold(context.revision) && elicitationModes(who).url
+          return yield* Effect.mapError(send(upstream, call, request, visiting), failed)
+        }),
+        (call) => agree?.check(call) ?? Effect.void
       )
     })
 
@@ -155,6 +157,21 @@ export const make = (upstreams: Upstreams, calls: Calls): Middleware.Middleware 
     })
 
   return signed
+}
+
+/** Where a tool is called with headers (2026-07-28 over HTTP), they must agree with its arguments. */
+const agreement = (request: Calling, { envelope: { headers }, revision }: RequestContext["Service"]) => {
+  if (request.method !== "tools/call" || headers === undefined || revision.era === "stateful") return undefined
+  const { arguments: args, name } = request.params
+  return {
+    tool: name,
+    check: ({ headerParams }: Call<unknown>): Effect.Effect<void, McpError.McpError> => {
+      const different = Headers.paramMismatch(headers, headerParams, args)
+      if (different === undefined) return Effect.void
+      const { code, message } = McpError.headerMismatch(different)
+      return Effect.fail(new McpError.McpError({ code, message, data: { tool: name } }))
+    }
+  }
 }
 
 /** Sends a call behind. `visiting`: the client has pages visited by itself that the caller's revision has no words for. */

@@ -4,6 +4,7 @@
  * It declares what that client declared. What the server asks goes to the call it belongs to: the one whose fiber asks, else the
  * oldest that runs, else the client's session; where there is neither it is refused at once. News of the server's goes the same way.
  */
+import { Asking } from "@effect-mcp/client/Asking"
 import type { ClientError } from "@effect-mcp/client/ClientError"
 import * as McpClient from "@effect-mcp/client/McpClient"
 import * as ClientInput from "@effect-mcp/core/ClientInput"
@@ -25,6 +26,7 @@ import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { type Call, CurrentCall } from "./Call.ts"
+import { ToolHeaders } from "./ToolHeaders.ts"
 
 /** The client on whose behalf it is. */
 export interface Downstream extends ClientInput.Asked {
@@ -43,6 +45,7 @@ export interface Options<E> {
 
 export interface Upstream {
   readonly client: McpClient.McpClient["Service"]
+  readonly headers: ToolHeaders
   /** Those that run, the oldest first. */
   readonly calls: Set<Call<unknown>>
   /** Tells the client's session of updates of a resource, from when this returns on. */
@@ -54,17 +57,17 @@ type Version = Revision.Version
 
 const unrelated = McpError.invalidRequest("There is no request in flight that this question could belong to")
 
-type Asking = <M extends ClientInput.Question>(
+type Ask = <M extends ClientInput.Question>(
   method: M,
   params: Method.ServerRequests[M]["params"]
 ) => Effect.Effect<Method.ServerRequests[M]["result"], ClientInput.AskError | McpError.McpError>
 
 const asking =
-  (calls: ReadonlySet<Call<unknown>>, connection: Connection | undefined): Asking =>
+  (calls: ReadonlySet<Call<unknown>>, connection: Connection | undefined): Ask =>
   (method, params) =>
-    Effect.flatMap(CurrentCall, (current) => {
+    Effect.flatMap(Effect.all([CurrentCall, Asking]), ([current, asker]) => {
       const call = current ?? first(calls)
-      if (call !== undefined) return call.ask(method, params)
+      if (call !== undefined) return call.ask(method, params, asker?.key)
       const input = connection?.input
       return input === undefined ? Effect.fail(unrelated) : input.ask(method, params)
     })
@@ -75,7 +78,7 @@ const first = <A>(set: ReadonlySet<A>): A | undefined => {
 }
 
 /** The services that a client's declaration amounts to; each passes on what it is asked. */
-const relays = (ask: Asking, downstream: Downstream): Context.Context<never> => {
+const relays = (ask: Ask, downstream: Downstream): Context.Context<never> => {
   const { capabilities, connection, revision } = downstream
   const map = new Map<string, unknown>()
   const modes = ClientInput.elicitationModes(downstream)
@@ -161,6 +164,7 @@ export const open = Effect.fnUntraced(function* <E>(
 
   return {
     client,
+    headers: new ToolHeaders(client, scope),
     calls,
     subscribe: (connection, uri) =>
       Effect.suspend(() => {

@@ -62,7 +62,11 @@ const asking: ReadonlySet<string> = new Set(["tools/call", "prompts/get", "resou
 
 /** Codes of older revisions must not be seen here, and those that the specification keeps for itself only as they are meant. */
 const meant = ({ code, data }: McpError.McpError): boolean =>
-  code === McpError.MissingClientCapability && isJsonObject(data) && isJsonObject(data.requiredCapabilities)
+  isJsonObject(data) &&
+  (code === McpError.MissingClientCapability
+    ? isJsonObject(data.requiredCapabilities)
+    : // A gateway finds out late which arguments of a tool travel in headers.
+      code === McpError.HeaderMismatch && typeof data.tool === "string")
 const permitted = (error: McpError.McpError): McpError.McpError =>
   error.code <= -32000 && error.code >= -32099 && !meant(error) ? McpError.internalError(error.message) : error
 

@@ -32,7 +32,7 @@ export interface Options {
 const statusOf = (message: JsonRpc.Message, admitted: boolean): number => {
   if (!("error" in message)) return 200
   const { code } = message.error
-  if (code === McpError.MissingClientCapability) return 400
+  if (code === McpError.MissingClientCapability || code === McpError.HeaderMismatch) return 400
   if (admitted) return 200
   return code === McpError.MethodNotFound ? 404 : 400
 }
