@@ -1,0 +1,76 @@
+/** HTTP as it is: a client on node:http that reads when it is told to. */
+import { Effect } from "effect"
+import { type IncomingHttpHeaders, type OutgoingHttpHeaders, request as begin } from "node:http"
+
+export interface Sent {
+  readonly method?: string
+  readonly headers?: OutgoingHttpHeaders
+  readonly body?: object
+}
+
+export interface Body {
+  readonly bytes: number
+  /** How often the mark was in it. */
+  readonly marks: number
+  /** Its last characters. */
+  readonly tail: string
+}
+
+export interface Reply {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  /** The first text that arrives; nothing is read after it. */
+  readonly first: Effect.Effect<string>
+  /** Reads to the end, or up to a text if that is sooner; tells of all from the beginning on. */
+  readonly read: (until?: string) => Effect.Effect<Body>
+}
+
+export const json = { "content-type": "application/json", accept: "application/json, text/event-stream" }
+
+/** Answers once there are headers; nothing of the body is read before that is asked for. `mark`: what is counted in it, as a text that does
+ * not repeat within itself. */
+export const send = (
+  url: string,
+  { body, headers = json, method = "POST" }: Sent = {},
+  mark = "data: "
+): Effect.Effect<Reply> =>
+  Effect.callback((resume) => {
+    const request = begin(url, { method, headers, agent: false }, (response) => {
+      let bytes = 0
+      let marks = 0
+      let tail = ""
+      response.on("error", () => {})
+      response.setEncoding("utf8")
+      response.pause()
+      response.on("data", (chunk: string) => {
+        bytes += chunk.length
+        // What was cut between two chunks is put together again.
+        const text = tail.slice(-mark.length + 1) + chunk
+        for (let at = text.indexOf(mark); at !== -1; at = text.indexOf(mark, at + 1)) marks++
+        tail = (tail + chunk).slice(-200)
+      })
+      resume(
+        Effect.succeed({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          first: Effect.callback((resume) => {
+            response.once("data", (chunk: string) => {
+              response.pause()
+              resume(Effect.succeed(chunk))
+            })
+            response.resume()
+          }),
+          read: (until) =>
+            Effect.callback((resume) => {
+              const done = () => resume(Effect.succeed({ bytes, marks, tail }))
+              if (response.destroyed) return done()
+              response.on("close", done)
+              if (until !== undefined) response.on("data", () => tail.includes(until) && done())
+              return void response.resume()
+            })
+        })
+      )
+    })
+    request.on("error", (error) => resume(Effect.die(error)))
+    request.end(body === undefined ? undefined : JSON.stringify(body))
+  })
