@@ -201,9 +201,9 @@ describe("a client that does not come back", () => {
   )
 })
 
-describe("a handler of 2025-11-25", () => {
+describe("a handler", () => {
   it.live(
-    `may send its client away to come back for the rest, as often as it likes${verifies("http.post-stream.retry-sent", "http.post-stream.priming-event")}`,
+    `of 2025-11-25 may send its client away to come back for the rest, as often as it likes${verifies("http.post-stream.retry-sent", "http.post-stream.priming-event")}`,
     () =>
       Effect.gen(function* () {
         const puppet = yield* Puppet.make
@@ -228,24 +228,26 @@ describe("a handler of 2025-11-25", () => {
       })
   )
 
-  it.live("keeps its connection where the client could not come back", () =>
-    Effect.gen(function* () {
-      const puppet = yield* Puppet.make
-      for (const [version, resume] of [
-        ["2025-03-26", {}],
-        ["2025-06-18", {}],
-        ["2025-11-25", false]
-      ] as const) {
-        const session = yield* openSession(yield* open(puppet.layer, { resume }), version)
-        yield* puppet.tell(version, Puppet.leave())
-        yield* puppet.tell(version, Puppet.answer("done"))
-        const reply = yield* session.call("puppet", { name: version })
-        assert.strictEqual((yield* reply.json).result.content[0].text, "done")
-      }
-    })
+  it.live(
+    `keeps its connection where the client could not come back${verifies("http.post-stream.not-closed-early")}`,
+    () =>
+      Effect.gen(function* () {
+        const puppet = yield* Puppet.make
+        for (const [version, resume] of [
+          ["2025-03-26", {}],
+          ["2025-06-18", {}],
+          ["2025-11-25", false]
+        ] as const) {
+          const session = yield* openSession(yield* open(puppet.layer, { resume }), version)
+          yield* puppet.tell(version, Puppet.leave())
+          yield* puppet.tell(version, Puppet.answer("done"))
+          const reply = yield* session.call("puppet", { name: version })
+          assert.strictEqual((yield* reply.json).result.content[0].text, "done")
+        }
+      })
   )
 
-  it.effect(`is spared long connections where that is wanted${verifies("http.get.polling")}`, () =>
+  it.effect(`of 2025-11-25 is spared long connections where that is wanted${verifies("http.get.polling")}`, () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const session = yield* openSession(yield* open(puppet.layer, { resume: { lifetime: "1 minute" } }))

@@ -103,6 +103,26 @@ describe.each(revisions)("a session of %s", (version) => {
   )
 })
 
+describe("a page that is not welcome", () => {
+  it.live(
+    `can do nothing in a session, and open none${verifies("http.origin.validated", "http.origin.forbidden")}`,
+    () =>
+      Effect.gen(function* () {
+        const client = yield* open(echo)
+        const session = yield* openSession(client)
+        const headers = { origin: "http://evil.example.com" }
+        const handshake = JSON.stringify(initialize("2025-11-25"))
+        assert.strictEqual((yield* client.fetch({ headers, body: handshake })).status, 403)
+        assert.strictEqual((yield* session.post(request("ping"), headers)).status, 403)
+        for (const method of ["GET", "DELETE"]) {
+          assert.strictEqual((yield* session.send({ method, headers })).status, 403)
+        }
+        assert.strictEqual((yield* session.request("ping")).status, 200)
+        assert.strictEqual(yield* sessionsOf(client), 1)
+      })
+  )
+})
+
 describe("opening a session", () => {
   it.live("that fails gets 400 and leaves none behind", () =>
     Effect.gen(function* () {
