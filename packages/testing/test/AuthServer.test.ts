@@ -2,7 +2,8 @@ import * as AuthServer from "@effect-mcp/testing/auth/AuthServer"
 import * as ProtectedResource from "@effect-mcp/testing/auth/ProtectedResource"
 import { NodeHttpServer } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
+import { HttpRouter, HttpServerResponse } from "effect/http"
 import { TestClock } from "effect/testing"
 import * as Jose from "jose"
 import { createHash, randomBytes } from "node:crypto"
@@ -25,6 +26,8 @@ const getJson = (url: string) =>
     const response = await fetch(url)
     return { status: response.status, body: response.ok ? await response.json() : undefined }
   })
+
+const getText = (url: string) => Effect.promise(async () => ({ body: await (await fetch(url)).text() }))
 
 const verifier = randomBytes(32).toString("base64url")
 const challenge = createHash("sha256").update(verifier).digest("base64url")
@@ -298,11 +301,28 @@ describe("AuthServer", () => {
       yield* server.script({ approve: () => ({ error: "access_denied" }) })
       const denied = yield* server.visit(authorizationUrl(server.issuer, client.clientId))
       assert.strictEqual(denied.searchParams.get("error"), "access_denied")
-      const { HttpServerResponse } = yield* Effect.promise(() => import("effect/http"))
       yield* server.script({ intercept: () => Effect.succeed(HttpServerResponse.text("{}", { status: 500 })) })
       assert.strictEqual((yield* login(client, { code: "x" }).pipe(Effect.exit))._tag, "Failure")
       assert.strictEqual((yield* getJson(`${server.issuer}/jwks`)).status, 500)
     }).pipe(Effect.provide(serve()))
+  )
+
+  it.effect("sits at the root of a server's own origin, as 2025-03-26 had it", () =>
+    Effect.gen(function* () {
+      const app = Layer.merge(
+        AuthServer.layerRoutes({ discovery: [] }),
+        HttpRouter.add("GET", "/mcp", HttpServerResponse.text("the server"))
+      )
+      const context = yield* Layer.build(
+        HttpRouter.serve(app, { disableLogger: true, disableListenLog: true }).pipe(Layer.provide(http()), Layer.fresh)
+      )
+      const server = Context.get(context, AuthServer.AuthServer)
+      const client = yield* server.register()
+      const { body } = yield* Effect.provideContext(login(client), context)
+      assert.isString(body.access_token)
+      assert.strictEqual((yield* getText(`${server.issuer}/mcp`)).body, "the server")
+      assert.strictEqual((yield* getJson(`${server.issuer}/.well-known/oauth-authorization-server`)).status, 404)
+    })
   )
 
   it("puts a resource's metadata before the path of its URL", () => {

@@ -32,7 +32,10 @@ export interface Options extends ResourceMetadata.Options {
   readonly clockSkew?: Duration.Input | undefined
   /** Takes tokens that are bound to a key (RFC 9449). Default: such tokens are refused. */
   readonly dpop?: Dpop.Options | undefined
-  /** Lets requests without any token through, as anonymous ones; what needs a caller challenges them. Default false. */
+  /**
+   * Lets requests without any token through, as anonymous ones; what needs a caller challenges them. Default false. A session that was
+   * opened anonymously stays so: with a token the client is sent to open another.
+   */
   readonly anonymous?: boolean | undefined
 }
 

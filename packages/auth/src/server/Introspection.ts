@@ -15,7 +15,15 @@ import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Documents from "./Documents.ts"
-import { type Claims, type Expected, InvalidToken, shown, TokenVerifier, VerifierUnavailable } from "./TokenVerifier.ts"
+import {
+  type Claims,
+  type Expected,
+  frozen,
+  InvalidToken,
+  shown,
+  TokenVerifier,
+  VerifierUnavailable
+} from "./TokenVerifier.ts"
 
 export interface Options {
   /** The endpoint. Default: `introspection_endpoint` of the first authorization server's metadata. */
@@ -113,7 +121,7 @@ const make = Effect.fnUntraced(function* (
   const answers = yield* Cache.makeWith(
     (key: string): Effect.Effect<Claims, InvalidToken | VerifierUnavailable> => {
       const asked = tokens.get(key)
-      return asked === undefined ? Effect.fail(inactive) : ask(asked.token, asked.expected)
+      return asked === undefined ? Effect.fail(inactive) : Effect.map(ask(asked.token, asked.expected), frozen)
     },
     {
       capacity: options.capacity ?? 10_000,

@@ -65,3 +65,10 @@ export const shown = (value: unknown): string => {
   const line = text.replaceAll(/[^\x20-\x7e]/gu, "?")
   return line.length > 200 ? `${line.slice(0, 200)}...` : line
 }
+
+/** The same claims, which nobody can change any more: requests share what is remembered. */
+export const frozen = <A>(claims: A): A => {
+  if (typeof claims !== "object" || claims === null) return claims
+  for (const value of Object.values(claims)) frozen(value)
+  return Object.freeze(claims)
+}

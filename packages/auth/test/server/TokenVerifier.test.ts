@@ -86,6 +86,25 @@ describe("JwtVerifier", () => {
     })
   )
 
+  it.effect("remembers signatures, not their meaning: keys that are withdrawn take their tokens with them", () =>
+    Effect.gen(function* () {
+      const server = yield* AuthServer.AuthServer
+      const tokens = yield* Effect.all([1, 2, 3].map(() => server.issue({ resources: [resource] })))
+      const { verify } = yield* TokenVerifier
+      const check = (token: string, issuers: ReadonlyArray<string>) =>
+        Effect.exit(verify(Redacted.make(token), { issuers, resource }))
+      for (let round = 0; round < 3; round++) {
+        for (const token of tokens) assert.strictEqual((yield* check(token, [server.issuer]))._tag, "Success")
+        assert.strictEqual((yield* check(tokens[0] ?? "", issuers))._tag, "Failure")
+      }
+      const claims = yield* verify(Redacted.make(tokens[0] ?? ""), { issuers: [server.issuer], resource })
+      assert.throws(() => Object.assign(claims, { sub: "root" }))
+      yield* server.rotateKeys({ keep: false })
+      yield* TestClock.adjust("10 minutes")
+      for (const token of tokens) assert.strictEqual((yield* check(token, [server.issuer]))._tag, "Failure")
+    }).pipe(Effect.provide([JwtVerifier.layer({ remembered: 2 }).pipe(Layer.provide(FetchHttpClient.layer)), issuer()]))
+  )
+
   // Any change to any character but the last, which may hold bits that mean nothing.
   const place = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 10_000 }))
   const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
