@@ -150,9 +150,17 @@ export const make = Effect.fnUntraced(function* (
   const { clientInfo, defaults, probeTimeout, revisions } = options
   const handshake = Negotiation.initialize(peer, { ...options, capabilities, timeout: defaults.timeout })
   const patience = Negotiation.allowed(revisions).length === 0 ? undefined : probeTimeout
-  negotiated = yield* Discovery.probe(peer, { clientInfo, capabilities, revisions, timeout: defaults.timeout }).pipe(
+  const found = Discovery.probe(peer, { clientInfo, capabilities, revisions, timeout: defaults.timeout }).pipe(
     Discovery.orElse(handshake, patience)
   )
+  negotiated = yield* transport.era === "stateful" && patience !== undefined
+    ? // It may be another by now.
+      Effect.catchIf(
+        handshake,
+        (error) => error._tag !== "Closed" || Discovery.isForeign(error),
+        () => found
+      )
+    : found
   const agreement = negotiated
   const scope = yield* Scope.Scope
   const conversation = { revision: agreement.revision, capabilities, server: agreement.serverInfo }
@@ -211,10 +219,14 @@ export const open = <E, R>(
     ? first
     : Effect.catchIf(
         first,
-        (error: Negotiation.NegotiationError | E) => error instanceof PeerModule.Closed,
+        (error: Negotiation.NegotiationError | E) => error instanceof PeerModule.Closed && leaves(error),
         () => attempt(connector, { ...options, revisions: stateful })
       )
 }
+
+/** Whether it may have been our first words that made the other side leave: not if it was never there, or said why. */
+const leaves = ({ cause }: Closed): boolean =>
+  cause === undefined || cause.reason === "Exited" || cause.reason === "Read" || cause.reason === "Write"
 
 const attempt = <E, R>(
   connector: Effect.Effect<Transport, E, R>,

@@ -51,7 +51,7 @@ const namedBy = (error: McpError.McpError): ReadonlyArray<string> | undefined =>
 const modernCodes: ReadonlySet<number> = new Set([McpError.HeaderMismatch, McpError.MissingClientCapability])
 
 /** HTTP has statuses for what it does not understand, and two for whom it does not know: those say nothing about the era. */
-const isForeign = ({ cause }: Closed): boolean => {
+export const isForeign = ({ cause }: Closed): boolean => {
   const status = cause?.reason === "Status" ? (cause.status ?? 0) : 0
   return status >= 400 && status < 500 && status !== 401 && status !== 403
 }

@@ -93,4 +93,6 @@ export interface Transport {
   readonly broken: Effect.Effect<never, TransportError>
   /** Whether requests take headers along (HTTP): then those of 2026-07-28 must. Default false. */
   readonly headers?: boolean | undefined
+  /** What the other side was found to be on an earlier wire: a server with sessions need not be asked for the newer era again. */
+  readonly era?: "stateful" | undefined
 }

@@ -8,8 +8,10 @@ import { type Transport, TransportError } from "@effect-mcp/core/Transport"
 import * as Effect from "effect/Effect"
 import type * as Headers from "effect/http/Headers"
 import * as HttpClient from "effect/http/HttpClient"
+import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import { Endpoint } from "../http/Endpoint.ts"
+import * as Servers from "../http/Servers.ts"
 import * as Streamable from "../http/Streamable.ts"
 import * as Sse from "./Sse.ts"
 
@@ -18,7 +20,10 @@ export interface Options extends Streamable.Options {
   readonly url: string | URL
   /** Sent with every request. */
   readonly headers?: Headers.Input | undefined
-  /** What is spoken. Default `auto`: Streamable HTTP, or HTTP with SSE if the server refuses that. */
+  /**
+   * What is spoken. Default `auto`: Streamable HTTP, or HTTP with SSE if the server refuses that; of what was found out, the next
+   * connection to the same URL makes use.
+   */
   readonly transport?: "auto" | "streamable" | "sse" | undefined
 }
 
@@ -37,13 +42,23 @@ export const open = Effect.fnUntraced(function* (
   if (transport === "sse") return yield* Sse.open({ url, headers })
   const http = yield* HttpClient.HttpClient
   const scope = yield* Scope.Scope
+  const servers = yield* Servers.Servers
   const older = Sse.open({ url, headers }).pipe(
     Effect.provideService(HttpClient.HttpClient, http),
     Scope.provide(scope)
   )
-  const endpoint = new Endpoint(http, url, headers)
-  return yield* Streamable.make(
-    { endpoint, fallback: transport === "auto" ? older : undefined, learned: () => {} },
+  const known = Servers.recall(servers, url)
+  if (known === "sse" && transport === "auto") {
+    const opened = yield* Effect.option(older)
+    if (Option.isSome(opened)) return { ...opened.value, era: "stateful" }
+  }
+  const streamable = yield* Streamable.make(
+    {
+      endpoint: new Endpoint(http, url, headers),
+      fallback: transport === "auto" ? older : undefined,
+      learned: (what) => Servers.remember(servers, url, what)
+    },
     options
   )
+  return known === "streamable" ? { ...streamable, era: "stateful" } : streamable
 })

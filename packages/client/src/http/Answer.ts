@@ -32,6 +32,9 @@ export const read = (body: string, id: JsonRpc.Id): Decoded | undefined => {
 /** Who may not ask has no answer, whatever the body says: that is for who knows about credentials. */
 const unauthorized: ReadonlySet<number> = new Set([401, 403])
 
+/** HTTP has statuses for what it does not understand, and two for whom it does not know: those say nothing about the era. */
+export const isForeign = (status: number): boolean => status >= 400 && status < 500 && !unauthorized.has(status)
+
 /** A body that came with an error status: the answer, if it is an error that is not about another request. */
 export const readError = (status: number, body: string, id: JsonRpc.Id): Decoded | undefined => {
   const decoded = unauthorized.has(status) ? undefined : Framing.decode(body)

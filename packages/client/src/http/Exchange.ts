@@ -16,8 +16,8 @@ import { type Endpoint, isStateless } from "./Endpoint.ts"
 import type { Reconnect } from "./Reconnect.ts"
 import * as Refusal from "./Refusal.ts"
 
-/** What a server turned out to speak. */
-export type Learned = "streamable" | "sse" | "stateless"
+/** What a server turned out to be: of the new era or not, and how it speaks the older one. */
+export type Learned = "stateless" | "older" | "streamable" | "sse"
 
 /** What exchanges share. */
 export interface Conversation {
@@ -76,7 +76,7 @@ const receiver =
     if (version !== undefined) {
       endpoint.version = version
       learned("streamable")
-    } else if (method === "server/discover" && Answer.succeeds(message)) learned("stateless")
+    } else if (method === "server/discover") learned(Answer.succeeds(message) ? "stateless" : "older")
     return deliver(message)
   }
 
@@ -133,5 +133,6 @@ export const run = Effect.fnUntraced(function* (
     if (Option.isSome(older)) return conversation.handOver(older.value, request)
   }
   if (answer !== undefined) return yield* receiver(conversation, exchange)(answer)
+  if (method === "server/discover" && Answer.isForeign(status)) conversation.learned("older")
   return yield* Effect.fail(Refusal.refused(method, status, body))
 })

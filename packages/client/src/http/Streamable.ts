@@ -29,6 +29,7 @@ import * as Exchange from "./Exchange.ts"
 import * as Reconnect from "./Reconnect.ts"
 import * as Refusal from "./Refusal.ts"
 import * as Room from "./Room.ts"
+import type * as Servers from "./Servers.ts"
 
 export interface Options extends Room.Options {
   /** How to go on with streams whose connection ended. */
@@ -37,7 +38,10 @@ export interface Options extends Room.Options {
   readonly maxMessageBytes?: number | undefined
 }
 
-export type Parts = Pick<Exchange.Conversation, "endpoint" | "fallback" | "learned">
+export interface Parts extends Pick<Exchange.Conversation, "endpoint" | "fallback"> {
+  /** Told what the server speaks, once that is certain. */
+  readonly learned: (what: Servers.Known | "stateless") => void
+}
 
 type Told = JsonRpc.Notification | JsonRpc.Response | ReadonlyArray<JsonRpc.Message>
 
@@ -73,6 +77,13 @@ export const make = Effect.fnUntraced(function* (
   let over = false
   let lost = false
   let other: Sink | undefined
+  let older = false
+
+  /** A server that was not asked for the new era may still be of it. */
+  const learn = (what: Exchange.Learned): void => {
+    if (what === "older") older = true
+    else if (older || what === "stateless") learned(what)
+  }
 
   const run = (effect: Effect.Effect<void>, among = fibers): Fiber.Fiber<void> => {
     const fiber = runFork(effect)
@@ -108,7 +119,7 @@ export const make = Effect.fnUntraced(function* (
 
   /** From now on everything is said over another wire, beginning with this. */
   const handOver = (transport: Transport, request: JsonRpc.Request): void => {
-    learned("sse")
+    learn("sse")
     other = transport.sink
     const ended = Stream.runForEach(transport.incoming, deliver).pipe(
       Effect.raceFirst(transport.broken),
@@ -120,7 +131,15 @@ export const make = Effect.fnUntraced(function* (
     run(ended)
     transport.sink.send(request, "data")
   }
-  const conversation: Exchange.Conversation = { endpoint, reconnect, limit, deliver, learned, fallback, handOver }
+  const conversation: Exchange.Conversation = {
+    endpoint,
+    reconnect,
+    limit,
+    deliver,
+    learned: learn,
+    fallback,
+    handOver
+  }
 
   const ask = (request: JsonRpc.Request, headers: RequestHeaders | undefined): void => {
     const { id, method } = request

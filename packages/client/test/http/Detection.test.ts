@@ -1,0 +1,268 @@
+/** Which era and which transport a server behind a URL speaks, as a client finds out; and what it remembers of that. */
+import * as Http from "@effect-mcp/client/connector/Http"
+import { Servers } from "@effect-mcp/client/http/Servers"
+import * as McpClient from "@effect-mcp/client/McpClient"
+import { verifies } from "@effect-mcp/spec/verifies"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import * as Raw from "./support/raw.ts"
+
+const [, http] = Raw.clients[0]!
+const test = (title: string, body: Effect.Effect<void, unknown, any>) =>
+  it.effect(title, () =>
+    Effect.scoped(body).pipe(
+      Effect.provideService(Servers, new Map()),
+      Effect.provide(http)
+    ) as Effect.Effect<void, unknown>
+  )
+
+const discovered = {
+  resultType: "complete",
+  supportedVersions: ["2026-07-28"],
+  capabilities: {},
+  ttlMs: 0,
+  cacheScope: "private"
+}
+const initialized = {
+  protocolVersion: "2025-11-25",
+  capabilities: {},
+  serverInfo: { name: "raw", version: "1" }
+}
+type Options = McpClient.Options & Partial<Http.Options>
+
+/** A client that connects meanwhile. */
+const connecting = (server: Raw.Raw, options: Options = {}) =>
+  Effect.forkScoped(McpClient.open(Http.open({ url: server.url, ...options }), options), { startImmediately: true })
+
+/** Answers the rest of a handshake, whose `initialize` was taken. */
+const agree = Effect.fnUntraced(function* (server: Raw.Raw, hello: Raw.Hit) {
+  assert.strictEqual(hello.message.method, "initialize")
+  yield* hello.result(initialized)
+  yield* (yield* server.take("POST")).status(202)
+  yield* (yield* server.take("GET")).status(405)
+})
+
+/** Takes the GET of the older transport, and says where to POST. */
+const openSse = Effect.fnUntraced(function* (server: Raw.Raw) {
+  const get = yield* server.take("GET")
+  yield* get.stream()
+  yield* get.event({ event: "endpoint", data: "/messages?id=1" })
+  const hello = yield* server.take("POST")
+  assert.strictEqual(hello.path, "/messages?id=1")
+  assert.strictEqual(hello.message.method, "initialize")
+  yield* hello.status(202)
+  yield* get.event({ data: { jsonrpc: "2.0", id: hello.message.id, result: { ...initialized, protocolVersion: "2024-11-05" } } })
+  yield* (yield* server.take("POST")).status(202)
+  return get
+})
+
+const refusal = (code: number, data?: object) => ({
+  jsonrpc: "2.0",
+  id: null,
+  error: { code, message: "No", ...(data && { data }) }
+})
+
+describe("a server behind a URL", () => {
+  test(
+    "is of the new era when it answers server/discover",
+    Effect.gen(function* () {
+      const server = yield* Raw.open
+      const connected = yield* connecting(server)
+      const probe = yield* server.next
+      assert.strictEqual(probe.headers["mcp-method"], "server/discover")
+      yield* probe.result(discovered)
+      assert.strictEqual((yield* Fiber.join(connected)).revision.version, "2026-07-28")
+      assert.strictEqual((yield* Servers).size, 0)
+    })
+  )
+
+  for (const [what, answer] of [
+    ["400 without a word", (hit: Raw.Hit) => hit.status(400)],
+    ["400 with an error that is not of the new era", (hit: Raw.Hit) => hit.json(refusal(-32000), 400)],
+    ["404", (hit: Raw.Hit) => hit.status(404, "<html>")],
+    ["405", (hit: Raw.Hit) => hit.status(405)],
+    ["406", (hit: Raw.Hit) => hit.status(406)],
+    ["an error of another code with status 200", (hit: Raw.Hit) => hit.json({ ...refusal(-32601), id: 1 })]
+  ] as const) {
+    test(
+      `is of the older era when it answers ${what}${verifies("http.compatibility.inspects-400")}`,
+      Effect.gen(function* () {
+        const server = yield* Raw.open
+        const connected = yield* connecting(server)
+        yield* answer(yield* server.next)
+        yield* agree(server, yield* server.next)
+        assert.strictEqual((yield* Fiber.join(connected)).revision.version, "2025-11-25")
+      })
+    )
+  }
+
+  test(
+    `is not taken for older by a refusal of the new era${verifies("http.compatibility.inspects-400")}`,
+    Effect.gen(function* () {
+      const server = yield* Raw.open
+      for (const code of [-32020, -32021]) {
+        const connected = yield* connecting(server)
+        yield* (yield* server.next).json({ ...refusal(code), id: 1 }, 400)
+        assert.deepInclude(yield* Effect.flip(Fiber.join(connected)), { _tag: "McpError", code })
+      }
+      const connected = yield* connecting(server)
+      yield* (yield* server.next).json(refusal(-32022, { supported: ["2025-06-18"], requested: "2026-07-28" }), 400)
+      yield* agree(server, yield* server.next)
+      yield* Fiber.join(connected)
+    })
+  )
+
+  test(
+    "that does not know who asks, or is out of order, is not asked in another way",
+    Effect.gen(function* () {
+      const server = yield* Raw.open
+      for (const status of [401, 403, 500, 503]) {
+        const connected = yield* connecting(server)
+        yield* (yield* server.next).status(status, "Bad luck")
+        const error = yield* Effect.flip(Fiber.join(connected))
+        assert.deepInclude((error as { cause?: object }).cause, { reason: "Status", status })
+        assert.include(error.message, "Bad luck")
+      }
+      assert.strictEqual(yield* server.waiting, 0)
+    })
+  )
+
+  test(
+    "that is not there is not looked for twice",
+    Effect.gen(function* () {
+      const server = yield* Effect.scoped(Raw.open)
+      const error = yield* Effect.flip(Fiber.join(yield* connecting(server)))
+      assert.deepInclude((error as { cause?: object }).cause, { reason: "Open" })
+    })
+  )
+
+  for (const status of [400, 404, 405]) {
+    test(
+      `speaks HTTP with SSE when it answers initialize by ${status}${verifies("http.compatibility.client-falls-back", "http.compatibility.falls-back-to-sse")}`,
+      Effect.gen(function* () {
+        const server = yield* Raw.open
+        const connected = yield* connecting(server, { headers: { authorization: "Bearer t" } })
+        yield* (yield* server.next).status(status)
+        const hello = yield* server.next
+        assert.strictEqual(hello.message.method, "initialize")
+        yield* hello.status(status)
+        const get = yield* openSse(server)
+        assert.strictEqual(get.headers.authorization, "Bearer t")
+        const client = yield* Fiber.join(connected)
+        assert.strictEqual(client.revision.version, "2024-11-05")
+        const pinged = yield* Effect.forkChild(client.ping, { startImmediately: true })
+        const ping = yield* server.next
+        assert.strictEqual(ping.path, "/messages?id=1")
+        yield* ping.status(202)
+        yield* get.event({ data: { jsonrpc: "2.0", id: ping.message.id, result: {} } })
+        yield* Fiber.join(pinged)
+      })
+    )
+  }
+
+  test(
+    "that speaks neither fails with what it answered to initialize",
+    Effect.gen(function* () {
+      const server = yield* Raw.open
+      const connected = yield* connecting(server)
+      yield* (yield* server.next).status(404)
+      yield* (yield* server.next).status(404, "Nothing here")
+      yield* (yield* server.take("GET")).status(404)
+      const error = yield* Effect.flip(Fiber.join(connected))
+      assert.include(error.message, "Nothing here")
+    })
+  )
+
+  test(
+    "that refuses initialize in the way of the new era, or has it refused by choice, is not asked for HTTP with SSE",
+    Effect.gen(function* () {
+      const server = yield* Raw.open
+      for (const [status, code] of [[404, -32601], [400, -32022]] as const) {
+        const connected = yield* connecting(server, { revisions: ["2025-11-25"] })
+        yield* (yield* server.next).json({ ...refusal(code), id: 1 }, status)
+        assert.deepInclude(yield* Effect.flip(Fiber.join(connected)), { _tag: "McpError", code })
+      }
+      const connected = yield* connecting(server, { revisions: ["2025-11-25"], transport: "streamable" })
+      yield* (yield* server.next).status(405)
+      assert.include((yield* Effect.flip(Fiber.join(connected))).message, "405")
+      assert.strictEqual(yield* server.waiting, 0)
+    })
+  )
+
+  test(
+    "is asked for HTTP with SSE alone where that is wanted",
+    Effect.gen(function* () {
+      const server = yield* Raw.open
+      const connected = yield* connecting(server, { revisions: ["2024-11-05"], transport: "sse" })
+      yield* openSse(server)
+      yield* Fiber.join(connected)
+    })
+  )
+})
+
+describe("what was found out of a server", () => {
+  test(
+    "is remembered: one of the older era is not probed again, another URL is",
+    Effect.gen(function* () {
+      const server = yield* Raw.open
+      const first = yield* connecting(server)
+      yield* (yield* server.next).status(400)
+      yield* agree(server, yield* server.next)
+      yield* Fiber.join(first)
+      const second = yield* connecting(server, { url: `${server.url}?tenant=1` })
+      yield* agree(server, yield* server.next)
+      yield* Fiber.join(second)
+      yield* connecting(server, { url: `${server.origin}/other` })
+      assert.strictEqual((yield* server.next).message.method, "server/discover")
+    })
+  )
+
+  test(
+    "is found out again when it is not true any more",
+    Effect.gen(function* () {
+      const server = yield* Raw.open
+      ;(yield* Servers).set(server.url, "streamable")
+      const connected = yield* connecting(server)
+      const hello = yield* server.next
+      assert.strictEqual(hello.message.method, "initialize")
+      yield* hello.json({ ...refusal(-32601), id: hello.message.id }, 404)
+      yield* (yield* server.next).result(discovered)
+      assert.strictEqual((yield* Fiber.join(connected)).revision.version, "2026-07-28")
+      assert.strictEqual((yield* Servers).size, 0)
+    })
+  )
+
+  test(
+    "is remembered of HTTP with SSE, too, and given up when that fails",
+    Effect.gen(function* () {
+      const server = yield* Raw.open
+      const first = yield* connecting(server)
+      yield* (yield* server.next).status(404)
+      yield* (yield* server.next).status(404)
+      yield* openSse(server)
+      yield* Fiber.join(first)
+      assert.deepStrictEqual([...(yield* Servers).values()], ["sse"])
+      const second = yield* connecting(server)
+      yield* openSse(server)
+      yield* Fiber.join(second)
+      const third = yield* connecting(server)
+      yield* (yield* server.next).status(405)
+      yield* (yield* server.next).result(discovered)
+      assert.strictEqual((yield* Fiber.join(third)).revision.version, "2026-07-28")
+    })
+  )
+
+  test(
+    "is not learned by a client that did not ask for the new era, and of no use to one that speaks nothing else",
+    Effect.gen(function* () {
+      const server = yield* Raw.open
+      const first = yield* connecting(server, { revisions: ["2025-11-25"] })
+      yield* agree(server, yield* server.next)
+      yield* Fiber.join(first)
+      assert.strictEqual((yield* Servers).size, 0)
+      ;(yield* Servers).set(server.url, "streamable")
+      yield* connecting(server, { revisions: ["2026-07-28"] })
+      assert.strictEqual((yield* server.next).message.method, "server/discover")
+    })
+  )
+})
