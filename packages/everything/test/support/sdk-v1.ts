@@ -24,8 +24,7 @@ export const sseConnector =
 export const httpConnector =
   (url: string): Connector =>
   (host) =>
-    // The types of this SDK are not made for exactOptionalPropertyTypes.
-    connect(host, new StreamableHTTPClientTransport(new URL(url)) as Transport)
+    connect(host, new StreamableHTTPClientTransport(new URL(url)))
 
 const connect = async ({ answer, notify }: Host, transport: Transport): Promise<OfficialClient> => {
   const client = new Client(clientInfo, { capabilities })
