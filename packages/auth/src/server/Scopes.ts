@@ -72,23 +72,22 @@ const wrap = (
   context: Context.Context<never>,
   scopes: ReadonlyArray<string>,
   auth: Auth["Service"],
-  registered: (covers: Covers) => void
+  registered: (covers?: Covers) => void
 ) => {
   let wrapped: Context.Context<never> = context
   const replace = <Id, Shape>(tag: Context.Key<Id, Shape>, make: (registry: Shape) => Shape) => {
     const registry = Context.getOption(context, tag)
     if (registry._tag === "Some") wrapped = Context.add(wrapped, tag, make(registry.value))
   }
-  const nothing = () => registered(() => false)
   replace(ToolRegistry, (tools) => ({
     register: (entry) => {
-      nothing()
+      registered()
       return tools.register(
         tool(entry, scopes, auth, (plain, check) => ({ ...plain, call: (params) => check(plain.call(params)) }))
       )
     },
     mount: (source, options) => {
-      nothing()
+      registered()
       const guardedSource = toolSource(source, scopes, auth, (plain, check) => ({
         ...plain,
         call: offered(plain.call, check)
@@ -98,7 +97,7 @@ const wrap = (
   }))
   replace(PromptRegistry, (prompts) => ({
     register: (entry) => {
-      nothing()
+      registered()
       return prompts.register(
         prompt(entry, scopes, auth, (plain, check) => ({
           ...plain,
@@ -108,7 +107,7 @@ const wrap = (
       )
     },
     mount: (source, options) => {
-      nothing()
+      registered()
       const guardedSource = promptSource(source, scopes, auth, (plain, check) => ({
         ...plain,
         get: offered(plain.get, check)
@@ -165,17 +164,23 @@ export const requires =
         const context = yield* Effect.context<R>()
         const auth = yield* Auth
         const covers: Array<Covers> = []
-        const wrapped = wrap(context, scopes, auth, (covered) => covers.push(covered))
+        let count = 0
+        const wrapped = wrap(context, scopes, auth, (covered) => {
+          count++
+          if (covered !== undefined) covers.push(covered)
+        })
         yield* Effect.updateContext(Layer.buildWithMemoMap(features, memoMap, scope), (ambient: Context.Context<R>) =>
           Context.merge(ambient, wrapped)
         )
-        if (covers.length === 0) {
+        if (count === 0) {
           return yield* Effect.die(
             new Error(
               `requires(${scopes.map((scope) => JSON.stringify(scope)).join(", ")}): the layer registers nothing by itself`
             )
           )
         }
+        // Middleware costs every request something.
+        if (covers.length === 0) return Context.empty()
         const { register } = yield* MiddlewareRegistry
         const demanded = admitted(auth, scopes)
         yield* Effect.provideService(

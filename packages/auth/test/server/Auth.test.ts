@@ -389,6 +389,25 @@ describe("Auth", () => {
     })
   )
 
+  it.effect("leaves the answers to browsers to the endpoint, where that has any", () =>
+    Effect.gen(function* () {
+      const page = "https://page.example.com"
+      const { bearer, call, url } = yield* open({
+        features,
+        endpoint: { cors: true, allowedOrigins: [page] },
+        guard: { scopes: ["use"] }
+      })
+      const asking = { "access-control-request-method": "POST", "access-control-request-headers": "authorization" }
+      const allowed = yield* request(url, { method: "OPTIONS", headers: { ...asking, origin: page } })
+      assert.deepStrictEqual([allowed.status, allowed.headers.get("access-control-allow-origin")], [204, page])
+      const called = yield* call("whoami", { ...(yield* bearer({ scopes: ["use"] })), origin: page })
+      assert.deepStrictEqual([called.status, called.headers.get("access-control-allow-origin")], [200, page])
+      assert.include(called.headers.get("access-control-expose-headers"), "DPoP-Nonce")
+      const refused = yield* call("whoami", { ...(yield* bearer()), origin: page })
+      assert.deepStrictEqual([refused.status, refused.headers.get("access-control-allow-origin")], [403, "*"])
+    })
+  )
+
   it.effect("knows the one user of a server that is no HTTP server", () =>
     Effect.gen(function* () {
       const Who = Tool.make("whoami", { description: "Who calls." })

@@ -24,7 +24,7 @@ export const cors = (
   HttpMiddleware.cors({
     allowedOrigins: (origin) => Rebinding.isWelcome(origin, welcome),
     allowedMethods: ["GET", "POST", "DELETE"],
-    exposedHeaders: ["Mcp-Session-Id", "Retry-After", "WWW-Authenticate", ...exposedHeaders],
+    exposedHeaders: ["Mcp-Session-Id", "Retry-After", "WWW-Authenticate", "DPoP-Nonce", ...exposedHeaders],
     maxAge: Math.floor(Duration.toSeconds(Duration.fromInputUnsafe(maxAge))),
     credentials
   })

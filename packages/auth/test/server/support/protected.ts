@@ -56,6 +56,7 @@ export interface Options<E, R> {
   /** Issuers whose tokens count beside. */
   readonly issuers?: ReadonlyArray<string>
   readonly verifier?: (issuer: string) => Layer.Layer<TokenVerifier, never, HttpClient.HttpClient>
+  readonly endpoint?: Partial<Http.Options>
   /** Further routes beside the endpoint. */
   readonly routes?: Layer.Layer<never, never, Auth.Guard | HttpClient.HttpClient | HttpRouter.HttpRouter>
 }
@@ -76,6 +77,7 @@ const addressOf = (context: Context.Context<HttpServer.HttpServer>) =>
   HttpServer.formatAddress(Context.get(context, HttpServer.HttpServer).address)
 
 export const open = Effect.fnUntraced(function* <E>({
+  endpoint: endpointOptions,
   features,
   guard,
   issuer,
@@ -93,7 +95,7 @@ export const open = Effect.fnUntraced(function* <E>({
   const auth = Auth.layer({ resource: url, authorizationServers: [server.issuer, ...issuers], ...guard }).pipe(
     Layer.provide(verifier(server.issuer))
   )
-  const endpoint = Auth.protect(Http.layer({ path: "/mcp" }))
+  const endpoint = Auth.protect(Http.layer({ path: "/mcp", ...endpointOptions }))
   const app = Http.serve(Layer.merge(endpoint, routes), { disableLogger: true, disableListenLog: true }).pipe(
     Layer.provide(McpServer.layer({ name: "protected", version: "1", features })),
     Layer.provide(auth),
