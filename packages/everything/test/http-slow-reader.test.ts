@@ -4,15 +4,11 @@ import { Effect, type Scope } from "effect"
 import { count, size } from "./fixtures/flooding-server.ts"
 import { start } from "./support/http-server.ts"
 import { fileOf } from "./support/our-client.ts"
-import { json, type Reply, send } from "./support/raw-http.ts"
+import { initialize, initialized, json, type Reply, requestOf, send } from "./support/raw-http.ts"
 import { call } from "./support/wire.ts"
 
 const megabyte = 1024 * 1024
 const flood = { name: "flood", arguments: {}, _meta: { progressToken: "p" } }
-const requestOf = (id: number, method: string, params: object) => ({ jsonrpc: "2.0", id, method, params })
-const initialize = (protocolVersion: string) =>
-  requestOf(0, "initialize", { protocolVersion, capabilities: {}, clientInfo: { name: "raw", version: "1" } })
-const initialized = { jsonrpc: "2.0", method: "notifications/initialized" }
 
 /** Has the flood begin, on a stream that is not read. */
 type Begin = (origin: string) => Effect.Effect<Reply, never, Scope.Scope>

@@ -14,6 +14,8 @@ export interface Body {
   readonly marks: number
   /** Its last characters. */
   readonly tail: string
+  /** Whether it ended as a whole one does. */
+  readonly complete: boolean
 }
 
 export interface Reply {
@@ -26,6 +28,11 @@ export interface Reply {
 }
 
 export const json = { "content-type": "application/json", accept: "application/json, text/event-stream" }
+
+export const requestOf = (id: number, method: string, params: object) => ({ jsonrpc: "2.0", id, method, params })
+export const initialize = (protocolVersion: string) =>
+  requestOf(0, "initialize", { protocolVersion, capabilities: {}, clientInfo: { name: "raw", version: "1" } })
+export const initialized = { jsonrpc: "2.0", method: "notifications/initialized" }
 
 /** Answers once there are headers; nothing of the body is read before that is asked for. `mark`: what is counted in it, as a text that does
  * not repeat within itself. */
@@ -62,7 +69,7 @@ export const send = (
           }),
           read: (until) =>
             Effect.callback((resume) => {
-              const done = () => resume(Effect.succeed({ bytes, marks, tail }))
+              const done = () => resume(Effect.succeed({ bytes, marks, tail, complete: response.complete }))
               if (response.destroyed) return done()
               response.on("close", done)
               if (until !== undefined) response.on("data", () => tail.includes(until) && done())
