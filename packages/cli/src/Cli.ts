@@ -12,6 +12,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import { call } from "./commands/Call.ts"
+import { login, logout, whoami } from "./commands/Login.ts"
 import { inspect } from "./commands/Inspect.ts"
 import { ping } from "./commands/Ping.ts"
 import { complete, prompt, prompts } from "./commands/Prompts.ts"
@@ -34,14 +35,30 @@ const command = root.pipe(
     { command: "effect-mcp read file:///notes.txt -- npx -y some-server /notes", description: "Read a resource" },
     { command: "effect-mcp tools -- https://example.com/mcp", description: "A server behind HTTP" }
   ]),
-  Command.withSubcommands([inspect, tools, call, resources, read, watch, prompts, prompt, complete, ping, proxy])
+  Command.withSubcommands([
+    inspect,
+    tools,
+    call,
+    resources,
+    read,
+    watch,
+    prompts,
+    prompt,
+    complete,
+    ping,
+    proxy,
+    login,
+    logout,
+    whoami
+  ])
 )
 
 const epilogue = (bold: (text: string) => string): string =>
   [
     bold("THE SERVER"),
     "  Everything after -- is the command that starts it: no shell, few environment variables (add with --env);",
-    "  or its URL: --header 'Authorization: Bearer ...' goes with every request",
+    "  or its URL. One that demands a login gets it from your browser (see effect-mcp login), or a token from you:",
+    "  --header 'Authorization: Bearer ...' goes with every request",
     "",
     bold("ITS QUESTIONS"),
     "  On a terminal you are asked; elsewhere only --answer, --accept and --decline answer. --root and --sample",

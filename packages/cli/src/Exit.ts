@@ -4,6 +4,7 @@
  * Every failure of every module becomes one `Failure`. Refuses to show stack traces, unless `--verbose` asks for the detail.
  */
 import type * as ClientError from "@effect-mcp/client/ClientError"
+import type { OAuthError } from "@effect-mcp/auth/client/OAuthError"
 import type { TransportError } from "@effect-mcp/core/Transport"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Cause from "effect/Cause"
@@ -85,8 +86,24 @@ const fromMcpError = ({ code: number, data, message }: McpError.McpError): Failu
   })
 }
 
+/** A login that the user declined is their decision. */
+export const fromOAuth = (error: OAuthError): Failure =>
+  new Failure({ code: error.code === "access_denied" ? code.usage : code.connection, message: error.message })
+
+// By name: to load OAuth for its class would take its time.
+const isOAuth = (error: unknown): error is OAuthError => Predicate.isTagged(error, "OAuthError")
+
+/** The login that a request failed for the want of: a cause of its cause. */
+const findOAuth = (error: unknown, depth = 8): OAuthError | undefined => {
+  if (isOAuth(error)) return error
+  if (depth === 0 || !Predicate.isObject(error)) return undefined
+  return findOAuth("cause" in error ? error.cause : undefined, depth - 1)
+}
+
 /** A crash is told with the server's last words on stderr, which usually say why. */
 const fromTransportError = ({ cause, message, reason, stderr }: TransportError): Failure => {
+  const login = findOAuth(cause)
+  if (login !== undefined) return fromOAuth(login)
   const said = stderr === undefined || stderr.trim() === "" ? undefined : stderr.trimEnd()
   const detail = said === undefined ? undefined : `Its last words on stderr:\n${indent(said)}`
   const what = reason === "Open" ? "The server could not be started" : "The connection to the server broke"

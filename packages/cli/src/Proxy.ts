@@ -17,7 +17,7 @@ export type Served = Layer.Layer<McpServer.McpServer, never, Requirements>
 /** The target as a server. Its own words go to our stderr. */
 export const gateway = (target: Target, settings: Settings): Served =>
   Gateway.layer({
-    connector: target.connect({ ...settings, words: "inherit" }),
+    connector: target.connect({ ...settings, tell: undefined, words: "inherit" }),
     client: {
       revisions: settings.revision === undefined ? undefined : [settings.revision],
       // A question that nobody asked for an end of has none.

@@ -117,6 +117,7 @@ export const use = <A, E, R>(body: (session: Session) => Effect.Effect<A, E, R>)
           cwd: settings.cwd,
           headers: settings.headers,
           transport: settings.transport,
+          tell: output.canAsk ? output.note : undefined,
           words: (lines) => (settings.verbose ? listen(lines, (line) => dim(`[server] ${safe(line)}`)) : Effect.void)
         })
         const client = yield* McpClient.open(wire, {

@@ -18,6 +18,8 @@ export interface Options {
   readonly headers: { readonly [name: string]: string }
   /** What is spoken over HTTP. */
   readonly transport: "auto" | "streamable" | "sse"
+  /** Tells the user what to do when a server behind HTTP demands a login; undefined where nobody is there to log in. */
+  readonly tell: ((text: string) => Effect.Effect<void>) | undefined
   /**
    * Given the server's own words, line by line, if there are any; errors have the last of them in any case. `inherit`: they go straight
    * to our stderr.
@@ -49,13 +51,13 @@ export const parse = (words: Words): Target | undefined => {
 
 const remote = (url: string, more: ReadonlyArray<string>): Target => ({
   name: url,
-  connect: ({ headers, transport }) =>
+  connect: ({ headers, tell, transport }) =>
     more.length > 0
       ? Effect.fail(new TransportError({ reason: "Open", message: `A URL takes no arguments: ${more.join(" ")}` }))
       : // Loaded when needed: who starts a process does not wait for HTTP to load.
         Effect.flatMap(
           Effect.promise(() => import("./Remote.ts")),
-          ({ open }) => open({ url, headers, transport })
+          ({ open }) => open({ url, headers, transport, tell })
         )
 })
 

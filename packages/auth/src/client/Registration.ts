@@ -167,8 +167,8 @@ export const credentials = Effect.fnUntraced(function* (
   const fixed = preRegistered(options, issuer) ?? documented(options, request)
   if (fixed !== undefined) return fixed
 
+  const shelf = Stored.registration(yield* TokenStore, issuer)
   if (registration_endpoint !== undefined && options.registration !== false) {
-    const shelf = Stored.registration(yield* TokenStore, issuer)
     const now = yield* Clock.currentTimeMillis
     const { value } = yield* shelf.read
     const current = value?.expiresAt === undefined || value.expiresAt > now
@@ -178,7 +178,17 @@ export const credentials = Effect.fnUntraced(function* (
     return fromStored(registered)
   }
   const asked = yield* options.ask?.(issuer) ?? Effect.succeed(undefined)
-  if (asked !== undefined) return asked
+  if (asked !== undefined) {
+    // Kept for the refresh, which asks nobody.
+    const { clientId, clientSecret, method } = asked
+    yield* shelf.write({
+      clientId,
+      redirectUris: [redirectUri],
+      ...(clientSecret === undefined ? undefined : { clientSecret }),
+      ...(method === undefined ? undefined : { method })
+    })
+    return asked
+  }
   const others = options.preRegistered?.map((credentials) => credentials.issuer) ?? []
   return yield* new OAuthError({
     step: "registration",

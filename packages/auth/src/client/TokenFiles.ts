@@ -26,15 +26,10 @@ const is = (reason: "AlreadyExists" | "NotFound") => (error: PlatformError) => e
 
 const make = Effect.fnUntraced(function* (
   directory: string
-): Effect.fn.Return<TokenStore["Service"], OAuthError, FileSystem.FileSystem | Path.Path | Digest.Digest> {
+): Effect.fn.Return<TokenStore["Service"], never, FileSystem.FileSystem | Path.Path | Digest.Digest> {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
   const digest = yield* Digest.Digest
-
-  const unusable = failed(`the directory for tokens cannot be used: ${directory}`)
-  yield* Effect.mapError(fs.makeDirectory(directory, { recursive: true, mode: 0o700 }), unusable)
-  // One that was there already may have been open to others.
-  yield* Effect.mapError(fs.chmod(directory, 0o700), unusable)
 
   // What a killed process left half written.
   const leftover = Effect.fnUntraced(
@@ -46,11 +41,19 @@ const make = Effect.fnUntraced(function* (
     },
     (effect) => Effect.ignore(effect)
   )
-  const names = yield* Effect.mapError(fs.readDirectory(directory), unusable)
-  yield* Effect.forEach(
-    names.filter((name) => name.endsWith(".new")),
-    leftover,
-    { discard: true }
+  /** Runs before anything is written: who only reads makes no directory. */
+  const prepared = yield* Effect.cached(
+    Effect.gen(function* () {
+      yield* fs.makeDirectory(directory, { recursive: true, mode: 0o700 })
+      // One that was there already may have been open to others.
+      yield* fs.chmod(directory, 0o700)
+      const names = yield* fs.readDirectory(directory)
+      yield* Effect.forEach(
+        names.filter((name) => name.endsWith(".new")),
+        leftover,
+        { discard: true }
+      )
+    }).pipe(Effect.mapError(failed(`the directory for tokens cannot be used: ${directory}`)))
   )
 
   const baseOf = (key: string) =>
@@ -58,11 +61,13 @@ const make = Effect.fnUntraced(function* (
   const fileOf = (base: string, version: number) => path.join(directory, `${base}.${version}`)
 
   const versions = (base: string) =>
-    Effect.map(fs.readDirectory(directory), (names) =>
-      names
-        .filter((name) => name.startsWith(`${base}.`))
-        .map((name) => Number(name.slice(base.length + 1)))
-        .filter((version) => Number.isSafeInteger(version))
+    Effect.map(
+      Effect.catchIf(fs.readDirectory(directory), is("NotFound"), () => Effect.succeed([])),
+      (names) =>
+        names
+          .filter((name) => name.startsWith(`${base}.`))
+          .map((name) => Number(name.slice(base.length + 1)))
+          .filter((version) => Number.isSafeInteger(version))
     )
 
   const read = Effect.fnUntraced(
@@ -104,11 +109,11 @@ const make = Effect.fnUntraced(function* (
     Effect.mapError(failed("a token cannot be stored"))
   )
 
-  return TokenStore.of({ read, swap })
+  return TokenStore.of({ read, swap: (key, version, text) => Effect.andThen(prepared, swap(key, version, text)) })
 })
 
 /** Tokens in files of `directory`, which is made if it is not there; only its owner can read them. */
 export const layer = (options: {
   readonly directory: string
-}): Layer.Layer<TokenStore, OAuthError, FileSystem.FileSystem | Path.Path> =>
+}): Layer.Layer<TokenStore, never, FileSystem.FileSystem | Path.Path> =>
   Layer.provide(Layer.effect(TokenStore, make(options.directory)), Digest.layerWebCrypto)

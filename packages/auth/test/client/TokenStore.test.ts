@@ -143,6 +143,15 @@ describe("TokenStore in files", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
+  it.effect("who only reads makes no directory", () =>
+    Effect.gen(function* () {
+      const { directory: path, fs } = yield* directory
+      const store = yield* open(path)
+      assert.deepStrictEqual(yield* store.read("a"), { version: 0, text: undefined })
+      assert.isFalse(yield* fs.exists(path))
+    }).pipe(Effect.provide(NodeServices.layer))
+  )
+
   it.effect("a second store of the directory sees what the first wrote", () =>
     Effect.gen(function* () {
       const { directory: path } = yield* directory
@@ -168,13 +177,15 @@ describe("TokenStore in files", () => {
   it.live("what a killed process left half written is removed, what another is writing is not", () =>
     Effect.gen(function* () {
       const { directory: path, fs } = yield* directory
-      yield* open(path)
+      yield* fs.makeDirectory(path, { recursive: true })
       const old = `${path}/0.old.new`
       yield* fs.writeFileString(old, "secret")
       yield* fs.utimes(old, 1, 1)
       yield* fs.writeFileString(`${path}/0.young.new`, "secret")
-      yield* open(path)
-      assert.deepStrictEqual(yield* fs.readDirectory(path), ["0.young.new"])
+      const store = yield* open(path)
+      yield* store.swap("a", 0, "one")
+      const left = (yield* fs.readDirectory(path)).filter((name) => name.endsWith(".new"))
+      assert.deepStrictEqual(left, ["0.young.new"])
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
@@ -182,7 +193,8 @@ describe("TokenStore in files", () => {
     Effect.gen(function* () {
       const { directory: path, fs, parent } = yield* directory
       yield* fs.writeFileString(`${parent}/deep`, "a file")
-      const error = yield* Effect.flip(open(path))
+      const store = yield* open(path)
+      const error = yield* Effect.flip(store.swap("a", 0, "text"))
       assert.strictEqual(error.step, "storage")
       assert.include(error.message, path)
     }).pipe(Effect.provide(NodeServices.layer))
