@@ -52,6 +52,7 @@ export class HttpSession implements Sink {
   private named = 0
   private connections = 0
   private used: number
+  private over = false
   /** Waits until the standing stream is read, and has room. */
   readonly ready: Effect.Effect<void> = Effect.suspend(() => {
     if (this.standing?.attached === true) return this.standing.ready
@@ -178,7 +179,8 @@ export class HttpSession implements Sink {
     if (store === undefined) return undefined
     const key = { session: this.id, stream }
     return {
-      append: (event) => void runFork(store.append(key, event)),
+      // What outlives the session must not bring its events back.
+      append: (event) => void (this.over || runFork(store.append(key, event))),
       after: (seq) => store.after(key, seq)
     }
   }
@@ -241,6 +243,7 @@ export class HttpSession implements Sink {
         Scope.close(this.scope, Exit.void),
         Effect.suspend(() => {
           this.endStanding()
+          this.over = true
           return this.config.store?.forget(this.id) ?? Effect.void
         })
       )

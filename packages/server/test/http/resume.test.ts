@@ -169,9 +169,11 @@ describe("a client that does not come back", () => {
   it.effect("and could not, since it has no event's id, has a moment; its questions fail at once", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
-      for (const resume of [{}, false] as const) {
+      for (const [name, resume] of [
+        ["early", {}],
+        ["never", false]
+      ] as const) {
         const session = yield* openSession(yield* open(puppet.layer, { resume }), "2025-06-18")
-        const name = String(resume)
         yield* Effect.scoped(
           Effect.gen(function* () {
             const body = JSON.stringify({

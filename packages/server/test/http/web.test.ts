@@ -11,6 +11,12 @@ import { callOf, initialize } from "./support/session.ts"
 const url = "http://localhost:3000/mcp"
 const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" }
 
+interface Init {
+  readonly method?: string
+  readonly headers?: { readonly [name: string]: string }
+  readonly body?: string
+}
+
 /** A server as a Worker would have it, and its `fetch`. */
 const worker = (features: Layer.Layer<never, never, McpServer.Registries>, options: Partial<Http.Options> = {}) =>
   Effect.map(
@@ -23,12 +29,14 @@ const worker = (features: Layer.Layer<never, never, McpServer.Registries>, optio
     ),
     ({ dispose, handler }) => ({
       dispose: Effect.promise(dispose),
-      fetch: (init: RequestInit, where = url) =>
+      fetch: (init: Init, where = url) =>
         Effect.promise(() =>
           handler(new Request(where, { method: "POST", ...init, headers: { ...headers, ...init.headers } }))
         )
     })
   )
+const textsOf = (headers: object = {}): { readonly [name: string]: string } =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
 const bodyOf = (response: Response) => Effect.promise(() => response.text())
 const jsonOf = (response: Response): Effect.Effect<any> => Effect.promise(() => response.json())
 
@@ -37,7 +45,7 @@ describe("the fetch handler", () => {
     Effect.gen(function* () {
       const { fetch } = yield* worker(echo)
       const { body, headers } = sent("tools/call", { name: "echo", arguments: { text: "hei" } })
-      const modern = yield* fetch({ headers: headers as Record<string, string>, body: String(body) })
+      const modern = yield* fetch({ headers: textsOf(headers), body: String(body) })
       assert.strictEqual((yield* jsonOf(modern)).result.content[0].text, "hei")
 
       const opened = yield* fetch({ body: JSON.stringify(initialize("2025-11-25")) })
@@ -67,7 +75,7 @@ describe("the fetch handler", () => {
       const meta = { progressToken: 1 }
       const old = { headers: session, body: JSON.stringify(callOf("puppet", { name: "old" }, 1, meta)) }
       const { body, headers } = sent("tools/call", { name: "puppet", arguments: { name: "new" }, _meta: meta })
-      const modern = { headers: headers as Record<string, string>, body: String(body) }
+      const modern = { headers: textsOf(headers), body: String(body) }
       for (const [name, request] of [
         ["old", old],
         ["new", modern]
