@@ -28,6 +28,8 @@ import * as Negotiation from "./Negotiation.ts"
 
 export interface Connection extends Negotiation.Negotiated, Era {
   readonly peer: Peer
+  /** Whether calls take arguments along in headers. */
+  readonly headers: boolean
   /** Completes once the conversation is over, however it ended. */
   readonly ended: Effect.Effect<Closed>
   readonly awaitClosed: Effect.Effect<void, TransportError>
@@ -49,6 +51,8 @@ export interface Options extends Omit<Negotiation.Options, "capabilities" | "tim
     method: M,
     params: Method.ServerNotifications[M]
   ) => void
+  /** Told when something may have been announced that did not arrive. */
+  readonly missed: () => void
   /** Told of what is dropped by rule. `Debug`: what must be expected, such as an answer that comes after its cancellation. */
   readonly dropped: (reason: string, level: "Warn" | "Debug") => void
 }
@@ -177,6 +181,12 @@ export const make = Effect.fnUntraced(function* (
           cacheSize: options.cacheSize
         }))
   Deferred.doneUnsafe(agreed, Effect.succeed(agreement))
+  if (transport.missed !== undefined) {
+    yield* Effect.forkScoped(
+      Stream.runForEach(transport.missed, () => Effect.sync(options.missed)),
+      { startImmediately: true }
+    )
+  }
 
   const { changes } = services.roots ?? {}
   if (changes !== undefined && agreement.revision.era === "stateful") {
@@ -195,6 +205,7 @@ export const make = Effect.fnUntraced(function* (
     ...agreement,
     ...era,
     peer,
+    headers: transport.headers === true && agreement.revision.era === "stateless",
     ended: Effect.matchEffect(peer.awaitClosed, {
       onFailure: (cause) => Effect.succeed(new PeerModule.Closed({ message: cause.message, cause })),
       onSuccess: () => Effect.succeed(new PeerModule.Closed({ message: "The connection is closed" }))

@@ -3,8 +3,8 @@
  * first watcher to the last.
  *
  * An event is a hint to read again: one when the subscription stands, one per update, and one when it stands again after the server
- * ended it or the connection was lost, since nobody knows what was missed. Repeated hints that a slow watcher has not seen may be
- * dropped, never the newest.
+ * ended it, or the connection or what came by it was lost, since nobody knows what was missed. Repeated hints that a slow watcher has
+ * not seen may be dropped, never the newest.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -31,6 +31,8 @@ export interface Watch {
   readonly watch: (uri: string) => Stream.Stream<WatchEvent, ClientError>
   /** An update that names no subscription, in the reader. */
   readonly updated: (uri: string) => void
+  /** An update may have been missed. */
+  readonly missed: () => void
   readonly close: (closed: Closed) => void
 }
 
@@ -95,6 +97,9 @@ export const make = Effect.fnUntraced(function* (
       const concerned = [...all].filter(([watched]) => isPart(watched, uri))
       // The specification does not say how the URI of a part looks. Better to read once too often than to miss an update.
       for (const [, watched] of concerned.length > 0 ? concerned : all) updated(watched, uri)
+    },
+    missed: () => {
+      for (const [uri, { hub }] of all) hub.publish({ _tag: "Watching", uri })
     },
     close: (closed) => {
       for (const { hub } of all.values()) hub.close(Exit.fail(closed))

@@ -29,6 +29,8 @@ const Command = Schema.Union([
   Schema.TaggedStruct("Settle", {})
 ])
 
+type Command = typeof Command.Type
+
 interface Asked {
   readonly method: "call" | "read"
   readonly fiber: Fiber.Fiber<Exit.Exit<unknown, McpClient.ClientError>>
@@ -96,7 +98,7 @@ class World {
   }
 }
 
-const live = Effect.fnUntraced(function* (script: ReadonlyArray<typeof Command.Type>, version: (typeof all)[number]) {
+const live = Effect.fnUntraced(function* (script: ReadonlyArray<Command>, version: (typeof all)[number]) {
   const world = new World()
   const scope = yield* Scope.make()
   const { client, opened } = yield* recovering(
@@ -113,33 +115,21 @@ const live = Effect.fnUntraced(function* (script: ReadonlyArray<typeof Command.T
     Effect.exit(Stream.runForEach(client.watch(uri), () => Effect.sync(() => (seen = world.version)))),
     { startImmediately: true }
   )
-  const run = (command: typeof Command.Type): Effect.Effect<unknown> =>
-    Effect.suspend(() => {
-      switch (command._tag) {
-        case "Ask":
-          return Effect.map(
-            Effect.forkChild(Effect.exit(ask(command.method, command.parks)), { startImmediately: true }),
-            (fiber) => asked.push({ method: command.method, fiber })
-          )
-        case "Answer":
-          return Effect.sync(() => world.answerAll())
-        case "Update":
-          return Effect.sync(() => world.update())
-        case "Cut":
-          return Effect.sync(() => opened.at(-1)?.cut())
-        case "End":
-          return Effect.sync(() => opened.at(-1)?.end())
-        case "Unsubscribe":
-          return Effect.sync(() => world.unsubscribe())
-        case "Refuse":
-          return Effect.sync(() => (world.refusals = command.times))
-        case "Tick":
-          return TestClock.adjust("1 second")
-        case "Settle":
-          return settle
-      }
-    })
-  for (const command of script) yield* run(command)
+  const run: { readonly [T in Command["_tag"]]: (command: Extract<Command, { _tag: T }>) => Effect.Effect<unknown> } = {
+    Ask: ({ method, parks }) =>
+      Effect.map(Effect.forkChild(Effect.exit(ask(method, parks)), { startImmediately: true }), (fiber) =>
+        asked.push({ method, fiber })
+      ),
+    Answer: () => Effect.sync(() => world.answerAll()),
+    Update: () => Effect.sync(() => world.update()),
+    Cut: () => Effect.sync(() => opened.at(-1)?.cut()),
+    End: () => Effect.sync(() => opened.at(-1)?.end()),
+    Unsubscribe: () => Effect.sync(() => world.unsubscribe()),
+    Refuse: ({ times }) => Effect.sync(() => (world.refusals = times)),
+    Tick: () => TestClock.adjust("1 second"),
+    Settle: () => settle
+  }
+  for (const command of script) yield* run[command._tag](command as never)
   // From now on nothing is lost any more: all that can end ends.
   for (let turn = 0; turn < 30; turn++) {
     yield* settle

@@ -91,6 +91,8 @@ export interface Transport {
   readonly sink: Sink
   /** Completes when writing has become impossible (broken pipe, overflow); never when the wire ends in order. */
   readonly broken: Effect.Effect<never, TransportError>
+  /** Tells that something may have been announced which did not arrive, though the conversation goes on. Default never. */
+  readonly missed?: Stream.Stream<void> | undefined
   /** Whether requests take headers along (HTTP): then those of 2026-07-28 must. Default false. */
   readonly headers?: boolean | undefined
   /** What the other side was found to be on an earlier wire: a server with sessions need not be asked for the newer era again. */

@@ -52,7 +52,11 @@ export class Reconnect {
     return Effect.flatMap(Random.next, (random) => Effect.sleep(Math.max(retry, grown * (0.5 + random / 2))))
   }
 
-  private connect(position: Body.Position, deliver: (message: Decoded) => Effect.Effect<void>): Effect.Effect<Ended> {
+  private connect(
+    position: Body.Position,
+    deliver: (message: Decoded) => Effect.Effect<void>,
+    opened?: () => void
+  ): Effect.Effect<Ended> {
     const answer = Effect.suspend(() => this.endpoint.get(position.lastEventId))
     return Effect.matchEffect(answer, {
       onFailure: () => Effect.succeed<Ended>("Failed"),
@@ -60,6 +64,7 @@ export class Reconnect {
         const { status } = response
         if (status === 200 && Body.isEventStream(response)) {
           this.gives = true
+          opened?.()
           return Effect.match(Body.events(response, this.limit, position, deliver), {
             // What is too large is too large the next time, too.
             onFailure: (): Ended => "Refused",
@@ -96,13 +101,23 @@ export class Reconnect {
     return Effect.suspend(() => (this.gives === false ? Effect.succeed<Ended>("Refused") : next(0)))
   }
 
-  /** Keeps the session's own stream open for as long as the server gives one. Ends with `Gone` when the session has. */
-  stand(deliver: (message: Decoded) => Effect.Effect<void>): Effect.Effect<Ended> {
+  /**
+   * Keeps the session's own stream open for as long as the server gives one. Ends with `Gone` when the session has. `missed` is told of
+   * every connection that does not go on where the one before it stopped.
+   */
+  stand(deliver: (message: Decoded) => Effect.Effect<void>, missed: () => void): Effect.Effect<Ended> {
     const position = Body.start()
+    let stood = false
     const next = (failures: number): Effect.Effect<Ended> => {
-      const { signs } = position
-      return Effect.flatMap(this.connect(position, deliver), (ended) => {
-        if (ended === "Refused" || ended === "Gone") return Effect.succeed(ended)
+      const { lastEventId, signs } = position
+      const opened = (): void => {
+        if (stood && lastEventId === undefined) missed()
+        stood = true
+      }
+      return Effect.flatMap(this.connect(position, deliver, opened), (ended) => {
+        if (ended === "Gone" || (ended === "Refused" && lastEventId === undefined)) return Effect.succeed(ended)
+        // What it has forgotten, or is too large to be read, is not asked for again.
+        if (ended === "Refused") position.lastEventId = undefined
         const count = ended === "Read" && position.signs > signs ? 0 : failures + 1
         return Effect.andThen(this.pause(position, count), next(count))
       })

@@ -17,12 +17,14 @@ import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import { Hub } from "../internal/Hub.ts"
 import * as Body from "./Body.ts"
 import { isBatch } from "./Endpoint.ts"
 import * as Exchange from "./Exchange.ts"
@@ -67,6 +69,7 @@ export const make = Effect.fnUntraced(function* (
   const incoming = yield* Queue.bounded<Inbound, TransportError | Cause.Done>(256)
   const reconnect = new Reconnect.Reconnect(endpoint, limit, options.resume)
   const room = new Room.Room(options)
+  const missed = new Hub<void>()
   const exchanges = new Map<JsonRpc.Id, Exchange.Exchange>()
   const fibers = new Set<Fiber.Fiber<void>>()
   const telling = new Set<Fiber.Fiber<void>>()
@@ -95,6 +98,7 @@ export const make = Effect.fnUntraced(function* (
   const end = (): void => {
     over = true
     room.open()
+    missed.close(Exit.void)
   }
   const fail = (error: TransportError): void => {
     end()
@@ -172,7 +176,10 @@ export const make = Effect.fnUntraced(function* (
   }
 
   /** What the server has to say without being asked, for as long as it gives a stream for that. */
-  const stand = Effect.flatMap(reconnect.stand(deliver), (ended) => (ended === "Gone" ? lose : Effect.void))
+  const stand = Effect.flatMap(
+    reconnect.stand(deliver, () => missed.publish(undefined)),
+    (ended) => (ended === "Gone" ? lose : Effect.void)
+  )
 
   const accepted = (message: Told): void => {
     if (!isBatch(message) && "method" in message && message.method === "notifications/initialized") run(stand)
@@ -258,6 +265,7 @@ export const make = Effect.fnUntraced(function* (
       ready: Effect.suspend(() => other?.ready ?? room.ready)
     },
     broken: Effect.never,
+    missed: missed.stream(1),
     headers: true
   }
 })

@@ -21,6 +21,7 @@ import * as Lists from "../Lists.ts"
 import type { McpClient, Options } from "../McpClient.ts"
 import * as ResponseCache from "../ResponseCache.ts"
 import { ToolCatalog } from "../ToolCatalog.ts"
+import * as ToolHeaders from "../ToolHeaders.ts"
 import { areTold, UrlElicitations } from "../UrlElicitations.ts"
 import * as Watch from "../Watch.ts"
 import { Hub } from "./Hub.ts"
@@ -85,6 +86,11 @@ export const make = Effect.fnUntraced(function* <E, R>(
     maxRounds: options.maxRounds ?? InputRounds.defaultMaxRounds,
     cacheSize: options.cacheSize ?? ResponseCache.defaultCapacity,
     announced: (method, params) => announced[method]?.(params),
+    missed: () => {
+      tools.forget()
+      watches.missed()
+      for (const hub of [changes.tools, changes.resources, changes.prompts]) hub.publish(undefined)
+    },
     dropped
   })
   const conversation: Healing.Healing = yield* Healing.make({
@@ -100,7 +106,7 @@ export const make = Effect.fnUntraced(function* <E, R>(
     dropped
   })
   const { recovery, request } = conversation
-  const tools = (catalog = new ToolCatalog(conversation))
+  const tools = (catalog = new ToolCatalog(conversation, (reason) => dropped(reason, "Warn")))
   const hubs = [logs, updates, changes.tools, changes.resources, changes.prompts, urls]
   const end = (closed: Closed): void => {
     watches.close(closed)
@@ -111,9 +117,11 @@ export const make = Effect.fnUntraced(function* <E, R>(
   const retrying = <A>(call: Effect.Effect<A, ClientError>) =>
     Effect.suspend(() => (areTold(conversation.revision) ? urls.retrying(call) : call))
 
+  const maxPages = options.maxPages ?? Lists.defaultMaxPages
   const calls = Calls.make({
     connection: conversation,
     catalog: tools,
+    headers: ToolHeaders.make({ connection: conversation, catalog: tools, maxPages }),
     retrying,
     consent: services.consent,
     validate: options.validateOutput ?? true
@@ -122,7 +130,7 @@ export const make = Effect.fnUntraced(function* <E, R>(
     method: M,
     itemsOf: (page: Requests[M]["result"]) => ReadonlyArray<A>
   ): Stream.Stream<A, ClientError> =>
-    Stream.flatMap(Lists.pages(conversation, method, options.maxPages ?? Lists.defaultMaxPages), (page) =>
+    Stream.flatMap(Lists.pages(conversation, method, maxPages), (page) =>
       Stream.fromIterable(itemsOf(page).map(withSafeIcons))
     )
   const changesOf = (hub: Hub<void>) => Changes.stream({ conversation, hub, policy, dropped })
@@ -148,10 +156,7 @@ export const make = Effect.fnUntraced(function* <E, R>(
       Calls.stream((withProgress) => calls.call(tool, input, withProgress), callOptions),
     callToolStream: (name, args, callOptions = {}) =>
       Calls.stream((withProgress) => calls.callTool(name, args, withProgress), callOptions),
-    tools: items("tools/list", (page) => {
-      tools.learn(page.tools)
-      return page.tools
-    }),
+    tools: items("tools/list", (page) => tools.learn(page.tools)),
     resources: items("resources/list", (page) => page.resources),
     resourceTemplates: items("resources/templates/list", (page) => page.resourceTemplates),
     prompts: items("prompts/list", (page) => page.prompts),

@@ -10,8 +10,8 @@ import * as Raw from "./support/raw.ts"
 const following = <A, E>(stream: Stream.Stream<A, E>) =>
   Effect.gen(function* () {
     const events = yield* Queue.unbounded<A>()
-    yield* Effect.forkScoped(Stream.runForEach(stream, (event) => Queue.offer(events, event)))
-    return Queue.take(events)
+    const fiber = yield* Effect.forkScoped(Stream.runForEach(stream, (event) => Queue.offer(events, event)))
+    return { next: Queue.take(events), leave: Fiber.interrupt(fiber) }
   })
 
 /** A client that watches `a:b`, and the GET that its session's stream begins with. */
@@ -33,11 +33,15 @@ const watching = Effect.fnUntraced(function* (version: (typeof sessions)[number]
   const client = Context.get(yield* Fiber.join(opening), McpClient.McpClient)
   const get = yield* server.take("GET")
   yield* get.stream()
-  const next = yield* following(client.watch("a:b"))
+  const watch = yield* following(client.watch("a:b"))
   yield* (yield* server.take("POST")).result({})
-  assert.strictEqual((yield* next)._tag, "Watching")
+  assert.strictEqual((yield* watch.next)._tag, "Watching")
   const changed = yield* following(client.toolChanges)
-  return { get, next, changed, server }
+  const leave = Effect.andThen(
+    watch.leave,
+    Effect.flatMap(server.take("POST"), ({ result }) => result({}))
+  )
+  return { get, next: watch.next, changed: changed.next, leave, server }
 })
 
 const updated = { jsonrpc: "2.0", method: "notifications/resources/updated", params: { uri: "a:b" } }
@@ -45,7 +49,7 @@ const updated = { jsonrpc: "2.0", method: "notifications/resources/updated", par
 describe.each(sessions)("the stream of a session of %s", (version) => {
   it.live("that is opened anew may have missed something: watchers and listeners are told", () =>
     Effect.gen(function* () {
-      const { changed, get, next, server } = yield* watching(version)
+      const { changed, get, leave, next, server } = yield* watching(version)
       yield* get.event({ data: updated })
       assert.strictEqual((yield* next)._tag, "Updated")
       yield* get.destroy
@@ -56,12 +60,13 @@ describe.each(sessions)("the stream of a session of %s", (version) => {
       yield* changed
       yield* again.event({ data: updated })
       assert.strictEqual((yield* next)._tag, "Updated")
+      yield* leave
     })
   )
 
   it.live("that goes on where it stopped has missed nothing", () =>
     Effect.gen(function* () {
-      const { get, next, server } = yield* watching(version)
+      const { get, leave, next, server } = yield* watching(version)
       yield* get.event({ id: "1", data: updated })
       assert.strictEqual((yield* next)._tag, "Updated")
       yield* get.destroy
@@ -70,12 +75,13 @@ describe.each(sessions)("the stream of a session of %s", (version) => {
       yield* again.stream()
       yield* again.event({ id: "2", data: updated })
       assert.deepStrictEqual(yield* next, { _tag: "Updated", uri: "a:b" })
+      yield* leave
     })
   )
 
   it.live("that cannot go on where it stopped is opened anew", () =>
     Effect.gen(function* () {
-      const { get, next, server } = yield* watching(version)
+      const { get, leave, next, server } = yield* watching(version)
       yield* get.event({ id: "1", data: updated })
       assert.strictEqual((yield* next)._tag, "Updated")
       yield* get.destroy
@@ -86,6 +92,7 @@ describe.each(sessions)("the stream of a session of %s", (version) => {
       assert.notProperty(again.headers, "last-event-id")
       yield* again.stream()
       assert.strictEqual((yield* next)._tag, "Watching")
+      yield* leave
     })
   )
 })
