@@ -37,10 +37,14 @@ const watching = Effect.fnUntraced(function* (version: (typeof sessions)[number]
   yield* (yield* server.take("POST")).result({})
   assert.strictEqual((yield* watch.next)._tag, "Watching")
   const changed = yield* following(client.toolChanges)
-  const leave = Effect.andThen(
-    watch.leave,
-    Effect.flatMap(server.take("POST"), ({ result }) => result({}))
-  )
+  // Nothing is left to be said when the client is closed.
+  const leave = Effect.gen(function* () {
+    yield* watch.leave
+    yield* (yield* server.take("POST")).result({})
+    const ping = yield* Effect.forkChild(client.ping)
+    yield* (yield* server.take("POST")).result({})
+    yield* Fiber.join(ping)
+  })
   return { get, next: watch.next, changed: changed.next, leave, server }
 })
 
