@@ -114,7 +114,7 @@ export const make = Effect.fnUntraced(function* (
   const idleWaiters = new Set<Deferred.Deferred<void>>()
   const closed = Deferred.makeUnsafe<void, TransportError>()
   const aborted = Deferred.makeUnsafe<never, TransportError>()
-  const outbound = Outbound.make(transport.sink, clock)
+  const outbound = new Outbound.Outbound(transport.sink, clock)
   let closing = false
   let standing = 0
   /** Requests that hold a permit. */
@@ -239,11 +239,11 @@ export const make = Effect.fnUntraced(function* (
 
   const peer: Peer = {
     receive,
-    request: outbound.request,
+    request: (method, params, options) => outbound.request(method, params, options),
     notify: (method, params, relatedTo) => transport.sink.send(JsonRpc.notification(method, params), "data", relatedTo),
     sink: transport.sink,
     inFlight: Effect.sync(() => [...view(running, "running"), ...view(pending, "pending")]),
-    outstanding: outbound.size,
+    outstanding: () => outbound.size,
     interrupt: (reason, id) => {
       const entries =
         id === undefined ? [...pending.values(), ...running.values()] : [running.get(id) ?? pending.get(id)]

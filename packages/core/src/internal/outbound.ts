@@ -53,48 +53,42 @@ interface Waiting {
   timedOut: boolean
 }
 
-export interface Outbound {
-  readonly request: (
-    method: string,
-    params?: JsonRpc.Params,
-    options?: RequestOptions
-  ) => Effect.Effect<unknown, RequestError>
-  /** `false` when nothing waits for that answer. */
-  readonly answer: (response: JsonRpc.Response) => boolean
-  /** Whether a request of that id waits. */
-  readonly has: (id: unknown) => boolean
-  readonly fail: (id: JsonRpc.Id, error: McpError | Closed) => boolean
-  readonly progress: (params: JsonRpc.Params | undefined) => void
-  readonly close: (cause: Option.Option<TransportError> | undefined) => void
-  readonly size: () => number
-}
-
 const millis = (input: Duration.Input | undefined): number =>
   input === undefined ? Infinity : Duration.toMillis(Duration.fromInputUnsafe(input))
 
-export const make = (sink: Sink, clock: Clock.Clock): Outbound => {
-  const waiting = new Map<JsonRpc.Id, Waiting>()
-  let closed: Closed | undefined
-  const gone = Deferred.makeUnsafe<never, Closed>()
+/** Little is made before it is needed: most conversations never ask anything. */
+export class Outbound {
+  private readonly sink: Sink
+  private readonly clock: Clock.Clock
+  private waiting: Map<JsonRpc.Id, Waiting> | undefined = undefined
+  private closed: Closed | undefined = undefined
+  private gone: Deferred.Deferred<never, Closed> | undefined = undefined
   // From 1: some peers take a falsy id for none.
-  let nextId = 1
+  private nextId = 1
 
-  const settle = (id: JsonRpc.Id, effect: Effect.Effect<unknown, RequestError>): boolean => {
-    const entry = waiting.get(id)
+  constructor(sink: Sink, clock: Clock.Clock) {
+    this.sink = sink
+    this.clock = clock
+  }
+
+  private settle(id: JsonRpc.Id, effect: Effect.Effect<unknown, RequestError>): boolean {
+    const entry = this.waiting?.get(id)
     if (entry === undefined) return false
-    waiting.delete(id)
+    this.waiting?.delete(id)
     entry.resume(effect)
     return true
   }
 
-  const send = (
+  private send(
     entry: Waiting,
     params: JsonRpc.Params | undefined,
     trace: JsonRpc.Params | undefined
-  ): Effect.Effect<unknown, RequestError> =>
-    Effect.callback<unknown, RequestError>((resume) => {
-      if (closed !== undefined) return resume(Effect.fail(unsent(closed)))
-      const id = nextId++
+  ): Effect.Effect<unknown, RequestError> {
+    return Effect.callback<unknown, RequestError>((resume) => {
+      if (this.closed !== undefined) return resume(Effect.fail(unsent(this.closed)))
+      const { sink } = this
+      const waiting = (this.waiting ??= new Map())
+      const id = this.nextId++
       entry.resume = resume
       const { headers, onProgress, relatedTo } = entry.options
       const token = onProgress === undefined ? undefined : { progressToken: id }
@@ -117,74 +111,92 @@ export const make = (sink: Sink, clock: Clock.Clock): Outbound => {
         sink.send(JsonRpc.notification("notifications/cancelled", { requestId: id, reason }), "control", relatedTo)
       })
     })
+  }
 
   /** Room in the outbox, or the end of the wait for it. */
-  const room = Effect.suspend(() =>
-    closed === undefined
-      ? Effect.raceFirst(sink.ready, Effect.mapError(Deferred.await(gone), unsent))
-      : Effect.fail(unsent(closed))
-  )
+  private readonly room = (): Effect.Effect<void, Closed> => {
+    if (this.closed !== undefined) return Effect.fail(unsent(this.closed))
+    this.gone ??= Deferred.makeUnsafe()
+    return Effect.raceFirst(this.sink.ready, Effect.mapError(Deferred.await(this.gone), unsent))
+  }
 
-  const expire = (entry: Waiting): Effect.Effect<never, Timeout> =>
-    Effect.suspend(() => {
-      const left = Math.min(entry.deadline, entry.hardDeadline) - clock.currentTimeMillisUnsafe()
-      if (left > 0) return Effect.andThen(Effect.sleep(left), expire(entry))
+  private expire(entry: Waiting): Effect.Effect<never, Timeout> {
+    return Effect.suspend(() => {
+      const left = Math.min(entry.deadline, entry.hardDeadline) - this.clock.currentTimeMillisUnsafe()
+      if (left > 0) return Effect.andThen(Effect.sleep(left), this.expire(entry))
       entry.timedOut = true
       return Effect.fail(new Timeout({ method: entry.method, message: `${entry.method} was not answered in time` }))
     })
+  }
 
-  return {
-    request: (method, params, options = {}) =>
-      Effect.withFiber((fiber) => {
-        const trace = TraceContext.entries(fiber.context)
-        const timeout = millis(options.timeout)
-        const now = clock.currentTimeMillisUnsafe()
-        const entry: Waiting = {
-          method,
-          options,
-          timeout,
-          deadline: now + timeout,
-          hardDeadline: now + millis(options.maxTotal),
-          resume: () => {},
-          timedOut: false
-        }
-        const sent = sink.writable() ? send(entry, params, trace) : Effect.andThen(room, send(entry, params, trace))
-        return Math.min(entry.deadline, entry.hardDeadline) === Infinity ? sent : Effect.raceFirst(sent, expire(entry))
-      }),
-    answer: (response) => {
-      const id = response.id
-      if (id === undefined || id === null) return false
-      return settle(
-        id,
-        "error" in response ? Effect.fail(new McpError(response.error)) : Effect.succeed(response.result)
-      )
-    },
-    has: (id) => JsonRpc.isId(id) && waiting.has(id),
-    fail: (id, error) => settle(id, Effect.fail(error)),
-    progress: (params) => {
-      const token = params?.progressToken
-      if (!JsonRpc.isId(token) || typeof params?.progress !== "number") return
-      const entry = waiting.get(token)
-      if (entry?.options.onProgress === undefined) return
-      if (entry.options.resetOnProgress !== false) entry.deadline = clock.currentTimeMillisUnsafe() + entry.timeout
-      const { progress, total, message } = params
-      entry.options.onProgress({
-        progressToken: token,
-        progress,
-        ...(typeof total === "number" ? { total } : undefined),
-        ...(typeof message === "string" ? { message } : undefined)
-      })
-    },
-    close: (cause) => {
-      const transportError = cause === undefined ? undefined : Option.getOrUndefined(cause)
-      closed ??= new Closed({
-        message: transportError?.message ?? "The connection is closed",
-        cause: transportError
-      })
-      Deferred.doneUnsafe(gone, Effect.fail(closed))
-      for (const id of waiting.keys()) settle(id, Effect.fail(closed))
-    },
-    size: () => waiting.size
+  request(method: string, params?: JsonRpc.Params, options: RequestOptions = {}): Effect.Effect<unknown, RequestError> {
+    return Effect.withFiber((fiber) => {
+      const trace = TraceContext.entries(fiber.context)
+      const timeout = millis(options.timeout)
+      const now = this.clock.currentTimeMillisUnsafe()
+      const entry: Waiting = {
+        method,
+        options,
+        timeout,
+        deadline: now + timeout,
+        hardDeadline: now + millis(options.maxTotal),
+        resume: () => {},
+        timedOut: false
+      }
+      const send = this.send(entry, params, trace)
+      const sent = this.sink.writable() ? send : Effect.andThen(Effect.suspend(this.room), send)
+      return Math.min(entry.deadline, entry.hardDeadline) === Infinity
+        ? sent
+        : Effect.raceFirst(sent, this.expire(entry))
+    })
+  }
+
+  /** `false` when nothing waits for that answer. */
+  answer(response: JsonRpc.Response): boolean {
+    const { id } = response
+    if (id === undefined || id === null) return false
+    return this.settle(
+      id,
+      "error" in response ? Effect.fail(new McpError(response.error)) : Effect.succeed(response.result)
+    )
+  }
+
+  /** Whether a request of that id waits. */
+  has(id: unknown): boolean {
+    return JsonRpc.isId(id) && this.waiting?.has(id) === true
+  }
+
+  fail(id: JsonRpc.Id, error: McpError | Closed): boolean {
+    return this.settle(id, Effect.fail(error))
+  }
+
+  progress(params: JsonRpc.Params | undefined): void {
+    const token = params?.progressToken
+    if (!JsonRpc.isId(token) || typeof params?.progress !== "number") return
+    const entry = this.waiting?.get(token)
+    if (entry?.options.onProgress === undefined) return
+    if (entry.options.resetOnProgress !== false) entry.deadline = this.clock.currentTimeMillisUnsafe() + entry.timeout
+    const { progress, total, message } = params
+    entry.options.onProgress({
+      progressToken: token,
+      progress,
+      ...(typeof total === "number" ? { total } : undefined),
+      ...(typeof message === "string" ? { message } : undefined)
+    })
+  }
+
+  close(cause: Option.Option<TransportError> | undefined): void {
+    const transportError = cause === undefined ? undefined : Option.getOrUndefined(cause)
+    const closed = (this.closed ??= new Closed({
+      message: transportError?.message ?? "The connection is closed",
+      cause: transportError
+    }))
+    if (this.gone !== undefined) Deferred.doneUnsafe(this.gone, Effect.fail(closed))
+    for (const id of this.waiting?.keys() ?? []) this.settle(id, Effect.fail(closed))
+  }
+
+  get size(): number {
+    return this.waiting?.size ?? 0
   }
 }
 
