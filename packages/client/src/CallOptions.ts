@@ -1,5 +1,6 @@
 /** How one call may differ from the client's defaults, and what both amount to for the peer. */
 import type { RequestOptions } from "@effect-mcp/core/Peer"
+import type { RequestHeaders } from "@effect-mcp/core/Transport"
 import type * as Method from "@effect-mcp/protocol/Method"
 import type { ProgressParams } from "@effect-mcp/protocol/model/Progress"
 import type * as Duration from "effect/Duration"
@@ -21,6 +22,10 @@ export interface CallOptions {
   readonly progress?: Queue.Enqueue<ProgressParams> | undefined
   /** Sent as the request's `_meta`. */
   readonly meta?: { readonly [key: string]: unknown } | undefined
+  /** Headers of this request alone, where the wire has headers (HTTP). */
+  readonly headers?: RequestHeaders | undefined
+  /** Asks the server even for what it allowed to be kept (2026-07-28). Default false. */
+  readonly fresh?: boolean | undefined
 }
 
 export interface Defaults {
@@ -46,5 +51,6 @@ export const requestOptions = (method: string, options: CallOptions, defaults: D
   timeout: options.timeout ?? defaults.timeout,
   resetOnProgress: options.resetOnProgress ?? defaults.resetOnProgress,
   maxTotal: options.maxTotal ?? defaults.maxTotal,
-  onProgress: onProgress(method, options)
+  onProgress: onProgress(method, options),
+  headers: options.headers
 })

@@ -7,7 +7,7 @@
 import type { InvalidValue, Tool } from "@effect-mcp/core/Tool"
 import { failureKey, ToolFailure } from "@effect-mcp/core/Tools"
 import * as McpError from "@effect-mcp/protocol/McpError"
-import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
+import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { CallToolResult } from "@effect-mcp/protocol/model/Tool"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
@@ -17,6 +17,7 @@ import type { CallOptions } from "./CallOptions.ts"
 import type { Healing } from "./Healing.ts"
 import * as Consent from "./Consent.ts"
 import * as ToolCatalog from "./ToolCatalog.ts"
+import type { ToolHeaders } from "./ToolHeaders.ts"
 
 export type Arguments = { readonly [name: string]: unknown }
 
@@ -89,6 +90,7 @@ export interface Calls {
 export interface Options {
   readonly connection: Healing
   readonly catalog: ToolCatalog.ToolCatalog
+  readonly headers: ToolHeaders
   /** Has pages visited that a refusal asks for, where the revision has such refusals. */
   readonly retrying: <A>(call: Effect.Effect<A, ClientError>) => Effect.Effect<A, ClientError>
   readonly consent: Consent.Policy
@@ -96,9 +98,9 @@ export interface Options {
   readonly validate: boolean
 }
 
-export const make = ({ catalog, connection, consent, retrying, validate }: Options): Calls => {
-  const send = (name: string, args: Arguments, options: CallOptions | undefined) => {
-    const request = connection.request("tools/call", { name, arguments: args }, options)
+export const make = ({ catalog, connection, consent, headers, retrying, validate }: Options): Calls => {
+  const send = (name: string, args: Arguments, options: CallOptions | undefined, schema?: JsonObject) => {
+    const request = headers.call(name, args, options, schema)
     return Effect.suspend(() =>
       Effect.andThen(
         catalog.checkCallable(name),
@@ -118,11 +120,14 @@ export const make = ({ catalog, connection, consent, retrying, validate }: Optio
   }
 
   const callTool: Calls["callTool"] = (name, args = {}, options) =>
-    validate
-      ? Effect.flatMap(catalog.validator(name), (validator) =>
-          Effect.flatMap(send(name, args, options), (result) => ToolCatalog.checkResult(name, validator, result))
-        )
-      : send(name, args, options)
+    Effect.andThen(
+      headers.know(name),
+      validate
+        ? Effect.flatMap(catalog.validator(name), (validator) =>
+            Effect.flatMap(send(name, args, options), (result) => ToolCatalog.checkResult(name, validator, result))
+          )
+        : send(name, args, options)
+    )
 
   const failure = <I, O, F, H>(
     tool: Tool<I, O, F, H>,
@@ -149,7 +154,7 @@ export const make = ({ catalog, connection, consent, retrying, validate }: Optio
 
   const call = <I, O, F, H>(tool: Tool<I, O, F, H>, input: NoInfer<I>, options?: CallOptions) =>
     Effect.mapError(tool.input.encode(input), unsayable).pipe(
-      Effect.flatMap((args) => send(tool.name, isJsonObject(args) ? args : {}, options)),
+      Effect.flatMap((args) => send(tool.name, isJsonObject(args) ? args : {}, options, tool.input.jsonSchema)),
       Effect.flatMap((result): Effect.Effect<O, F | ToolFailure | InvalidResult> =>
         result.isError === true ? failure(tool, result) : output(tool, result)
       )

@@ -32,6 +32,8 @@ export interface Options<E, R> {
 }
 
 export interface Healing extends Negotiated, Era {
+  /** Whether calls take arguments along in headers. */
+  readonly headers: boolean
   readonly recovery: Recovery.Recovery
 }
 
@@ -96,6 +98,9 @@ export const make = Effect.fnUntraced(function* <E, R>(
     },
     get instructions() {
       return latest().instructions
+    },
+    get headers() {
+      return latest().headers
     },
     request,
     watching: (uri, updated) => standing((connection) => connection.watching(uri, updated)),

@@ -3,8 +3,9 @@
  *
  * Filled by listing, emptied when the server says that the list changed. A tool that was never listed is called unchecked.
  */
+import * as HeaderParams from "@effect-mcp/protocol/HeaderParams"
 import * as JsonSchemaValidator from "@effect-mcp/protocol/JsonSchemaValidator"
-import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
+import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { CallToolResult, Tool, ToolAnnotations } from "@effect-mcp/protocol/model/Tool"
 import type { Revision } from "@effect-mcp/protocol/Revision"
 import * as Effect from "effect/Effect"
@@ -16,6 +17,14 @@ type Compiled = Result.Result<JsonSchemaValidator.Validator, JsonSchemaValidator
 interface Entry {
   readonly tool: Tool
   validator: Compiled | undefined
+  /** Why it cannot be called over this wire. */
+  readonly problem: HeaderParams.Problem | undefined
+}
+
+interface Conversation {
+  readonly revision: Revision
+  /** Whether requests take headers along. */
+  readonly headers: boolean
 }
 
 const invalid = (message: string, result?: CallToolResult): InvalidResult =>
@@ -23,18 +32,43 @@ const invalid = (message: string, result?: CallToolResult): InvalidResult =>
 
 export class ToolCatalog {
   private readonly entries = new Map<string, Entry>()
-  private readonly conversation: { readonly revision: Revision }
+  private readonly absent = new Set<string>()
+  private readonly conversation: Conversation
+  private readonly rejected: (reason: string) => void
 
-  constructor(conversation: { readonly revision: Revision }) {
+  /** `rejected` is told of every tool that is not taken, and why. */
+  constructor(conversation: Conversation, rejected: (reason: string) => void) {
     this.conversation = conversation
+    this.rejected = rejected
   }
 
-  learn(tools: ReadonlyArray<Tool>): void {
-    for (const tool of tools) this.entries.set(tool.name, { tool, validator: undefined })
+  /** Gives those of the tools that can be called: over a wire with headers, none whose arguments cannot be put there. */
+  learn(tools: ReadonlyArray<Tool>): ReadonlyArray<Tool> {
+    return tools.filter((tool) => {
+      const [problem] = this.conversation.headers ? HeaderParams.parse(tool.inputSchema).problems : []
+      this.entries.set(tool.name, { tool, validator: undefined, problem })
+      if (problem !== undefined) this.rejected(`The tool ${tool.name} is left out: ${problem.message}`)
+      return problem === undefined
+    })
+  }
+
+  /** Whether it was listed, or was looked for in vain. */
+  knows(name: string): boolean {
+    return this.entries.has(name) || this.absent.has(name)
+  }
+
+  /** It was looked for: if it was not listed, that is known now. */
+  sought(name: string): void {
+    if (!this.entries.has(name)) this.absent.add(name)
+  }
+
+  inputSchema(name: string): JsonObject | undefined {
+    return this.entries.get(name)?.tool.inputSchema
   }
 
   forget(): void {
     this.entries.clear()
+    this.absent.clear()
   }
 
   /** Untrusted, as everything a server says of itself. */
@@ -49,9 +83,13 @@ export class ToolCatalog {
     return hints?.readOnlyHint === true || hints?.idempotentHint === true
   }
 
-  /** Refuses to call what could not be answered: a tool that runs only as a task. */
-  checkCallable(name: string): Effect.Effect<void, TaskRequired> {
-    return this.entries.get(name)?.tool.execution?.taskSupport === "required"
+  /** Refuses to call what could not be answered: a tool that runs only as a task, or was left out of the list. */
+  checkCallable(name: string): Effect.Effect<void, InvalidResult | TaskRequired> {
+    const entry = this.entries.get(name)
+    if (entry?.problem !== undefined) {
+      return Effect.fail(invalid(`The tool ${name} cannot be called: ${entry.problem.message}`))
+    }
+    return entry?.tool.execution?.taskSupport === "required"
       ? Effect.fail(new TaskRequired({ tool: name, message: `The tool ${name} runs only as a task` }))
       : Effect.void
   }

@@ -100,7 +100,7 @@ export const make = Effect.fnUntraced(function* (
       const known = cache.get(method, params, now)
       // Only a result of this method was kept under this key.
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the boundary named above
-      if (known !== undefined) return Effect.succeed(known as Requests[M]["result"])
+      if (known !== undefined && callOptions?.fresh !== true) return Effect.succeed(known as Requests[M]["result"])
       const generation = cache.generation(method)
       return Effect.flatMap(Effect.tapError(asked, discard(method, params)), ({ result, retried }) =>
         Effect.map(Clock.currentTimeMillis, (received) => {

@@ -9,11 +9,13 @@ import * as Raw from "./support/raw.ts"
 
 const [, http] = Raw.clients[0]!
 const test = (title: string, body: Effect.Effect<void, unknown, any>) =>
-  it.effect(title, () =>
-    Effect.scoped(body).pipe(
-      Effect.provideService(Servers, new Map()),
-      Effect.provide(http)
-    ) as Effect.Effect<void, unknown>
+  it.effect(
+    title,
+    () =>
+      Effect.scoped(body).pipe(Effect.provideService(Servers, new Map()), Effect.provide(http)) as Effect.Effect<
+        void,
+        unknown
+      >
   )
 
 const discovered = {
@@ -51,7 +53,9 @@ const openSse = Effect.fnUntraced(function* (server: Raw.Raw) {
   assert.strictEqual(hello.path, "/messages?id=1")
   assert.strictEqual(hello.message.method, "initialize")
   yield* hello.status(202)
-  yield* get.event({ data: { jsonrpc: "2.0", id: hello.message.id, result: { ...initialized, protocolVersion: "2024-11-05" } } })
+  yield* get.event({
+    data: { jsonrpc: "2.0", id: hello.message.id, result: { ...initialized, protocolVersion: "2024-11-05" } }
+  })
   yield* (yield* server.take("POST")).status(202)
   return get
 })
@@ -177,7 +181,10 @@ describe("a server behind a URL", () => {
     "that refuses initialize in the way of the new era, or has it refused by choice, is not asked for HTTP with SSE",
     Effect.gen(function* () {
       const server = yield* Raw.open
-      for (const [status, code] of [[404, -32601], [400, -32022]] as const) {
+      for (const [status, code] of [
+        [404, -32601],
+        [400, -32022]
+      ] as const) {
         const connected = yield* connecting(server, { revisions: ["2025-11-25"] })
         yield* (yield* server.next).json({ ...refusal(code), id: 1 }, status)
         assert.deepInclude(yield* Effect.flip(Fiber.join(connected)), { _tag: "McpError", code })

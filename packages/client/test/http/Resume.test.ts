@@ -14,8 +14,7 @@ const closed = <A, E>(fiber: Fiber.Fiber<A, E>) =>
     return error
   })
 const note = (method: string) => ({ jsonrpc: "2.0", method })
-const call = (peer: Wired) =>
-  Effect.forkChild(peer.request("tools/call", { name: "t" }), { startImmediately: true })
+const call = (peer: Wired) => Effect.forkChild(peer.request("tools/call", { name: "t" }), { startImmediately: true })
 
 interface Scene {
   readonly server: Raw.Raw

@@ -1,0 +1,74 @@
+/**
+ * Arguments of a tool that travel in headers, too (spec 2026-07-28: basic/transports/streamable-http, custom headers): what a call over
+ * such a wire takes along.
+ *
+ * Which arguments those are says the Tool value, or the server's list, which is asked for when a tool is not known. A server that
+ * refuses what was taken along has changed its mind: it is asked for its list, and then once more for the call.
+ */
+import * as HeaderParams from "@effect-mcp/protocol/HeaderParams"
+import * as Headers from "@effect-mcp/protocol/Headers"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
+import type { CallToolResult } from "@effect-mcp/protocol/model/Tool"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import type { CallOptions } from "./CallOptions.ts"
+import type { ClientError } from "./ClientError.ts"
+import type { Healing } from "./Healing.ts"
+import * as Lists from "./Lists.ts"
+import type { ToolCatalog } from "./ToolCatalog.ts"
+
+export interface ToolHeaders {
+  /** Has the tool listed where a call needs to know it. */
+  readonly know: (name: string) => Effect.Effect<void, ClientError>
+  /** Sends a call. `schema`: the tool's input, if the caller knows it; else it is one that has been listed. */
+  readonly call: (
+    name: string,
+    args: { readonly [name: string]: unknown },
+    options: CallOptions | undefined,
+    schema: JsonObject | undefined
+  ) => Effect.Effect<CallToolResult, ClientError>
+}
+
+export interface Options {
+  readonly connection: Healing
+  readonly catalog: ToolCatalog
+  /** Pages that a listing reads at most. */
+  readonly maxPages: number
+}
+
+export const make = ({ catalog, connection, maxPages }: Options): ToolHeaders => {
+  const list = (options?: CallOptions): Effect.Effect<void, ClientError> =>
+    Lists.pages(connection, "tools/list", maxPages, options).pipe(
+      Stream.runForEach(({ tools }) => Effect.sync(() => void catalog.learn(tools))),
+      // A server that does not show its tools may still have this one.
+      Effect.catchTag("McpError", () => Effect.void)
+    )
+  const know = (name: string): Effect.Effect<void, ClientError> =>
+    Effect.suspend(() =>
+      connection.headers && !catalog.knows(name) ? Effect.map(list(), () => catalog.sought(name)) : Effect.void
+    )
+
+  const headersOf = (schema: JsonObject | undefined, args: unknown) =>
+    schema === undefined ? undefined : Headers.ofParams(HeaderParams.parse(schema).params, args)
+
+  return {
+    know,
+    call: (name, args, options, schema) => {
+      const send = (mirrored: CallOptions["headers"]) => {
+        const headers = mirrored === undefined ? options?.headers : { ...options?.headers, ...mirrored }
+        return connection.request("tools/call", { name, arguments: args }, { ...options, headers })
+      }
+      const listed = Effect.sync(() => headersOf(catalog.inputSchema(name), args))
+      const taken = schema === undefined ? listed : Effect.succeed(headersOf(schema, args))
+      return Effect.suspend(() => {
+        if (!connection.headers) return send(undefined)
+        return Effect.catchTag(Effect.flatMap(taken, send), "McpError", (error) =>
+          error.code === McpError.HeaderMismatch
+            ? Effect.andThen(list({ fresh: true }), Effect.flatMap(listed, send))
+            : Effect.fail(error)
+        )
+      })
+    }
+  }
+}
