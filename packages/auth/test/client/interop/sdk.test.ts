@@ -109,13 +109,14 @@ describe("Our client at the SDK v1 behind its Express helpers", () => {
           requiredScopes: ["use"],
           resourceMetadataUrl: metadataUrlV1(url)
         })
-        app.all("/mcp", guard, express.json(), async (request, response) => {
+        const handle = async (request: express.Request, response: express.Response) => {
           const server = new ServerV1({ name: "v1", version: "1" })
           server.registerTool("whoami", {}, ({ authInfo }) => says(authInfo?.extra, authInfo?.scopes))
           const transport = new TransportV1({})
-          await server.connect(transport as any)
+          await server.connect(transport)
           await transport.handleRequest(request as any, response, request.body)
-        })
+        }
+        app.all("/mcp", guard, express.json(), (request, response) => void handle(request, response))
         return app
       })
       const { client } = yield* connect(url.href, { version: "2025-11-25" })
