@@ -16,8 +16,9 @@ export interface Options {
 }
 
 export class Announcer {
-  private readonly lists = new Set<ListKind>()
-  private readonly uris = new Set<string>()
+  /** Made when there is something to announce: most of the time there is not. */
+  private lists: Set<ListKind> | undefined = undefined
+  private uris: Set<string> | undefined = undefined
   private readonly options: Options
   private opened = false
   private sending = false
@@ -33,34 +34,35 @@ export class Announcer {
   }
 
   listChanged(kind: ListKind): void {
-    this.lists.add(kind)
+    this.lists = (this.lists ?? new Set()).add(kind)
     this.announce()
   }
 
   resourceUpdated(uri: string): void {
-    this.uris.add(uri)
+    this.uris = (this.uris ?? new Set()).add(uri)
     this.announce()
   }
 
   private announce(): void {
-    if (this.sending || !this.opened || this.lists.size + this.uris.size === 0) return
+    if (this.sending || !this.opened || (this.lists ?? this.uris) === undefined) return
     this.sending = true
     this.options.runFork(this.flush)
   }
 
   /** The yield lets one turn's changes become one message. */
-  private readonly flush: Effect.Effect<void> = Effect.suspend(() =>
-    Effect.andThen(
+  private get flush(): Effect.Effect<void> {
+    return Effect.andThen(
       Effect.andThen(Effect.yieldNow, this.options.ready),
       Effect.sync(() => this.send())
     )
-  )
+  }
 
   private send(): void {
-    for (const kind of this.lists) this.options.sendList(kind)
-    for (const uri of this.uris) this.options.sendUpdate(uri)
-    this.lists.clear()
-    this.uris.clear()
+    const { lists = [], uris = [] } = this
+    this.lists = undefined
+    this.uris = undefined
     this.sending = false
+    for (const kind of lists) this.options.sendList(kind)
+    for (const uri of uris) this.options.sendUpdate(uri)
   }
 }

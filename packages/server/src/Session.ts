@@ -1,7 +1,7 @@
 /**
  * What a server remembers of one stateful conversation: a small record beside its peer.
  */
-import type { Peer } from "@effect-mcp/core/Peer"
+import type { InFlight, Peer } from "@effect-mcp/core/Peer"
 import type { Principal } from "@effect-mcp/core/Principal"
 import type { Connection } from "@effect-mcp/core/RequestContext"
 import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
@@ -47,23 +47,19 @@ export class Session {
   initialized = false
   /** What the client asked for; without it the server's default applies. */
   logLevel: LoggingLevel | undefined = undefined
-  readonly subscriptions = new Map<string, Fiber.Fiber<void>>()
+  private subscribed: Map<string, Fiber.Fiber<void>> | undefined = undefined
   readonly announcer: Announcer
   private readonly ending = Deferred.makeUnsafe<void>()
-  /** Completes when the server is about to end the session by itself. */
-  readonly closing: Effect.Effect<void> = Deferred.await(this.ending)
   /** Whether the session is about to end: new requests are refused, those in flight may still finish. */
   draining = false
   /** Runs an effect in a fiber of the session. */
   readonly fork: (effect: Effect.Effect<void>) => void
   private readonly opened = Deferred.makeUnsafe<void>()
-  /** Waits until the client said `initialized`: a server must not ask before. */
-  readonly whenReady: Effect.Effect<void> = Deferred.await(this.opened)
   /** The wire, as requests see it that have no session. */
   readonly connection: Connection
   /** The same once there is a session on it. */
   conversation: Connection | undefined = undefined
-  private readonly rootsListeners = new Set<() => void>()
+  private rootsListeners: Set<() => void> | undefined = undefined
 
   constructor(options: Options) {
     const { id, peer, principal, scope, runFork } = options
@@ -84,9 +80,24 @@ export class Session {
       runFork,
       sendList: (kind) => this.notify(`notifications/${kind}/list_changed`),
       sendUpdate: (uri) => {
-        if (this.subscriptions.has(uri)) this.notify("notifications/resources/updated", { uri })
+        if (this.subscribed?.has(uri) === true) this.notify("notifications/resources/updated", { uri })
       }
     })
+  }
+
+  /** Completes when the server is about to end the session by itself. */
+  get closing(): Effect.Effect<void> {
+    return Deferred.await(this.ending)
+  }
+
+  /** Waits until the client said `initialized`: a server must not ask before. */
+  get whenReady(): Effect.Effect<void> {
+    return this.initialized ? Effect.void : Deferred.await(this.opened)
+  }
+
+  /** What the client subscribed to, by URI. */
+  get subscriptions(): Map<string, Fiber.Fiber<void>> {
+    return (this.subscribed ??= new Map())
   }
 
   notify(method: string, params?: JsonRpc.Params): void {
@@ -108,41 +119,49 @@ export class Session {
     })
   }
 
-  private readonly listening = Effect.suspend(() =>
-    Effect.map(this.peer.inFlight, (requests) => requests.filter(({ method }) => method === "subscriptions/listen"))
-  )
-  /** Lets subscriptions end with their result, as long as there is a wire to say it on. */
-  readonly endSubscriptions: Effect.Effect<void> = Effect.flatMap(this.listening, (ending) => {
-    Deferred.doneUnsafe(this.ending, Effect.void)
-    const gone = Effect.map(Effect.andThen(Effect.yieldNow, this.listening), (some) => some.length === 0)
-    return Effect.andThen(
-      Effect.repeat(gone, { until: (none) => none, times: 100 }),
-      Effect.sync(() => {
-        // The answer comes first; this is for clients that only look for the notification (spec: basic/patterns/cancellation).
-        for (const { id } of ending) {
-          this.notify("notifications/cancelled", { requestId: id, _meta: { [subscriptionId]: id } })
-        }
-      })
+  private get listening(): Effect.Effect<ReadonlyArray<InFlight>> {
+    return Effect.map(this.peer.inFlight, (requests) =>
+      requests.filter(({ method }) => method === "subscriptions/listen")
     )
-  })
+  }
+
+  /** Lets subscriptions end with their result, as long as there is a wire to say it on. */
+  get endSubscriptions(): Effect.Effect<void> {
+    return Effect.flatMap(this.listening, (ending) => {
+      Deferred.doneUnsafe(this.ending, Effect.void)
+      const gone = Effect.map(Effect.andThen(Effect.yieldNow, this.listening), (some) => some.length === 0)
+      return Effect.andThen(
+        Effect.repeat(gone, { until: (none) => none, times: 100 }),
+        Effect.sync(() => {
+          // The answer comes first; this is for clients that only look for the notification (spec: basic/patterns/cancellation).
+          for (const { id } of ending) {
+            this.notify("notifications/cancelled", { requestId: id, _meta: { [subscriptionId]: id } })
+          }
+        })
+      )
+    })
+  }
 
   rootsChanged(): void {
-    for (const listener of this.rootsListeners) listener()
+    for (const listener of this.rootsListeners ?? []) listener()
   }
 
   /** One event whenever the client says that its roots changed; ends with the session. */
-  readonly rootsChanges: Stream.Stream<void> = Stream.callback<void>((queue) =>
-    Effect.acquireRelease(
-      Effect.flatMap(Scope.fork(this.scope), (scope) => {
-        const listener = () => void Queue.offerUnsafe(queue, undefined)
-        this.rootsListeners.add(listener)
-        const stop = Effect.andThen(
-          Effect.sync(() => this.rootsListeners.delete(listener)),
-          Queue.end(queue)
-        )
-        return Effect.as(Scope.addFinalizer(scope, stop), scope)
-      }),
-      (scope, exit) => Scope.close(scope, exit)
+  get rootsChanges(): Stream.Stream<void> {
+    return Stream.callback<void>((queue) =>
+      Effect.acquireRelease(
+        Effect.flatMap(Scope.fork(this.scope), (scope) => {
+          const listeners = (this.rootsListeners ??= new Set())
+          const listener = () => void Queue.offerUnsafe(queue, undefined)
+          listeners.add(listener)
+          const stop = Effect.andThen(
+            Effect.sync(() => listeners.delete(listener)),
+            Queue.end(queue)
+          )
+          return Effect.as(Scope.addFinalizer(scope, stop), scope)
+        }),
+        (scope, exit) => Scope.close(scope, exit)
+      )
     )
-  )
+  }
 }
