@@ -58,6 +58,34 @@ const isDocumentUrl = (text: string): boolean => {
   )
 }
 
+/**
+ * The metadata document of a client, to be served as JSON at `metadataUrl`: its client id wherever such documents are supported.
+ * `redirectUris`: all that the client may use; authorization servers take any port of those on the loopback interface, or should.
+ */
+export const document = (options: {
+  readonly metadataUrl: string
+  readonly clientName: string
+  readonly redirectUris: readonly [string, ...ReadonlyArray<string>]
+  /** The public keys of `signingKey`; without them the client proves nothing. */
+  readonly jwks?: { readonly keys: ReadonlyArray<object> } | undefined
+  /** More fields, such as `client_uri` or `logo_uri`. */
+  readonly fields?: { readonly [field: string]: unknown } | undefined
+}): { readonly [field: string]: unknown } => {
+  if (!isDocumentUrl(options.metadataUrl)) throw new Error(`Not an https URL with a path: ${options.metadataUrl}`)
+  const wrong = options.redirectUris.find((uri) => !Endpoint.isRedirectUri(uri))
+  if (wrong !== undefined) throw new Error(`Neither https nor on the loopback interface: ${wrong}`)
+  return {
+    ...options.fields,
+    client_id: options.metadataUrl,
+    client_name: options.clientName,
+    redirect_uris: options.redirectUris,
+    grant_types: ["authorization_code", "refresh_token"],
+    response_types: ["code"],
+    token_endpoint_auth_method: options.jwks === undefined ? "none" : "private_key_jwt",
+    ...(options.jwks === undefined ? undefined : { jwks: options.jwks })
+  }
+}
+
 /** How we would like to prove who we are: not at all, as an application on the user's machine keeps no secret, if that is possible. */
 const wantedMethod = (supported: ReadonlyArray<string> | undefined): Stored.AuthMethod =>
   supported === undefined || supported.includes("none")

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { Effect } from "effect"
+import { HttpClientRequest } from "effect/http"
 import { createHash } from "node:crypto"
 import * as World from "./support/world.ts"
 
@@ -19,7 +20,7 @@ const refused = Effect.fnUntraced(function* (redirect: World.Parts["redirect"], 
 
 describe("AuthorizationCode", () => {
   it.effect(
-    `proves with PKCE that it began what it ends, by S256${verifies("authorization.client.pkce", "authorization.client.pkce-s256")}`,
+    `proves with PKCE that it began what it ends, by S256${verifies("authorization.client.pkce", "authorization.client.pkce-s256", "authorization.security.best-practices")}`,
     () =>
       Effect.gen(function* () {
         const world = World.make()
@@ -55,7 +56,9 @@ describe("AuthorizationCode", () => {
       "authorization.client.resource-in-both",
       "authorization.client.resource-identifies",
       "authorization.client.resource-canonical",
-      "authorization.client.resource-always"
+      "authorization.client.resource-always",
+      "authorization.client.resource-specific",
+      "authorization.resource-case"
     )}`,
     () =>
       Effect.gen(function* () {
@@ -66,6 +69,24 @@ describe("AuthorizationCode", () => {
         assert.strictEqual(asked(world).get("resource"), resource)
         assert.strictEqual(world.grants("authorization_code")[0]?.get("resource"), resource)
       })
+  )
+
+  it.effect(`adds no slash to a resource that has none${verifies("authorization.resource-no-trailing-slash")}`, () =>
+    Effect.gen(function* () {
+      const origin = "https://mcp.example.com"
+      const world = World.make({
+        challenge: "Bearer",
+        intercept: ({ headers, url }) =>
+          url.href === `${origin}/.well-known/oauth-protected-resource`
+            ? World.json({ resource: origin, authorization_servers: [World.issuer] })
+            : url.href === `${origin}/`
+              ? new Response("", { status: headers["authorization"] === undefined ? 401 : 200 })
+              : undefined
+      })
+      const client = yield* World.client(world)
+      assert.strictEqual(yield* client.ask(HttpClientRequest.post(origin)), 200)
+      assert.strictEqual(asked(world).get("resource"), origin)
+    })
   )
 
   it.effect("keeps the query that the authorization endpoint has already", () =>

@@ -355,18 +355,20 @@ describe("Request forgery through metadata", () => {
   }
 
   for (const endpoint of ["authorization_endpoint", "token_endpoint", "registration_endpoint"])
-    it.effect(`neither does its ${endpoint}, nor to anything but https`, () =>
-      Effect.gen(function* () {
-        for (const name of ["https://10.0.0.1/x", "http://auth.example.com/x", "javascript:alert(1)"]) {
-          const world = World.make()
-          world.parts.as = { ...world.parts.as, [endpoint]: name }
-          const client = yield* World.client(world)
-          const error = yield* World.failure(client.ask())
-          assert.match(error.message, new RegExp(endpoint))
-          assert.strictEqual(world.hits.filter(({ url }) => url.href === name).length, 0)
-          if (endpoint === "authorization_endpoint") assert.strictEqual(world.visits.length, 0)
-        }
-      })
+    it.effect(
+      `neither does its ${endpoint}, nor to anything but https${verifies("authorization.security.communication", "authorization.security.conforms")}`,
+      () =>
+        Effect.gen(function* () {
+          for (const name of ["https://10.0.0.1/x", "http://auth.example.com/x", "javascript:alert(1)"]) {
+            const world = World.make()
+            world.parts.as = { ...world.parts.as, [endpoint]: name }
+            const client = yield* World.client(world)
+            const error = yield* World.failure(client.ask())
+            assert.match(error.message, new RegExp(endpoint))
+            assert.strictEqual(world.hits.filter(({ url }) => url.href === name).length, 0)
+            if (endpoint === "authorization_endpoint") assert.strictEqual(world.visits.length, 0)
+          }
+        })
     )
 
   it.effect("private addresses can be allowed, and are where the server itself is on one", () =>

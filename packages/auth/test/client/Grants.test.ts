@@ -27,15 +27,17 @@ const keys = Effect.promise(async () => {
 
 describe("AuthorizationCode at our server", () => {
   for (const version of ["2025-11-25", "2026-07-28"] as const)
-    it.live(`logs in, calls, and steps up by what a tool demands, in ${version}`, () =>
-      Effect.gen(function* () {
-        const { server, url } = yield* Live.open({ guard: { scopes: ["use"] } })
-        const { client } = yield* Live.connect(url, { version })
-        assert.strictEqual(yield* Live.call(client, "whoami"), "alice use")
-        assert.strictEqual(yield* Live.call(client, "write"), "alice use write")
-        assert.strictEqual(yield* server.count("authorize"), 2)
-        assert.strictEqual(yield* server.count("register"), 1)
-      })
+    it.live(
+      `logs in, calls, and steps up by what a tool demands, in ${version}${verifies("authorization.http.conforms")}`,
+      () =>
+        Effect.gen(function* () {
+          const { server, url } = yield* Live.open({ guard: { scopes: ["use"] } })
+          const { client } = yield* Live.connect(url, { version })
+          assert.strictEqual(yield* Live.call(client, "whoami"), "alice use")
+          assert.strictEqual(yield* Live.call(client, "write"), "alice use write")
+          assert.strictEqual(yield* server.count("authorize"), 2)
+          assert.strictEqual(yield* server.count("register"), 1)
+        })
     )
 
   it.live("a client that describes itself by a document registers nowhere", () =>

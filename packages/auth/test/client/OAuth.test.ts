@@ -43,7 +43,8 @@ describe("OAuth", () => {
   it.effect(
     `sends the token with every request, whatever its method, and never in the URL${verifies(
       "authorization.client.every-request",
-      "authorization.client.not-in-query"
+      "authorization.client.not-in-query",
+      "authorization.token.oauth-section-5"
     )}`,
     () =>
       Effect.gen(function* () {

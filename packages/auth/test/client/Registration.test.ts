@@ -1,3 +1,4 @@
+import * as Registration from "@effect-mcp/auth/client/Registration"
 import * as TokenStore from "@effect-mcp/auth/client/TokenStore"
 import { assert, describe, it } from "@effect/vitest"
 import { verifies } from "@effect-mcp/spec/verifies"
@@ -62,6 +63,27 @@ describe("Registration", () => {
           assert.strictEqual(error.step, "registration")
         })
     )
+
+  it(`describes the client in a document whose client id is its URL${verifies(
+    "authorization.client.id-document-fields",
+    "authorization.client.id-document-matches",
+    "authorization.client.id-document-rules"
+  )}`, () => {
+    const redirectUris = ["http://127.0.0.1/callback", "https://client.example.com/callback"] as const
+    const options = { metadataUrl, clientName: "ours", redirectUris }
+    const fields = { client_uri: "https://client.example.com", client_id: "not this" }
+    assert.deepInclude(Registration.document({ ...options, fields }), {
+      client_id: metadataUrl,
+      client_name: "ours",
+      redirect_uris: redirectUris,
+      token_endpoint_auth_method: "none",
+      client_uri: "https://client.example.com"
+    })
+    const signed = Registration.document({ ...options, jwks: { keys: [] } })
+    assert.strictEqual(signed["token_endpoint_auth_method"], "private_key_jwt")
+    assert.throws(() => Registration.document({ ...options, metadataUrl: "http://client.example.com/x" }), /https/)
+    assert.throws(() => Registration.document({ ...options, redirectUris: ["http://evil.example.com/cb"] }), /loopback/)
+  })
 
   it.effect(
     `registers the redirect URI that it uses, as a native application that refreshes${verifies(
