@@ -48,15 +48,20 @@ export const make = (options: Options): Admission => {
   const tooLarge = refuse(413, McpError.limitExceeded(`The message is larger than ${maxMessageBytes} bytes`))
   const noJson = refuse(415, McpError.invalidRequest("The body must be application/json"))
   const notBoth = refuse(406, McpError.invalidRequest(`Accept must list ${jsonType} and ${eventsType}`))
+  let known: string | undefined
   const notEvents = refuse(406, McpError.invalidRequest(`Accept must list ${eventsType}`))
   return {
     maxMessageBytes,
     tooLarge,
     caller: (request) => {
       const { headers } = request
+      // Most requests come by one name, and from no page.
+      if (headers["host"] === known && headers["origin"] === undefined && known !== undefined) return undefined
       const named = headers["host"] === undefined ? { ...headers, host: hostOf(request) } : headers
       const foreign = Rebinding.check(named, options)
-      return foreign === undefined ? undefined : refuse(403, McpError.invalidRequest(foreign))
+      if (foreign !== undefined) return refuse(403, McpError.invalidRequest(foreign))
+      if (headers["origin"] === undefined) known = headers["host"]
+      return undefined
     },
     post: ({ headers }, answers = true) => {
       const type = headers["content-type"] ?? ""
