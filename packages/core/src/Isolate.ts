@@ -9,6 +9,7 @@ import * as References from "effect/References"
 import * as Scope from "effect/Scope"
 import * as Tracer from "effect/Tracer"
 import { ClientInput } from "./ClientInput.ts"
+import { exitOf } from "./Done.ts"
 import { Elicitation } from "./Elicitation.ts"
 import { forwarder, Log, surroundings } from "./Log.ts"
 import { Principal } from "./Principal.ts"
@@ -62,10 +63,11 @@ export const isolate = <R, S extends RequestServices = RequestServices>(
     known.set(ambient, mix)
     return mix
   }
+  const inside = (ambient: Context.Context<S>): Context.Context<R> => {
+    const services = ambient.mapUnsafe
+    // Nothing lies over the request's own services: they are kept as they are, unmade.
+    return Context.makeUnsafe<R>(services instanceof RequestMap ? services.over(mixedOnce) : mixed(services))
+  }
   return <A, E>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, S> =>
-    Effect.updateContext(effect, (ambient: Context.Context<S>) => {
-      const services = ambient.mapUnsafe
-      // Nothing lies over the request's own services: they are kept as they are, unmade.
-      return Context.makeUnsafe<R>(services instanceof RequestMap ? services.over(mixedOnce) : mixed(services))
-    })
+    exitOf(effect) ?? Effect.updateContext(effect, inside)
 }

@@ -16,6 +16,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import { exitOf } from "./Done.ts"
 import { answer, response } from "./internal/answer.ts"
 import { collectBatch, refuseBatch } from "./internal/batch.ts"
 import * as Outbound from "./internal/outbound.ts"
@@ -42,7 +43,7 @@ export interface Exchange extends Asked {
 
 /** What the two roles plug in. All of it runs without requirements: a role captures its own context. */
 export interface Handlers {
-  /** Runs in a fiber of its own. Its success is the wire result; a defect answers -32603 without details. */
+  /** Runs in a fiber of its own, unless it is done already. Its success is the wire result; a defect answers -32603 without details. */
   readonly request: (exchange: Exchange) => Effect.Effect<unknown, McpError.McpError>
   /** Called in the reader, in order of arrival; must not block. `progress` never gets here, `cancelled` only about a request of ours. */
   readonly notification: (notification: JsonRpc.Notification, envelope: Envelope, peer: Peer) => void
@@ -143,11 +144,23 @@ export const make = Effect.fnUntraced(function* (
     starting = false
   }
 
+  const handle = (exchange: Exchange): Effect.Effect<unknown, McpError.McpError> => {
+    try {
+      return handlers.request(exchange)
+    } catch (defect) {
+      return Effect.die(defect)
+    }
+  }
+
   const start = (entry: Running): void => {
     // Registered before it runs: the handler starts inside this very call.
     running.set(entry.exchange.request.id, entry)
     if (entry.stands) standing++
-    entry.fiber = runFork(Effect.suspend(() => handlers.request(entry.exchange)))
+    const answer = handle(entry.exchange)
+    // What is answered already needs no fiber.
+    const done = exitOf(answer)
+    if (done !== undefined) return settle(entry, done)
+    entry.fiber = runFork(answer)
     if (entry.ended !== undefined) entry.fiber.interruptUnsafe()
     entry.fiber.addObserver((exit) => settle(entry, exit))
   }

@@ -41,6 +41,7 @@ export class Tools extends Context.Service<Tools, ToolSource>()("@effect-mcp/cor
 
 export interface ToolEntry {
   readonly tool: Model.Tool
+  /** Called when its effect is about to run. */
   readonly call: (
     params: Model.CallToolParams
   ) => Effect.Effect<Model.CallToolResult, McpError.McpError, RequestServices>
@@ -143,7 +144,13 @@ const caller = <I, O, F, H>(
           structuredContent
         }))
   const recovered = recover(tool.failure)
-  const run = (input: I) => Effect.catch(Effect.flatMap(handler(input), encode), recovered)
+  const run = (input: I): Effect.Effect<Model.CallToolResult, McpError.McpError, RequestServices> => {
+    const result: Effect.Effect<Model.CallToolResult, HandlerError<F>, RequestServices> = Effect.flatMapEager(
+      handler(input),
+      encode
+    )
+    return Effect.catchEager(result, recovered)
+  }
   const refuse = ({ message }: InvalidValue) =>
     Effect.flatMap(RequestContext, ({ revision }) =>
       revision.rules.invalidToolArguments === "result"
@@ -151,7 +158,7 @@ const caller = <I, O, F, H>(
         : Effect.fail(McpError.invalidParams(`Invalid arguments for tool ${tool.name}: ${message}`))
     )
   return (params) => {
-    // Most schemas are done at once, and then none of this is a step of the fiber.
+    // Most schemas are done at once, some handlers are, and then none of this is a step of the fiber.
     const called = Effect.mapEager(tool.input.decode(params.arguments ?? {}), run)
     return Effect.flatMapEager(
       Effect.catchEager(called, (error) => Effect.succeed(refuse(error))),

@@ -62,13 +62,16 @@ export const entries = (context: Context.Context<never>): JsonObject | undefined
 const isWeb = (span: Tracer.AnySpan): boolean =>
   /^[0-9a-f]{32}$/.test(span.traceId) && /^[0-9a-f]{16}$/.test(span.spanId)
 
+/** Whether there is a tracer of the user's. */
+export const isTraced = (context: Context.Context<never>): boolean => context.mapUnsafe.has(Tracer.Tracer.key)
+
 /**
  * Runs a request in a span of its own (MCP semantic conventions), child of the one that its `_meta` names. Without a tracer of the
  * user's there is no span, and no cost.
  */
 export const serverSpan = <A, E>(effect: Effect.Effect<A, E>, request: JsonRpc.Request): Effect.Effect<A, E> =>
   Effect.withFiber((fiber) => {
-    if (!fiber.context.mapUnsafe.has(Tracer.Tracer.key)) return effect
+    if (!isTraced(fiber.context)) return effect
     const { id, method, params } = request
     const target = params?.name ?? params?.uri
     return Effect.withSpan(effect, typeof target === "string" ? `${method} ${target}` : method, {

@@ -1,6 +1,7 @@
 export * as ClientInput from "./ClientInput.ts"
 export * as Completions from "./Completions.ts"
 export * as Content from "./Content.ts"
+export * as Done from "./Done.ts"
 export * as Duplex from "./Duplex.ts"
 export * as Elicitation from "./Elicitation.ts"
 export * as Framing from "./Framing.ts"

@@ -4,6 +4,7 @@
 import type { KeepAlive } from "@effect-mcp/core/KeepAlive"
 import * as Peer from "@effect-mcp/core/Peer"
 import * as Principal from "@effect-mcp/core/Principal"
+import * as TraceContext from "@effect-mcp/core/TraceContext"
 import type { Transport } from "@effect-mcp/core/Transport"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as McpError from "@effect-mcp/protocol/McpError"
@@ -27,7 +28,12 @@ export interface ConnectOptions {
 }
 
 export interface Options {
-  readonly request: (session: Session, exchange: Peer.Exchange) => Effect.Effect<unknown, McpError.McpError>
+  /** `traced`: there is a tracer where the connection was made. */
+  readonly request: (
+    session: Session,
+    exchange: Peer.Exchange,
+    traced: boolean
+  ) => Effect.Effect<unknown, McpError.McpError>
   /** Whether a ping is answered at once. */
   readonly pings: (request: JsonRpc.Request) => boolean
   /** Those that are open. */
@@ -47,6 +53,7 @@ export const make = ({ drain, keepAlive, limits, pings, request, runFork, sessio
   ): Effect.fn.Return<Session, never, Scope.Scope> {
     // Ends with the wire, or with the caller's scope if that is sooner.
     const scope = yield* Scope.fork(yield* Scope.Scope)
+    const traced = TraceContext.isTraced(yield* Effect.context<never>())
     let session: Session | undefined
     // The reader may be at work before `Peer.make` has returned, so the record is made by whoever is first to need it.
     const sessionOf = (peer: Peer.Peer): Session =>
@@ -60,7 +67,7 @@ export const make = ({ drain, keepAlive, limits, pings, request, runFork, sessio
     const peer = yield* Peer.make(
       transport,
       {
-        request: (exchange) => request(sessionOf(exchange.peer), exchange),
+        request: (exchange) => request(sessionOf(exchange.peer), exchange, traced),
         immediate: (asked) => (asked.method === "ping" && pings(asked) ? {} : undefined),
         notification: (notification, _envelope, peer) =>
           Stateful.receive(sessionOf(peer), notification, connectOptions.passive === true ? undefined : keepAlive),

@@ -117,6 +117,21 @@ export const make = (features: Features, pageSize: number): Handlers => {
   }
 }
 
+/**
+ * What a request is answered with: `run`, with the middleware around it. Called when the effect is about to run. A call of a tool that
+ * nothing lies around is looked up right here, so that one that is done already takes no step of a fiber.
+ */
+export const answer = (
+  features: Features,
+  handlers: Handlers,
+  request: Request,
+  session: Session | undefined,
+  principal: Principal["Service"]
+): Effect.Effect<Result, McpError.McpError, RequestServices> => {
+  if (!features.wrapped() && request.method === "tools/call") return features.tools.callNow(request.params, principal)
+  return features.middleware(request, run(handlers, request, session))
+}
+
 /** Runs the handler of a decoded request. */
 export const run = (
   handlers: Handlers,

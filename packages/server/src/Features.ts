@@ -26,6 +26,8 @@ export interface Features {
   readonly resources: Resources.ResourceSet
   readonly prompts: Prompts.PromptSet
   readonly middleware: (request: Middleware.Request, next: Middleware.Next) => Middleware.Next
+  /** Whether there is middleware. */
+  readonly wrapped: () => boolean
 }
 
 /** Builds a features layer in the scope. `R` is what its handlers need beside the registries and the request's own services. */
@@ -42,7 +44,13 @@ export const build = Effect.fnUntraced(function* <E, R>(
   // `R` is the union of both sides by the signature; the compiler cannot see that through the Exclude.
   const context = Context.merge(services, registries) as Context.Context<never> as Context.Context<R>
   yield* Effect.provideContext(Layer.buildWithMemoMap(layer, Layer.makeMemoMapUnsafe(), scope), context)
-  return { tools: tools.tools, resources: resources.resources, prompts: prompts.prompts, middleware: middleware.apply }
+  return {
+    tools: tools.tools,
+    resources: resources.resources,
+    prompts: prompts.prompts,
+    middleware: middleware.apply,
+    wrapped: middleware.wrapped
+  }
 })
 
 export interface Declared {

@@ -58,6 +58,7 @@ export const make = Effect.map(
       return effect
     }
     return {
+      wrapped: () => !registry.isEmpty,
       apply: (request: Request, next: Next): Next => (registry.isEmpty ? next : apply(request, next)),
       context: Context.make(MiddlewareRegistry, {
         register: (middleware) =>

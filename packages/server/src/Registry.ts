@@ -4,6 +4,7 @@
  * Registering is acquiring: closing the scope takes the entry away by identity, lets the calls in flight on it end, and only then
  * lets its services go. A key that is taken is a defect. One registry serves every session.
  */
+import { exitOf } from "@effect-mcp/core/Done"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as PubSub from "effect/PubSub"
@@ -68,7 +69,7 @@ export class Registry<Entry, Source extends { readonly changes: Stream.Stream<vo
     return Effect.suspend(() => this.holding(key, use, absent))
   }
 
-  /** The same for who runs the effect at once: the entry is looked up now. */
+  /** The same for who runs the effect at once: `use` is called now, and what it has done already holds nothing. */
   holding<A, E, R>(
     key: string,
     use: (entry: Entry) => Effect.Effect<A, E, R>,
@@ -76,14 +77,17 @@ export class Registry<Entry, Source extends { readonly changes: Stream.Stream<vo
   ): Effect.Effect<A, E, R> {
     const slot = this.slots.get(key)
     if (slot === undefined) return absent
-    slot.active++
-    return Effect.onExit(
-      Effect.suspend(() => use(slot.entry)),
-      () => {
+    const effect = use(slot.entry)
+    if (exitOf(effect) !== undefined) return effect
+    return Effect.suspend(() => {
+      // In case that "at once" was not.
+      if (this.slots.get(key) !== slot) return absent
+      slot.active++
+      return Effect.onExit(effect, () => {
         release(slot)
         return Effect.void
-      }
-    )
+      })
+    })
   }
 
   /** `stream` for as long as the entry is there; taking the entry away waits for its finalizers. */

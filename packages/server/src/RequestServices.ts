@@ -3,6 +3,7 @@
  * what is the same for every request is made here.
  */
 import * as ClientInput from "@effect-mcp/core/ClientInput"
+import { exitOf } from "@effect-mcp/core/Done"
 import * as Elicitation from "@effect-mcp/core/Elicitation"
 import { Log } from "@effect-mcp/core/Log"
 import type { Asked } from "@effect-mcp/core/Peer"
@@ -164,6 +165,8 @@ export const provide = <A, E>(
   principal: Principal["Service"],
   facts: () => Facts
 ): Effect.Effect<A, E> => {
+  const done = exitOf(effect)
+  if (done !== undefined) return done
   const one = new One(exchange, principal, facts)
   const provided = Effect.updateContext(effect, (ambient: Context.Context<never>) =>
     Context.makeUnsafe<RequestServices>(new RequestMap(ambient.mapUnsafe, recipe, one))

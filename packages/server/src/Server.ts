@@ -19,6 +19,7 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
@@ -174,12 +175,15 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
     ),
     caching: options.caching ?? {}
   })
-  const observed = (effect: Effect.Effect<unknown, McpError.McpError>, request: JsonRpc.Request) =>
-    TraceContext.serverSpan(Effect.tapCause(effect, reportDefect), request)
-  const handle = (session: Session, exchange: Peer.Exchange): Effect.Effect<unknown, McpError.McpError> => {
+  const handle = (
+    session: Session,
+    exchange: Peer.Exchange,
+    traced: boolean
+  ): Effect.Effect<unknown, McpError.McpError> => {
     if (session.draining) return Effect.fail(McpError.interrupted("The server is shutting down"))
-    const era = Stateless.isModern(exchange.request) ? stateless : stateful
-    return observed(era.handle(session, exchange), exchange.request)
+    const { request } = exchange
+    const era = Stateless.isModern(request) ? stateless : stateful
+    return observed(() => era.handle(session, exchange), request, traced)
   }
   const dispatch = (
     request: JsonRpc.Request,
@@ -187,9 +191,10 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
     sink: Sink,
     { closing = Effect.never, admitted }: DispatchOptions = {}
   ): Effect.Effect<void> =>
-    Effect.suspend(() => {
+    Effect.withFiber((fiber) => {
       const origin = { principal: envelope.principal ?? Principal.anonymous, closing, admitted }
-      return observed(stateless.handle(origin, { request, envelope, sink }), request)
+      const exchange = { request, envelope, sink }
+      return observed(() => stateless.handle(origin, exchange), request, TraceContext.isTraced(fiber.context))
     }).pipe(
       Effect.onExit((exit) =>
         Effect.sync(() => Peer.answer(sink, Peer.response(request.id, "The request was interrupted", exit)))
@@ -254,6 +259,17 @@ const sealOf: Effect.Effect<Effect.Effect<StateSeal["Service"]>, never, Scope.Sc
     Effect.map(Scope.provide(Layer.build(layerRandom()), scope), (context) => Context.get(context, StateSeal))
   )
 })
+
+/** In a span where there is a tracer; elsewhere what is done already stays so. */
+const observed = (
+  handle: () => Effect.Effect<unknown, McpError.McpError>,
+  request: JsonRpc.Request,
+  traced: boolean
+): Effect.Effect<unknown, McpError.McpError> => {
+  if (traced) return TraceContext.serverSpan(Effect.tapCause(Effect.suspend(handle), reportDefect), request)
+  const effect = handle()
+  return Exit.isExit(effect) && Exit.isSuccess(effect) ? effect : Effect.tapCause(effect, reportDefect)
+}
 
 /** What went wrong inside goes to the server's own log; the client only learns -32603. */
 const reportDefect = (cause: Cause.Cause<McpError.McpError>): Effect.Effect<void> =>

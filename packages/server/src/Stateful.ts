@@ -95,13 +95,14 @@ export const make = ({ identity, features, greet, handlers, logging, askTimeout 
     if (codec === undefined || !Features.offers(identity.capabilities(), method, revision)) {
       return Effect.fail(McpError.methodNotFound(method))
     }
+    const principal = exchange.envelope.principal ?? session.principal
     const decoded = Effect.mapErrorEager(codec.params.decode(params), unreadable(method))
     const answer = Effect.flatMapEager(decoded, (decoded) => {
       const request = { method, params: decoded } as Request // the codec of this very method decoded it
-      const result = features.middleware(request, Dispatcher.run(handlers, request, session))
-      return Effect.flatMap(result, (result) => Effect.mapErrorEager(codec.result.encode(result), unsayable(method)))
+      return Effect.flatMapEager(Dispatcher.answer(features, handlers, request, session, principal), (result) =>
+        Effect.mapErrorEager(codec.result.encode(result), unsayable(method))
+      )
     })
-    const principal = exchange.envelope.principal ?? session.principal
     return Services.provide(answer, exchange, principal, () => factsOf(session, negotiated, exchange))
   }
   return { handle }

@@ -4,6 +4,7 @@
  * Nothing is remembered between requests, and no session is needed. Same features, same dispatcher and same handlers as the stateful
  * era; a handler that asks is replayed (`mrtr/Replay`). Where a request came with headers, they must agree with it.
  */
+import { exitOf } from "@effect-mcp/core/Done"
 import type { Asked } from "@effect-mcp/core/Peer"
 import { Principal } from "@effect-mcp/core/Principal"
 import type { Connection, RequestServices } from "@effect-mcp/core/RequestContext"
@@ -151,16 +152,14 @@ export const make = (options: Options) => {
           return Effect.flatMap(Principal, (principal) => listen(listening, exchange, principal, request.params))
         })
       )
-    return asking.has(request.method)
-      ? rounds.run(run, {
-          exchange,
-          principal,
-          revision,
-          capabilities: declared[Meta.clientCapabilities],
-          factsOf,
-          request
-        })
-      : Services.provide(run(Effect.void), exchange, principal, () => factsOf(InputRounds.none))
+    if (!asking.has(request.method)) {
+      return Services.provide(run(Effect.void), exchange, principal, () => factsOf(InputRounds.none))
+    }
+    const round = { exchange, principal, revision, capabilities: declared[Meta.clientCapabilities], factsOf, request }
+    if (features.wrapped() || InputRounds.isResumed(request)) return rounds.run(run, round)
+    // What is done already has asked nothing.
+    const first = Dispatcher.answer(features, handlers, request, undefined, principal)
+    return exitOf(first) ?? rounds.run((enter) => Effect.andThen(enter, first), round)
   }
 
   const handle = (origin: Origin, exchange: Asked): Effect.Effect<unknown, McpError.McpError> => {
@@ -192,17 +191,13 @@ export const make = (options: Options) => {
         answer({ method, params: decoded } as Request, declared, revision, origin, exchange)
       )
     })
-    return Effect.matchEffect(answered, {
-      onFailure: (error) => Effect.fail(permitted(error)),
-      onSuccess: (result) => {
-        if (InputRounds.isAsked(result)) return Effect.succeed(signed(result.wire))
-        const hint = hints[method]
-        const canonical = hint === undefined ? result : { ...Caching.fields(hint), ...result }
-        return Effect.mapEager(Effect.mapErrorEager(codec.result.encode(canonical), unsayable(method)), (wire) =>
-          isJsonObject(wire) ? signed(wire) : wire
-        )
-      }
+    const encoded = Effect.flatMapEager(Effect.mapErrorEager(answered, permitted), (result) => {
+      if (InputRounds.isAsked(result)) return Effect.succeed(result.wire)
+      const hint = hints[method]
+      const canonical = hint === undefined ? result : { ...Caching.fields(hint), ...result }
+      return Effect.mapErrorEager(codec.result.encode(canonical), unsayable(method))
     })
+    return Effect.mapEager(encoded, (wire) => (isJsonObject(wire) ? signed(wire) : wire))
   }
   return { handle, supported }
 }

@@ -1,9 +1,10 @@
 /** The server's tools: what feature layers registered, and what was mounted. Own tools win over mounted ones of the same name. */
 import { Principal } from "@effect-mcp/core/Principal"
+import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import { type ToolEntry, ToolRegistry, type ToolSource } from "@effect-mcp/core/Tools"
 import * as HeaderParams from "@effect-mcp/protocol/HeaderParams"
 import * as McpError from "@effect-mcp/protocol/McpError"
-import type { Tool } from "@effect-mcp/protocol/model/Tool"
+import type { CallToolParams, CallToolResult, Tool } from "@effect-mcp/protocol/model/Tool"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { Registry, uniqueBy } from "./Registry.ts"
@@ -19,6 +20,11 @@ const prefixed = (source: ToolSource, prefix: string): ToolSource => ({
 export const unknownTool = (name: string): McpError.McpError => McpError.invalidParams(`Unknown tool: ${name}`)
 
 export interface ToolSet extends ToolSource {
+  /** The same as `call` for who runs the effect at once, on behalf of `principal`. */
+  readonly callNow: (
+    params: CallToolParams,
+    principal: Principal["Service"]
+  ) => Effect.Effect<CallToolResult, McpError.McpError, RequestServices>
   readonly isEmpty: () => boolean
   /** The arguments of one of the server's own tools that travel in headers too; none where the caller sees no such tool. */
   readonly headerParams: (name: unknown, principal: Principal["Service"]) => ReadonlyArray<HeaderParams.HeaderParam>
@@ -43,14 +49,18 @@ export const make: Effect.Effect<{ readonly tools: ToolSet; readonly context: Co
       }
       return undefined
     }
-    const call: ToolSource["call"] = (params) => {
-      const { name } = params
-      if (registry.get(name) === undefined) return mounted(params)
-      const elsewhere = Effect.suspend(() => mounted(params) ?? Effect.fail(unknownTool(name)))
-      return Effect.flatMap(Principal, (principal) =>
-        registry.holding(name, (entry) => (visible(entry, principal) ? entry.call(params) : elsewhere), elsewhere)
+    const callNow: ToolSet["callNow"] = (params, principal) => {
+      const elsewhere = Effect.suspend(() => mounted(params) ?? Effect.fail(unknownTool(params.name)))
+      return registry.holding(
+        params.name,
+        (entry) => (visible(entry, principal) ? entry.call(params) : elsewhere),
+        elsewhere
       )
     }
+    const call: ToolSource["call"] = (params) =>
+      registry.get(params.name) === undefined
+        ? mounted(params)
+        : Effect.flatMap(Principal, (principal) => callNow(params, principal))
     const annotated = new WeakMap<ToolEntry, ReadonlyArray<HeaderParams.HeaderParam>>()
     const headerParams: ToolSet["headerParams"] = (name, principal) => {
       const entry = typeof name === "string" ? registry.get(name) : undefined
@@ -59,7 +69,14 @@ export const make: Effect.Effect<{ readonly tools: ToolSet; readonly context: Co
       annotated.set(entry, params)
       return params
     }
-    const tools: ToolSet = { list, call, headerParams, changes: registry.changes, isEmpty: () => registry.isEmpty }
+    const tools: ToolSet = {
+      list,
+      call,
+      callNow,
+      headerParams,
+      changes: registry.changes,
+      isEmpty: () => registry.isEmpty
+    }
     return {
       tools,
       context: Context.make(ToolRegistry, {

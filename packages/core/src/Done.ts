@@ -1,0 +1,11 @@
+/**
+ * Effects that are done already: an Exit is an Effect. Whoever meets one needs no fiber, no services and no finalizers for it, which is
+ * what the fast paths of requests are made of. They give what the plain ones give: an Exit does nothing when it runs.
+ */
+import type * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+
+/** What the effect has come to, if it is done. */
+export const exitOf = <A, E, R>(effect: Effect.Effect<A, E, R>): Exit.Exit<A, E> | undefined =>
+  // An Exit among the effects of these types has these types.
+  Exit.isExit(effect) ? (effect as Exit.Exit<A, E>) : undefined
