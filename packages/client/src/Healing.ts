@@ -80,10 +80,13 @@ export const make = Effect.fnUntraced(function* <E, R>(
       return send({ attempt: (connection) => connection.request(method, params, options), safe, deadline })
     })
   const standing = (subscribe: (connection: Connection) => Era["announcing"]): Era["announcing"] =>
-    send({
-      attempt: (connection) => Effect.map(subscribe(connection), (ended) => Effect.raceFirst(ended, connection.ended)),
-      safe: true
-    })
+    Effect.suspend(() =>
+      send({
+        attempt: (connection) =>
+          Effect.map(subscribe(connection), (ended) => Effect.raceFirst(ended, connection.ended)),
+        safe: true
+      })
+    )
 
   return {
     recovery,
@@ -106,9 +109,11 @@ export const make = Effect.fnUntraced(function* <E, R>(
     watching: (uri, updated) => standing((connection) => connection.watching(uri, updated)),
     announcing: standing((connection) => connection.announcing),
     setLogLevel: (wanted) =>
-      Effect.map(send({ attempt: (connection) => connection.setLogLevel(wanted), safe: true }), () => {
-        level = wanted
-      }),
+      Effect.suspend(() =>
+        Effect.map(send({ attempt: (connection) => connection.setLogLevel(wanted), safe: true }), () => {
+          level = wanted
+        })
+      ),
     ping: (callOptions = {}) =>
       Effect.suspend(() => {
         const { deadline, options } = patience("ping", callOptions, defaults, clock, true)

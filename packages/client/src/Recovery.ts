@@ -124,8 +124,7 @@ export const make = Effect.fnUntraced(function* <E, R>({
     }
   })
 
-  let state: State = yield* opening
-  let latest = state.connection
+  let state: State = { _tag: "Lost", closed: new Closed({ message: "Not connected yet" }), cleared: Effect.void }
 
   /** `ended`: what is still to be heard of it, which does not hold up the next. */
   const lose = (lost: Open, closed: Closed, ended?: Effect.Effect<unknown>): void => {
@@ -174,7 +173,7 @@ export const make = Effect.fnUntraced(function* <E, R>({
     Deferred.doneUnsafe(over, Effect.succeed(closed))
   }
 
-  enter(state)
+  // Before there is anything to be closed: whoever is interrupted leaves nothing open.
   yield* Effect.addFinalizer((exit) => {
     finish(new Closed({ message: "The client is closed" }))
     return Effect.andThen(
@@ -182,6 +181,10 @@ export const make = Effect.fnUntraced(function* <E, R>({
       Effect.suspend(() => Fiber.awaitAll([...clearing]))
     )
   })
+
+  const first = yield* opening
+  let latest = first.connection
+  enter(first)
 
   return {
     latest: () => latest,

@@ -48,7 +48,7 @@ const expire = ({ at, method }: Deadline): Effect.Effect<never, Timeout> =>
     return Effect.fail(new Timeout({ method, message: `${method} was not answered in time` }))
   })
 
-/** Sends, and sends again where it may. */
+/** Sends at once what it is given, and has it sent again where it may. */
 export const make = ({ policy, recovery }: Options) => {
   const attempts = policy?.attempts ?? defaultAttempts
   const resends = policy?.resends ?? defaultResends
@@ -79,13 +79,12 @@ export const make = ({ policy, recovery }: Options) => {
   const patient = <A, R>(sending: Sending<A, R>, rest: Effect.Effect<A, ClientError, R>) =>
     sending.deadline === undefined ? rest : Effect.raceFirst(rest, expire(sending.deadline))
 
-  return <A, R>(sending: Sending<A, R>): Effect.Effect<A, ClientError, R> =>
-    Effect.suspend(() => {
-      const connection = recovery.latest()
-      if (policy === undefined) return sending.attempt(connection)
-      if (!recovery.isOpen()) return patient(sending, again(sending, 0, 0, undefined))
-      return Effect.catchTag(sending.attempt(connection), "Closed", (closed) =>
-        patient(sending, again(sending, 1, closed.unsent === true ? 0 : 1, { closed, connection }))
-      )
-    })
+  return <A, R>(sending: Sending<A, R>): Effect.Effect<A, ClientError, R> => {
+    const connection = recovery.latest()
+    if (policy === undefined) return sending.attempt(connection)
+    if (!recovery.isOpen()) return patient(sending, again(sending, 0, 0, undefined))
+    return Effect.catchTag(sending.attempt(connection), "Closed", (closed) =>
+      patient(sending, again(sending, 1, closed.unsent === true ? 0 : 1, { closed, connection }))
+    )
+  }
 }

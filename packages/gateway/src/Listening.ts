@@ -47,9 +47,12 @@ export const listen = Effect.fnUntraced(function* (
     (uri) => {
       const established = Deferred.makeUnsafe<boolean>()
       const updates = Stream.runForEach(client.watch(uri), (event) =>
-        event._tag === "Watching"
-          ? Deferred.succeed(established, true)
-          : tell("notifications/resources/updated", { uri: event.uri })
+        Effect.flatMap(
+          event._tag === "Watching" ? Deferred.succeed(established, true) : Effect.succeed(false),
+          (first) =>
+            // Watching again, it may have missed one.
+            first ? Effect.void : tell("notifications/resources/updated", { uri: event.uri })
+        )
       ).pipe(Effect.ignore, Effect.ensuring(Deferred.succeed(established, false)))
       return Effect.andThen(Effect.forkScoped(updates), Deferred.await(established))
     },

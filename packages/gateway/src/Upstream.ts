@@ -171,9 +171,11 @@ export const open = Effect.fnUntraced(function* <E>(
         if (updates.has(uri)) return Effect.void
         const established = Deferred.makeUnsafe<void, ClientError>()
         const run = Stream.runForEach(client.watch(uri), (event) =>
-          event._tag === "Watching"
-            ? Deferred.succeed(established, undefined)
-            : tell(connection, "notifications/resources/updated", { uri: event.uri })
+          Effect.flatMap(
+            event._tag === "Watching" ? Deferred.succeed(established, undefined) : Effect.succeed(false),
+            // Watching again, it may have missed one.
+            (first) => (first ? Effect.void : tell(connection, "notifications/resources/updated", { uri: event.uri }))
+          )
         ).pipe(
           Effect.onExit((exit) =>
             Effect.sync(() => {
