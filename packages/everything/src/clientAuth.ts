@@ -57,15 +57,19 @@ const setup = (scenario: string, context: Context): Setup => {
           assertion: () => Effect.succeed(secret("valid_jwt"))
         })
       }
-    case "auth/pre-registration":
+    case "auth/pre-registration": {
+      const credentials = { clientId: text("client_id"), clientSecret: secret("client_secret") }
+      const issuer = text("issuer")
       return {
         grant: AuthorizationCode.make({
           clientName: "effect-mcp",
-          preRegistered: [
-            { issuer: text("issuer"), clientId: text("client_id"), clientSecret: secret("client_secret") }
-          ]
+          // Suite 0.1 does not say whose client it is; a user would, when asked.
+          ...(issuer === ""
+            ? { ask: () => Effect.succeed(credentials) }
+            : { preRegistered: [{ issuer, ...credentials }] })
         })
       }
+    }
     case "auth/dpop":
     case "auth/dpop-nonce":
       return { dpop: "prefer", grant: AuthorizationCode.make({ clientName: "effect-mcp" }) }
