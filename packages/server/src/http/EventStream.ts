@@ -76,6 +76,11 @@ export class EventStream {
     this.owner = owner
   }
 
+  /** Whether there ever was a connection. */
+  get wasAttached(): boolean {
+    return !this.fresh
+  }
+
   get attached(): boolean {
     return this.connection !== undefined
   }

@@ -91,8 +91,10 @@ export class HttpSession implements Sink {
     for (const one of isBatch(message) ? message : [message]) {
       const post = relatedTo === undefined ? undefined : this.posts?.get(relatedTo)
       if (post !== undefined) post.send(one, "data")
-      else if (relatedTo !== undefined && JsonRpc.isRequest(one)) this.unanswered(one.id, true)
-      else this.standalone().write(JsonRpc.encode(one))
+      else if (JsonRpc.isRequest(one) && (relatedTo !== undefined || this.standing?.wasAttached !== true)) {
+        // No stream is there for it, and it must not wait for one that may never be.
+        this.unanswered(one.id, true)
+      } else this.standalone().write(JsonRpc.encode(one))
     }
   }
 

@@ -152,6 +152,24 @@ describe.each(revisions)("the stream of a session of %s", (version) => {
     })
   )
 
+  it.live("has the questions that belong to no request; without one they fail at once", () =>
+    Effect.gen(function* () {
+      const client = yield* open(echo)
+      const session = yield* openSession(client, version)
+      const [own] = yield* client.server.sessions
+      assert.isDefined(own)
+      if (own === undefined) return
+      const failed = yield* Effect.flip(own.peer.request("ping"))
+      assert.deepInclude(failed, { _tag: "Closed", unsent: true })
+      const { event } = yield* session.get()
+      const asked = yield* Effect.forkChild(own.peer.request("ping"), { startImmediately: true })
+      const { data } = yield* Effect.repeat(event, { until: ({ data }) => data !== "" })
+      assert.strictEqual(data.method, "ping")
+      yield* session.respond(data.id, {})
+      assert.deepStrictEqual(yield* Fiber.join(asked), {})
+    })
+  )
+
   it.live("is one: a newer connection takes over, and the older ends", () =>
     Effect.gen(function* () {
       const session = yield* openSession(yield* open(growing), version)
