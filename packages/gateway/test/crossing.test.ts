@@ -23,7 +23,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
   const test = <A, E>(
     title: string,
     body: Effect.Effect<A, E, Scope.Scope | Layer.Success<ReturnType<typeof layer>>>
-  ) => it.effect(title, () => Effect.provide(body, Layer.fresh(layer(upstream))))
+  ) => it.effect(title, () => Effect.provide(Effect.scoped(body), Layer.fresh(layer(upstream))))
 
   test(
     "who answers, and what it offers",
@@ -40,7 +40,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
       const tools = yield* Stream.runCollect(client.tools)
       const odd = tools.find(({ name }) => name === "odd")
       assert.deepStrictEqual(odd?.inputSchema["x-unknown"], { kept: true })
-      assert.strictEqual(tools.length, 10)
+      assert.strictEqual(tools.length, 11)
       assert.deepStrictEqual(
         (yield* Stream.runCollect(client.resourceTemplates)).map(({ uriTemplate }) => uriTemplate),
         ["test://item/{id}"]
@@ -157,6 +157,23 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
       yield* Fiber.interrupt(fiber)
       yield* Deferred.await(interrupted)
       assert.strictEqual((yield* Gateway.Gateway).calls(), 0)
+    })
+  )
+
+  test(
+    "the news that a list has changed",
+    Effect.gen(function* () {
+      const client = yield* join(downstream)
+      const changes = yield* Queue.unbounded<void>()
+      yield* Effect.forkScoped(
+        Stream.runForEach(client.toolChanges, () => Queue.offer(changes, undefined)),
+        { startImmediately: true }
+      )
+      // Where changes are subscribed to, that takes a round trip.
+      yield* Effect.repeat(client.ping, { times: 3 })
+      yield* client.callTool("grow")
+      yield* Queue.take(changes)
+      assert.strictEqual(text(yield* client.callTool("late")), "late")
     })
   )
 

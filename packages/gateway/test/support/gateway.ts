@@ -18,8 +18,9 @@ import {
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as McpServer from "@effect-mcp/server/McpServer"
+import { isSuspension } from "@effect-mcp/server/mrtr/Replay"
 import * as McpTest from "@effect-mcp/testing/McpTest"
-import { Context, Deferred, Effect, Layer, PubSub, Schema, Stream } from "effect"
+import { Cause, Context, Deferred, Effect, Exit, Layer, PubSub, Schema, Scope, Stream } from "effect"
 import * as Gateway from "../../src/Gateway.ts"
 
 /** What happened behind. */
@@ -30,6 +31,10 @@ export class Behind extends Context.Service<
     readonly started: Deferred.Deferred<void>
     readonly interrupted: Deferred.Deferred<void>
     readonly updates: PubSub.PubSub<void>
+    /** Ends the wires that were opened to the server. */
+    readonly cut: Array<Effect.Effect<void>>
+    /** Those that are open. */
+    wires: number
   }
 >()("test/Behind") {
   static readonly layer = Layer.effect(
@@ -39,7 +44,9 @@ export class Behind extends Context.Service<
         calls: [],
         started: yield* Deferred.make<void>(),
         interrupted: yield* Deferred.make<void>(),
-        updates: yield* PubSub.unbounded<void>()
+        updates: yield* PubSub.unbounded<void>(),
+        cut: [],
+        wires: 0
       }
     })
   )
@@ -87,7 +94,14 @@ const tools = Layer.mergeAll(
         const two = yield* ask(`And after ${one}?`)
         yield* note(`greeted ${one} and ${two}`)
         return `${one} and ${two}`
-      })
+      }).pipe(
+        // Not when a round ends, but when the request does.
+        Effect.onExit((exit) =>
+          Exit.isFailure(exit) && Cause.hasInterrupts(exit.cause) && !isSuspension(exit.cause)
+            ? note(`gave up on ${first}`)
+            : Effect.void
+        )
+      )
   ),
   Tools.layer(Tool.make("both", { description: "Asks twice at once." }), () =>
     Effect.map(Effect.all([ask("left?"), ask("right?")], { concurrency: "unbounded" }), (names) => names.join())
@@ -130,7 +144,25 @@ const prompts = Prompts.layer(
   { complete: { file: Completions.choices(["main.ts", "map.ts", "other.ts"]) } }
 )
 
-export const features = Layer.mergeAll(tools, resources, prompts)
+/** A tool that adds another one, for good. */
+const growing = Layer.unwrap(
+  Effect.gen(function* () {
+    const registry = yield* Tools.ToolRegistry
+    const scope = yield* Effect.scope
+    const late = Tool.make("late", { description: "Was not there before." })
+    return Tools.layer(Tool.make("grow", { description: "Adds a tool." }), () =>
+      Effect.as(
+        Scope.provide(
+          registry.register({ tool: late.descriptor, call: () => Effect.succeed({ content: [Content.text("late")] }) }),
+          scope
+        ),
+        "grown"
+      )
+    )
+  })
+)
+
+export const features = Layer.mergeAll(tools, growing, resources, prompts)
 
 const behind = McpServer.layer({
   name: "behind",
@@ -148,9 +180,16 @@ export const layer = (
   Layer.unwrap(
     Effect.gen(function* () {
       const server = Context.get(yield* Layer.build(behind), McpServer.McpServer)
+      const record = yield* Behind
       return Gateway.layer({
         connector: Effect.gen(function* () {
-          const [client, end] = yield* Memory.pair()
+          const scope = yield* Scope.fork(yield* Effect.scope)
+          record.cut.push(Scope.close(scope, Exit.void))
+          yield* Effect.acquireRelease(
+            Effect.sync(() => record.wires++),
+            () => Effect.sync(() => record.wires--)
+          )
+          const [client, end] = yield* Scope.provide(Memory.pair(), scope)
           yield* server.connect(end)
           return client
         }),
