@@ -70,35 +70,41 @@ export const run = (argv: ReadonlyArray<string>, terminal = false): Effect.Effec
     return { code, stdout: stdout.text(), stderr: stderr.text() }
   })
 
-/** What to do once `until` is on stdout, after what the step before it waited for. */
+/** What to do once `until` is there, after what the step before it waited for. */
 export interface Step {
   readonly until: string
+  /** Default stdout. */
+  readonly on?: "stderr" | "stdout"
   readonly type?: string
   readonly signal?: NodeJS.Signals
 }
 
-/** A process of its own, and someone who reacts to what it prints. */
+/** A process of its own, and someone who reacts to what it prints, or ends its stdin at once. */
 export const spawned = (
   command: string,
   args: ReadonlyArray<string>,
-  steps: ReadonlyArray<Step> = []
+  steps: ReadonlyArray<Step> | "end" = []
 ): Effect.Effect<Ran> =>
   Effect.callback<Ran>((resume) => {
     const child = spawn(command, args, { env: { ...process.env, NO_COLOR: "1", TERM: "xterm" } })
-    const left = [...steps]
-    let [stdout, stderr, seen] = ["", "", 0]
-    child.stderr.on("data", (chunk) => (stderr += String(chunk)))
-    child.stdout.on("data", (chunk) => {
-      stdout += String(chunk)
-      const [step] = left
-      const at = step === undefined ? -1 : stdout.indexOf(step.until, seen)
-      if (step === undefined || at === -1) return
-      seen = at + step.until.length
-      left.shift()
-      if (step.type !== undefined) child.stdin.write(step.type)
-      if (step.signal !== undefined) child.kill(step.signal)
-    })
-    child.on("close", (code) => resume(Effect.succeed({ code: code ?? -1, stdout, stderr })))
+    const left = steps === "end" ? [] : [...steps]
+    const said = { stdout: "", stderr: "" }
+    const seen = { stdout: 0, stderr: 0 }
+    for (const on of ["stdout", "stderr"] as const) {
+      child[on].on("data", (chunk) => {
+        said[on] += String(chunk)
+        const [step] = left
+        if (step === undefined || (step.on ?? "stdout") !== on) return
+        const at = said[on].indexOf(step.until, seen[on])
+        if (at === -1) return
+        seen[on] = at + step.until.length
+        left.shift()
+        if (step.type !== undefined) child.stdin.write(step.type)
+        if (step.signal !== undefined) child.kill(step.signal)
+      })
+    }
+    if (steps === "end") child.stdin.end()
+    child.on("close", (code) => resume(Effect.succeed({ code: code ?? -1, ...said })))
     return Effect.sync(() => child.kill("SIGKILL"))
   })
 
