@@ -86,7 +86,7 @@ export const probe = Effect.fnUntraced(function* (
     return Effect.fail(unsupported(offered, [], error === undefined ? "" : ` (it answered: ${error.message})`))
   }
 
-  const refused = new Set<Revision.Revision>()
+  const refusals: Array<Revision.Revision> = []
   const ask = (revision: Revision.Revision): Effect.Effect<Negotiated | undefined, NegotiationError> => {
     const codec = revision.requests["server/discover"]
     if (codec === undefined) return older(revision.version)
@@ -112,9 +112,11 @@ export const probe = Effect.fnUntraced(function* (
     last: Revision.Revision,
     versions: ReadonlyArray<string>
   ): Effect.Effect<Negotiated | undefined, NegotiationError> => {
-    // None is asked for twice, whatever the server says.
-    refused.add(last)
-    const other = stateless.findLast((revision) => !refused.has(revision) && versions.includes(revision.version))
+    refusals.push(last)
+    // A server may take back what it refused, but is not begged.
+    const other = stateless.findLast(
+      (revision) => versions.includes(revision.version) && refusals.filter((refused) => refused === revision).length < 2
+    )
     if (other !== undefined) return ask(other)
     return stateful.some(({ version }) => versions.includes(version))
       ? Effect.succeed(undefined)

@@ -114,11 +114,25 @@ describe("a server of 2026-07-28", () => {
 
   it.effect(`that speaks only later versions is reported${verifies("versioning.unsupported.client-retries")}`, () =>
     Effect.gen(function* () {
-      const server = yield* legacy(() => Modern.unsupported("2027-01-01", "2026-07-28"))
+      const server = yield* legacy(() => Modern.unsupported("2027-01-01", "2027-02-02"))
       const error = yield* Effect.flip(McpClient.connect(server.transport))
       assert.strictEqual(error._tag, "UnsupportedRevision")
-      if (error._tag === "UnsupportedRevision") assert.deepStrictEqual(error.server, ["2027-01-01", "2026-07-28"])
+      if (error._tag === "UnsupportedRevision") assert.deepStrictEqual(error.server, ["2027-01-01", "2027-02-02"])
       assert.deepStrictEqual(Modern.methods(server), ["server/discover"])
+    })
+  )
+
+  it.effect("that refuses the very version that it names is asked once more, not for ever", () =>
+    Effect.gen(function* () {
+      let refusals = 1
+      const fickle = () => (refusals-- > 0 ? Modern.unsupported("2026-07-28") : Modern.discovered())
+      const server = yield* legacy(fickle)
+      const client = yield* McpClient.connect(server.transport)
+      assert.strictEqual(client.revision.version, "2026-07-28")
+      refusals = 9
+      const stubborn = yield* legacy(fickle)
+      assert.strictEqual((yield* Effect.flip(McpClient.connect(stubborn.transport)))._tag, "UnsupportedRevision")
+      assert.deepStrictEqual(Modern.methods(stubborn), ["server/discover", "server/discover"])
     })
   )
 

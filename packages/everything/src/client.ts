@@ -1,0 +1,96 @@
+/**
+ * The client that the official conformance suite drives: `client.ts URL`, told by `MCP_CONFORMANCE_SCENARIO` what to do, by
+ * `MCP_CONFORMANCE_PROTOCOL_VERSION` in which revision, and by `MCP_CONFORMANCE_CONTEXT` whatever else a scenario needs.
+ *
+ * Ends with 0 if it could do that. It logs on stderr only.
+ */
+import { NodeRuntime } from "@effect/platform-node"
+import * as McpClient from "@effect-mcp/client/McpClient"
+import { Elicitation } from "@effect-mcp/core/Elicitation"
+import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
+import * as Revision from "@effect-mcp/protocol/Revision"
+import { Effect, Layer, Logger, Schema, Stream } from "effect"
+import { FetchHttpClient } from "effect/http"
+
+type Client = McpClient.McpClient["Service"]
+
+class Usage extends Schema.TaggedError<Usage>()("Usage", { message: Schema.String }) {}
+
+const Context = Schema.Record(Schema.String, Schema.Unknown)
+const ToolCalls = Schema.Array(
+  Schema.Struct({ name: Schema.String, arguments: Schema.Record(Schema.String, Schema.Unknown) })
+)
+
+const listed = (client: Client) => Stream.runCollect(client.tools)
+
+/** What a tool is called with, by the type of the argument. */
+const samples: { readonly [type: string]: unknown } = { number: 2, integer: 2, boolean: true, string: "text" }
+
+/** Calls every tool that is listed. */
+const callAll = Effect.fnUntraced(function* (client: Client) {
+  for (const { inputSchema, name } of yield* listed(client)) {
+    const properties = isJsonObject(inputSchema["properties"]) ? inputSchema["properties"] : {}
+    const args = Object.entries(properties).map(([field, schema]) => {
+      const type = isJsonObject(schema) ? schema["type"] : undefined
+      return [field, typeof type === "string" ? samples[type] : "text"] as const
+    })
+    yield* client.callTool(name, Object.fromEntries(args))
+  }
+})
+
+/** Lists everything there is, and takes one of each. */
+const tour = Effect.fnUntraced(function* (client: Client) {
+  const { prompts, resources, tools } = client.serverCapabilities
+  if (tools !== undefined) yield* callAll(client)
+  if (resources !== undefined) {
+    for (const { uri } of yield* Stream.runCollect(client.resources)) yield* client.read(uri)
+  }
+  if (prompts !== undefined) {
+    for (const { arguments: args = [], name } of yield* Stream.runCollect(client.prompts)) {
+      yield* client.prompt(name, Object.fromEntries(args.map((argument) => [argument.name, "text"])))
+    }
+  }
+})
+
+/** What the scenarios want, where it is more than the tour. */
+const scenarios: { readonly [name: string]: (client: Client, context: unknown) => Effect.Effect<unknown, unknown> } = {
+  "json-schema-ref-no-deref": listed,
+  "json-schema-2020-12-preservation": Effect.fnUntraced(function* (client: Client) {
+    const tool = (yield* listed(client)).find(({ name }) => name === "json_schema_2020_12_tool")
+    yield* client.callTool("json_schema_echo", { schema: tool?.inputSchema })
+  }),
+  "http-custom-headers": Effect.fnUntraced(function* (client: Client, context: unknown) {
+    yield* listed(client)
+    const { toolCalls } = yield* Schema.decodeUnknownEffect(Schema.Struct({ toolCalls: ToolCalls }))(context)
+    for (const { arguments: args, name } of toolCalls) yield* client.callTool(name, args)
+  })
+}
+
+/** Fills in no field: those with a default have it. */
+const user = Elicitation.layer({ form: () => Effect.succeed({ action: "accept", content: {} }) })
+
+const program = Effect.gen(function* () {
+  const url = process.argv[2]
+  if (url === undefined) return yield* new Usage({ message: "Where is the server? client.ts URL" })
+  const {
+    MCP_CONFORMANCE_CONTEXT: told = "{}",
+    MCP_CONFORMANCE_PROTOCOL_VERSION: version = "",
+    MCP_CONFORMANCE_SCENARIO: scenario = ""
+  } = process.env
+  const context = yield* Schema.decodeUnknownEffect(Schema.fromJsonString(Context))(told)
+  const revision = Revision.get(version)
+  if (scenario.startsWith("auth/")) {
+    const { run } = yield* Effect.promise(() => import("./clientAuth.ts"))
+    return yield* run(scenario, url, revision?.version ?? Revision.latestStateful.version, context)
+  }
+  const client = Layer.provide(
+    McpClient.layerHttp({ url, revisions: revision === undefined ? undefined : [revision.version] }),
+    [FetchHttpClient.layer, user]
+  )
+  return yield* Effect.provide(
+    Effect.flatMap(McpClient.McpClient, (client) => (scenarios[scenario] ?? tour)(client, context)),
+    client
+  )
+})
+
+program.pipe(Effect.provideService(Logger.LogToStderr, true), NodeRuntime.runMain)
