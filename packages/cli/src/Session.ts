@@ -123,7 +123,8 @@ export const use = <A, E, R>(body: (session: Session) => Effect.Effect<A, E, R>)
         const client = yield* McpClient.open(wire, {
           clientInfo: { name: "effect-mcp", title: "effect-mcp command", version },
           revisions: settings.revision === undefined ? undefined : [settings.revision],
-          timeout: settings.timeout,
+          // Whoever logs in takes as long as they take; the login has an end of its own.
+          timeout: settings.timeout ?? (output.canAsk && target.mayDemandLogin === true ? "6 minutes" : undefined),
           // What becomes of this one conversation is what is to be shown.
           reconnect: false,
           // Shown before it is judged: see `call`.

@@ -30,6 +30,8 @@ export interface Options {
 /** A server that can be connected to. `name` is how people recognise it: their own words, not the server's. */
 export interface Target {
   readonly name: string
+  /** Whether it may demand a login before it answers. */
+  readonly mayDemandLogin?: boolean | undefined
   readonly connect: (options: Options) => Effect.Effect<Transport, TransportError, Scope.Scope | Stdio.Requirements>
 }
 
@@ -51,6 +53,7 @@ export const parse = (words: Words): Target | undefined => {
 
 const remote = (url: string, more: ReadonlyArray<string>): Target => ({
   name: url,
+  mayDemandLogin: true,
   connect: ({ headers, tell, transport }) =>
     more.length > 0
       ? Effect.fail(new TransportError({ reason: "Open", message: `A URL takes no arguments: ${more.join(" ")}` }))

@@ -7,7 +7,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { HttpRouter, HttpServer, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { spawn } from "node:child_process"
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -55,7 +55,7 @@ const user = Effect.map(
     writeFileSync(browser, `#!${process.execPath}\nfetch(process.argv[2]).then((page) => page.text())\n`)
     chmodSync(browser, 0o755)
     const tokens = join(home, "tokens")
-    const run = (...args: ReadonlyArray<string>) =>
+    const execute = (command: string, args: ReadonlyArray<string>) =>
       Effect.callback<{ readonly code: number; readonly stdout: string; readonly stderr: string }>((resume) => {
         const env = {
           ...process.env,
@@ -63,19 +63,25 @@ const user = Effect.map(
           PATH: `${home}:${process.env["PATH"]}`,
           EFFECT_MCP_TOKENS: tokens
         }
-        const child = spawn(process.execPath, [main, ...args], { env, stdio: ["ignore", "pipe", "pipe"] })
+        const child = spawn(command, args, { env, stdio: ["ignore", "pipe", "pipe"] })
         let [stdout, stderr] = ["", ""]
         child.stdout.on("data", (chunk) => (stdout += String(chunk)))
         child.stderr.on("data", (chunk) => (stderr += String(chunk)))
         child.on("close", (code) => resume(Effect.succeed({ code: code ?? -1, stdout, stderr })))
         return Effect.sync(() => child.kill("SIGKILL"))
       })
-    return { run, tokens }
+    return {
+      tokens,
+      run: (...args: ReadonlyArray<string>) => execute(process.execPath, [main, ...args]),
+      /** With a terminal, which is all on stdout. */
+      atTerminal: (...args: ReadonlyArray<string>) =>
+        execute("/usr/bin/script", ["-qec", [process.execPath, main, ...args].join(" "), "/dev/null"])
+    }
   }
 )
 
 // The browser's name is that of Linux.
-describe.runIf(process.platform === "linux")("effect-mcp login", () => {
+describe.runIf(process.platform === "linux")("effect-mcp login", { timeout: 90_000 }, () => {
   it.live("logs in with the browser, after which calls get in; and out again", () =>
     Effect.gen(function* () {
       const { issuer, url } = yield* protectedServer
@@ -106,6 +112,21 @@ describe.runIf(process.platform === "linux")("effect-mcp login", () => {
       for (const name of readdirSync(tokens))
         assert.notMatch(readFileSync(join(tokens, name), "utf8"), /accessToken|refreshToken/)
     })
+  )
+
+  it.live.skipIf(!existsSync("/usr/bin/script"))(
+    "on a terminal a call that is told to log in does so, and only once",
+    () =>
+      Effect.gen(function* () {
+        const { issuer, url } = yield* protectedServer
+        const { atTerminal } = yield* user
+        for (const logins of [1, 1]) {
+          const called = yield* atTerminal("call", "add", "a=1", "b=2", "--json", "--", url)
+          assert.strictEqual(called.code, 0, called.stdout)
+          assert.include(called.stdout.replaceAll(/\s/g, ""), '"sum":3')
+          assert.strictEqual(yield* issuer.count("authorize"), logins)
+        }
+      })
   )
 
   it.live("says what is wrong with a command line, and what the user declined", () =>
