@@ -11,8 +11,10 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Method from "@effect-mcp/protocol/Method"
 import type { CompleteParams, CompleteResult } from "@effect-mcp/protocol/model/Completion"
 import type { PaginatedParams } from "@effect-mcp/protocol/model/Meta"
+import type { ListToolsResult, Tool } from "@effect-mcp/protocol/model/Tool"
 import * as Effect from "effect/Effect"
 import type { Features } from "./Features.ts"
+import * as ListText from "./ListText.ts"
 import type { Request, Result } from "./Middleware.ts"
 import { page } from "./Pagination.ts"
 import { unknownPrompt } from "./PromptRegistry.ts"
@@ -34,6 +36,7 @@ export type Handlers = {
 }
 
 const empty = Effect.succeed({})
+const toolName = ({ name }: Tool): string => name
 
 const needs = <A, E, R>(
   session: Session | undefined,
@@ -70,14 +73,22 @@ export const make = (features: Features, pageSize: number): Handlers => {
         ...(nextCursor === undefined ? {} : { nextCursor })
       }))
     )
+  /** The first page of a list that is the same array as long as it is the same list. */
+  const firstPages = new WeakMap<ReadonlyArray<unknown>, ListToolsResult>()
+  const firstPage = (items: ReadonlyArray<Tool>): Effect.Effect<ListToolsResult, McpError.McpError> => {
+    const known = firstPages.get(items)
+    if (known !== undefined) return Effect.succeed(known)
+    const made = list(Effect.succeed(items), toolName, undefined, (tools) => ({ tools }))
+    return Effect.map(made, (result) => {
+      firstPages.set(items, result)
+      return ListText.share(result)
+    })
+  }
   return {
     "tools/list": (params) =>
-      list(
-        tools.list,
-        (tool) => tool.name,
-        params,
-        (items) => ({ tools: items })
-      ),
+      params?.cursor === undefined
+        ? Effect.flatMap(tools.list, firstPage)
+        : list(tools.list, toolName, params, (tools) => ({ tools })),
     "tools/call": (params) => tools.call(params) ?? Effect.fail(unknownTool(params.name)),
     "prompts/list": (params) =>
       list(

@@ -19,6 +19,9 @@ interface Slot<Entry> {
   drained: Deferred.Deferred<void> | undefined
 }
 
+/** Views of a registry that are kept: as many sets of entries as different principals may see. */
+const maxViews = 100
+
 /** Offers the entries of one kind. `Source` is what a mounted server (or another registry) of that kind looks like. */
 export class Registry<Entry, Source extends { readonly changes: Stream.Stream<void> }> {
   private readonly slots = new Map<string, Slot<Entry>>()
@@ -53,6 +56,27 @@ export class Registry<Entry, Source extends { readonly changes: Stream.Stream<vo
   get entries(): ReadonlyArray<Entry> {
     return Array.from(this.slots.values(), (slot) => slot.entry)
   }
+  private readonly views = new Map<string, ReadonlyArray<Entry>>()
+  private viewed = -1
+  /** The entries that `visible` lets through: as long as nothing changes, the same array for the same entries. */
+  view(visible: (entry: Entry) => boolean): ReadonlyArray<Entry> {
+    if (this.viewed !== this.version) this.views.clear()
+    this.viewed = this.version
+    const entries: Array<Entry> = []
+    let which = ""
+    for (const { entry } of this.slots.values()) {
+      const shown = visible(entry)
+      which += shown ? "1" : "0"
+      if (shown) entries.push(entry)
+    }
+    const known = this.views.get(which)
+    if (known !== undefined) return known
+    // Who may see what is up to the principal, and there may be many.
+    if (this.views.size >= maxViews) this.views.clear()
+    this.views.set(which, entries)
+    return entries
+  }
+
   get(key: string): Entry | undefined {
     return this.slots.get(key)?.entry
   }
@@ -154,6 +178,16 @@ export class Registry<Entry, Source extends { readonly changes: Stream.Stream<vo
 
 const release = (slot: Slot<unknown>): void => {
   if (--slot.active === 0 && slot.drained !== undefined) Deferred.doneUnsafe(slot.drained, Effect.void)
+}
+
+/** What is listed of entries: the same array for the same view of a registry. */
+export const listOf = <Entry, A>(item: (entry: Entry) => A): ((view: ReadonlyArray<Entry>) => ReadonlyArray<A>) => {
+  const known = new WeakMap<ReadonlyArray<Entry>, ReadonlyArray<A>>()
+  return (view) => {
+    const items = known.get(view) ?? view.map(item)
+    known.set(view, items)
+    return items
+  }
 }
 
 /** The first item of every key. */

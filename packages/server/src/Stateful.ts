@@ -13,6 +13,7 @@ import * as Effect from "effect/Effect"
 import { codecOf } from "./Codec.ts"
 import * as Dispatcher from "./Dispatcher.ts"
 import * as Features from "./Features.ts"
+import * as ListText from "./ListText.ts"
 import * as Lifecycle from "./Lifecycle.ts"
 import type { Logging } from "./Logging.ts"
 import type { Request } from "./Middleware.ts"
@@ -100,7 +101,9 @@ export const make = ({ identity, features, greet, handlers, logging, askTimeout 
     const answer = Effect.flatMapEager(decoded, (decoded) => {
       const request = { method, params: decoded } as Request // the codec of this very method decoded it
       return Effect.flatMapEager(Dispatcher.answer(features, handlers, request, session, principal), (result) =>
-        Effect.mapErrorEager(codec.result.encode(result), unsayable(method))
+        ListText.encoded(result, revision.version, () =>
+          Effect.mapErrorEager(codec.result.encode(result), unsayable(method))
+        )
       )
     })
     return Services.provide(answer, exchange, principal, () => factsOf(session, negotiated, exchange))

@@ -15,7 +15,7 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import type { Declaration } from "@effect-mcp/protocol/model/Declaration"
 import type { DiscoverResult } from "@effect-mcp/protocol/model/Discover"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
-import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
+import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { Revision } from "@effect-mcp/protocol/Revision"
 import { declaration } from "@effect-mcp/protocol/revision/v2026_07_28"
 import * as Effect from "effect/Effect"
@@ -26,6 +26,7 @@ import * as Dispatcher from "./Dispatcher.ts"
 import * as Features from "./Features.ts"
 import type { Identity } from "./Lifecycle.ts"
 import { listen } from "./Listen.ts"
+import * as ListText from "./ListText.ts"
 import type { Logging } from "./Logging.ts"
 import type { Request, Result } from "./Middleware.ts"
 import * as InputRounds from "./mrtr/InputRounds.ts"
@@ -106,8 +107,8 @@ export const make = (options: Options) => {
   }
 
   /** Who answered; a gateway's results say so already. */
-  const signed = (wire: JsonObject): JsonObject =>
-    isJsonObject(wire._meta) && wire._meta[Meta.serverInfo] !== undefined
+  const signed = (wire: unknown): unknown =>
+    !isJsonObject(wire) || (isJsonObject(wire._meta) && wire._meta[Meta.serverInfo] !== undefined)
       ? wire
       : Meta.withMeta(wire, { [Meta.serverInfo]: identity.info })
 
@@ -191,13 +192,14 @@ export const make = (options: Options) => {
         answer({ method, params: decoded } as Request, declared, revision, origin, exchange)
       )
     })
-    const encoded = Effect.flatMapEager(Effect.mapErrorEager(answered, permitted), (result) => {
-      if (InputRounds.isAsked(result)) return Effect.succeed(result.wire)
-      const hint = hints[method]
-      const canonical = hint === undefined ? result : { ...Caching.fields(hint), ...result }
-      return Effect.mapErrorEager(codec.result.encode(canonical), unsayable(method))
+    return Effect.flatMapEager(Effect.mapErrorEager(answered, permitted), (result) => {
+      if (InputRounds.isAsked(result)) return Effect.succeed(signed(result.wire))
+      return ListText.encoded(result, revision.version, () => {
+        const hint = hints[method]
+        const canonical = hint === undefined ? result : { ...Caching.fields(hint), ...result }
+        return Effect.mapEager(Effect.mapErrorEager(codec.result.encode(canonical), unsayable(method)), signed)
+      })
     })
-    return Effect.mapEager(encoded, (wire) => (isJsonObject(wire) ? signed(wire) : wire))
   }
   return { handle, supported }
 }

@@ -7,7 +7,7 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import type { CallToolParams, CallToolResult, Tool } from "@effect-mcp/protocol/model/Tool"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import { Registry, uniqueBy } from "./Registry.ts"
+import { listOf, Registry, uniqueBy } from "./Registry.ts"
 
 const prefixed = (source: ToolSource, prefix: string): ToolSource => ({
   list: Effect.map(source.list, (tools) => tools.map((tool) => ({ ...tool, name: prefix + tool.name }))),
@@ -34,8 +34,9 @@ export interface ToolSet extends ToolSource {
 export const make: Effect.Effect<{ readonly tools: ToolSet; readonly context: Context.Context<ToolRegistry> }> =
   Effect.map(Registry.make<ToolEntry, ToolSource>("tool"), (registry) => {
     const visible = (entry: ToolEntry, principal: Principal["Service"]) => entry.visible?.(principal) !== false
+    const descriptors = listOf((entry: ToolEntry) => entry.tool)
     const list: ToolSource["list"] = Effect.flatMap(Principal, (principal) => {
-      const own = registry.entries.filter((entry) => visible(entry, principal)).map((entry) => entry.tool)
+      const own = descriptors(registry.view((entry) => visible(entry, principal)))
       if (registry.sources.length === 0) return Effect.succeed(own)
       return Effect.map(
         Effect.forEach(registry.sources, (source) => source.list, { concurrency: "unbounded" }),
