@@ -27,6 +27,8 @@ import { join } from "node:path"
 export interface Options {
   /** Tells the user what to do; undefined where nobody is there, and every login fails. */
   readonly tell: ((text: string) => Effect.Effect<void>) | undefined
+  /** The server, if it is one: all requests to its origin are for it. */
+  readonly server?: string | URL | undefined
   /** Takes the answer from the terminal instead of a browser on this machine. Default false. */
   readonly paste?: boolean | undefined
   /** The port for the way back; some authorization servers know only one. Default any that is free. */
@@ -85,7 +87,10 @@ export const layer = (options: Options): Layer.Layer<HttpClient.HttpClient | OAu
           ask: () => Effect.succeed({ clientId: client.id, clientSecret: client.secret })
         })
   })
-  return OAuth.layer({ grant }).pipe(Layer.provide([store, authorizer(options)]), Layer.provide(FetchHttpClient.layer))
+  return OAuth.layer({ grant, server: options.server }).pipe(
+    Layer.provide([store, authorizer(options)]),
+    Layer.provide(FetchHttpClient.layer)
+  )
 }
 
 /** Runs `body` with the logins of this user. */

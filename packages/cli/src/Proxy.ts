@@ -6,7 +6,6 @@ import * as Gateway from "@effect-mcp/gateway/Gateway"
 import type * as McpServer from "@effect-mcp/server/McpServer"
 import * as Stdio from "@effect-mcp/server/endpoint/Stdio"
 import type { Requirements } from "@effect-mcp/client/connector/Stdio"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import type { Settings } from "./Settings.ts"
@@ -20,8 +19,8 @@ export const gateway = (target: Target, settings: Settings): Served =>
     connector: target.connect({ ...settings, tell: undefined, words: "inherit" }),
     client: {
       revisions: settings.revision === undefined ? undefined : [settings.revision],
-      // A question that nobody asked for an end of has none.
-      timeout: settings.timeout ?? Duration.minutes(1)
+      // Of lists and the like; calls take as long as their callers wait.
+      timeout: settings.timeout
     }
   })
 

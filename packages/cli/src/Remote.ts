@@ -9,7 +9,7 @@ import * as Logins from "./Logins.ts"
 export const open = Effect.fnUntraced(function* (options: Http.Options & Pick<Logins.Options, "tell">) {
   // Lives as long as the connection: a login that is under way does not end with the request that began it.
   const context = yield* Effect.mapError(
-    Layer.build(Logins.layer(options)),
+    Layer.build(Logins.layer({ tell: options.tell, server: options.url })),
     (cause) => new TransportError({ reason: "Open", message: cause.message, cause })
   )
   return yield* Effect.provideContext(Http.open(options), context)

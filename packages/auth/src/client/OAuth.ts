@@ -21,12 +21,18 @@ import * as Challenge from "./Challenge.ts"
 import * as Dpop from "./Dpop.ts"
 import * as Endpoint from "./Endpoint.ts"
 import type { Grant } from "./Grant.ts"
+import * as Fetch from "./internal/Fetch.ts"
 import { OAuthError, printable, shown } from "./OAuthError.ts"
 import * as Revocation from "./Revocation.ts"
 import * as Stored from "./Stored.ts"
 import { TokenStore } from "./TokenStore.ts"
 
 export interface Options<R = never> {
+  /**
+   * The server, if all requests to its origin are for it: one of HTTP with SSE has two URLs. By default every URL without its query is a
+   * server of its own.
+   */
+  readonly server?: string | URL | undefined
   /** How tokens are got: `AuthorizationCode.make`, `ClientCredentials.make`, `EnterpriseManaged.make` or `WorkloadIdentity.make`. */
   readonly grant: Grant<R>
   /** Scopes to ask for beside those that the server demands. Default none. */
@@ -97,9 +103,6 @@ const wrap = (
     })
   })
 
-/** What tokens are for: a server without the query of a single request. */
-const serverOf = (url: URL): URL => new URL(url.pathname, url.origin)
-
 const toLogin = (server: URL, place: Stored.Place, tokens: Stored.Tokens): Login => ({
   server: server.href,
   issuer: place.issuer,
@@ -125,6 +128,12 @@ const make = Effect.fnUntraced(function* <R>(
   const nonces = Dpop.nonces()
   const { allowPrivate, dpop = "auto", fallback = true, grant, protocolVersion = "2025-11-25", scopes = [] } = options
   const servers = new Map<string, Access.Access>()
+  const only = options.server === undefined ? null : URL.parse(String(options.server))
+  /** What tokens are for: a server without the query of a single request. */
+  const serverOf = (url: URL): URL => {
+    const { origin, pathname } = only !== null && only.origin === url.origin ? only : url
+    return new URL(pathname, origin)
+  }
 
   const accessTo = Effect.fnUntraced(function* (server: URL) {
     const known = servers.get(server.href)
@@ -151,7 +160,7 @@ const make = Effect.fnUntraced(function* <R>(
       "authorization",
       `${tokenType} ${Redacted.value(accessToken)}`
     )
-    if (tokenType !== "DPoP" || key === undefined) return yield* http.execute(authorized)
+    if (tokenType !== "DPoP" || key === undefined) return yield* Fetch.withoutRedirects(http.execute(authorized))
     const proof = yield* wrap(
       request,
       undefined
@@ -160,7 +169,7 @@ const make = Effect.fnUntraced(function* <R>(
         Dpop.proof(restored, { method: request.method, url, accessToken, nonce: nonces.get("resource", url) })
       )
     )
-    return yield* http.execute(HttpClientRequest.setHeader(authorized, "dpop", proof))
+    return yield* Fetch.withoutRedirects(http.execute(HttpClientRequest.setHeader(authorized, "dpop", proof)))
   })
 
   const refused = (url: URL, demand: Challenge.Demand, problem: string) =>

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { verifies } from "@effect-mcp/spec/verifies"
-import { Effect } from "effect"
-import { HttpClientRequest } from "effect/http"
+import { Effect, Option } from "effect"
+import { FetchHttpClient, HttpClient, HttpClientRequest, HttpClientResponse } from "effect/http"
 import * as World from "./support/world.ts"
 
 const authorizations = (world: World.World) => world.at(World.server).map((hit) => hit.headers["authorization"])
@@ -91,6 +91,54 @@ describe("OAuth", () => {
       yield* client.ask(HttpClientRequest.get("https://mcp.example.com/other"))
       yield* client.ask(HttpClientRequest.get("http://mcp.example.com/mcp"))
       assert.isTrue(world.hits.slice(-3).every((hit) => hit.headers["authorization"] === undefined))
+    })
+  )
+
+  it.effect("takes two URLs for one server where it is told so, as HTTP with SSE has them", () =>
+    Effect.gen(function* () {
+      const messages = "https://mcp.example.com/messages"
+      const world = World.make({
+        intercept: ({ headers, url }) =>
+          url.href.startsWith(messages)
+            ? new Response("", { status: headers["authorization"] === "Bearer at-1" ? 202 : 401 })
+            : undefined
+      })
+      const client = yield* World.client(world, { server: World.server })
+      assert.strictEqual(yield* client.ask(HttpClientRequest.get(World.server)), 200)
+      assert.strictEqual(yield* client.ask(HttpClientRequest.post(`${messages}?sessionId=1`)), 202)
+      yield* client.ask(HttpClientRequest.get("https://other.example.com/messages"))
+      assert.isUndefined(world.hits.at(-1)?.headers["authorization"])
+      assert.strictEqual(world.visits.length, 1)
+    })
+  )
+
+  it.effect("has fetch follow no redirect with a token in it, nor one of the flow's own requests", () =>
+    Effect.gen(function* () {
+      const redirects: Array<readonly [string, string | undefined]> = []
+      const world = World.make()
+      const fetch = (async (input, init) => {
+        const request = new Request(input as URL, init as RequestInit)
+        redirects.push([request.headers.get("authorization") ?? request.method, init?.redirect])
+        const response = await Effect.runPromise(world.http.execute(HttpClientRequest.fromWeb(request)))
+        return Option.getOrThrow(HttpClientResponse.toWeb(response))
+      }) as typeof globalThis.fetch
+      const http = yield* Effect.provide(HttpClient.HttpClient, FetchHttpClient.layer)
+      const client = yield* World.client({ ...world, http })
+      const asked = client
+        .ask()
+        .pipe(
+          Effect.provideService(FetchHttpClient.Fetch, fetch),
+          Effect.provideService(FetchHttpClient.RequestInit, { cache: "no-store" })
+        )
+      assert.strictEqual(yield* asked, 200)
+      assert.deepStrictEqual(redirects, [
+        ["POST", undefined],
+        ["GET", "manual"],
+        ["GET", "manual"],
+        ["POST", "manual"],
+        ["POST", "manual"],
+        ["Bearer at-1", "manual"]
+      ])
     })
   )
 

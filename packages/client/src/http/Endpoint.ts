@@ -8,12 +8,15 @@ import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type { RequestHeaders } from "@effect-mcp/core/Transport"
 import { protocolVersion } from "@effect-mcp/protocol/model/Meta"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as FetchHttpClient from "effect/http/FetchHttpClient"
 import * as Headers from "effect/http/Headers"
 import * as HttpClient from "effect/http/HttpClient"
 import type { HttpClientError } from "effect/http/HttpClientError"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import type { HttpClientResponse } from "effect/http/HttpClientResponse"
+import * as Option from "effect/Option"
 import * as Body from "./Body.ts"
 
 type Answer = Effect.Effect<HttpClientResponse, HttpClientError>
@@ -26,6 +29,15 @@ export const isStateless = (message: JsonRpc.Request): boolean => {
 
 const eventStream = "text/event-stream"
 const redirects = new Set([307, 308])
+
+/** `fetch` would follow redirects by itself, to anywhere. */
+const withoutRedirects = (answer: Answer): Answer =>
+  Effect.flatMap(Effect.context<never>(), (context) =>
+    Effect.provideService(answer, FetchHttpClient.RequestInit, {
+      ...Option.getOrUndefined(Context.getOption(context, FetchHttpClient.RequestInit)),
+      redirect: "manual"
+    })
+  )
 
 export class Endpoint {
   /** Given with the answer to `initialize`, if at all. */
@@ -51,7 +63,11 @@ export class Endpoint {
 
   private execute(request: HttpClientRequest.HttpClientRequest, hops = 3): Answer {
     // Where a trace goes on is said in the message.
-    const sent = Effect.provideService(this.http.execute(request), HttpClient.TracerDisabledWhen, () => true)
+    const sent = Effect.provideService(
+      withoutRedirects(this.http.execute(request)),
+      HttpClient.TracerDisabledWhen,
+      () => true
+    )
     return Effect.flatMap(sent, (response) => {
       const { location } = response.headers
       if (!redirects.has(response.status) || location === undefined || hops === 0) return Effect.succeed(response)

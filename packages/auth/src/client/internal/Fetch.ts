@@ -3,11 +3,13 @@
  *
  * Bounds time and size, follows redirects of a GET within one origin only, and never those of a POST.
  */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as FetchHttpClient from "effect/http/FetchHttpClient"
 import type * as HttpClient from "effect/http/HttpClient"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import type * as HttpClientResponse from "effect/http/HttpClientResponse"
+import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { OAuthError, shown, type Step } from "../OAuthError.ts"
 
@@ -40,10 +42,18 @@ export const send = (
     })
   return follow(http, fail, HttpClientRequest.acceptJson(request), 0).pipe(
     Effect.timeoutOrElse({ duration: timeout, orElse: () => Effect.fail(fail(`nothing for ${timeout}`)) }),
-    // Redirects are looked at here, whatever the client of the application does with them.
-    Effect.provideService(FetchHttpClient.RequestInit, { redirect: "manual" })
+    withoutRedirects
   )
 }
+
+/** Has `fetch` give redirects back instead of following them: what a request carries is for the one that it was sent to. */
+export const withoutRedirects = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.flatMap(Effect.context<R>(), (context) =>
+    Effect.provideService(effect, FetchHttpClient.RequestInit, {
+      ...Option.getOrUndefined(Context.getOption(context, FetchHttpClient.RequestInit)),
+      redirect: "manual"
+    })
+  )
 
 type Fail = (found: string, cause?: unknown) => OAuthError
 
