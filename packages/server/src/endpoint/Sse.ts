@@ -105,7 +105,10 @@ const make = Effect.fnUntraced(function* (options: Options) {
   const server = yield* McpServer
   const scope = yield* Scope.Scope
   const runFork = Effect.runForkWith(yield* Effect.context<never>())
+  /** Those that can be posted to. */
   const sessions = new Map<string, Held>()
+  /** All that have not ended to the last finalizer. */
+  let alive = 0
   let reading = 0
   let draining = false
 
@@ -153,7 +156,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
     const refused = admission.get(http)
     if (refused !== undefined) return refused
     if (draining) return shuttingDown()
-    if (sessions.size >= limit) return tooMany("sessions are open", limit)
+    if (alive >= limit) return tooMany("sessions are open", limit)
 
     const id = globalThis.crypto.randomUUID()
     const principal = principalOf(yield* Effect.context<never>())
@@ -166,17 +169,23 @@ const make = Effect.fnUntraced(function* (options: Options) {
     const over = Deferred.makeUnsafe<void>()
     const response = Fiber.getCurrent()
     const cut = () => response?.interruptUnsafe()
+    alive++
     const fiber = runFork(
-      Effect.scoped(
+      converse(id, body, principal, opened, Deferred.await(hungUp)).pipe(
         // A reader that made the wire break would not notice a proper end.
-        Effect.tapError(converse(id, body, principal, opened, Deferred.await(hungUp)), () => Effect.sync(cut))
-      ).pipe(Effect.ignore, Effect.ensuring(Effect.sync(() => sessions.delete(id))))
+        Effect.tapError(() => Effect.sync(cut)),
+        Effect.ensuring(Effect.sync(() => sessions.delete(id))),
+        Effect.scoped,
+        Effect.ignore,
+        Effect.ensuring(Effect.sync(() => void alive--))
+      )
     )
     sessions.set(id, { principal, session: opened, fiber, over, cut })
     Fiber.runIn(fiber, scope)
     // The scope of an HTTP request ends with its response: written, or cut off by the other side.
     yield* Effect.addFinalizer(() =>
       Effect.sync(() => {
+        sessions.delete(id)
         body.end()
         Deferred.doneUnsafe(over, Effect.void)
         Deferred.doneUnsafe(hungUp, Effect.fail(new TransportError({ reason: "Read", message: "The client is gone" })))

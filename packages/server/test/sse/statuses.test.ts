@@ -140,6 +140,31 @@ describe("a message that is posted", () => {
     })
   )
 
+  it.live("is one of few that may be read at once, and is too late if its session ends meanwhile", () =>
+    Effect.gen(function* () {
+      const { connect, fetch, server } = yield* open(hello, { inFlight: 1 })
+      const client = yield* connect()
+      const other = yield* connect()
+      let go = () => {}
+      const slow = fetch({
+        method: "POST",
+        path: client.endpoint,
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(request("ping")),
+        pause: new Promise((resolve) => (go = resolve))
+      })
+      const posted = yield* Effect.forkChild(slow, { startImmediately: true })
+      // Once the server reads it.
+      const status = Effect.map(other.post(request("ping")), ({ status }) => status)
+      yield* Effect.repeat(status, { until: (status) => status === 429 })
+      yield* client.disconnect
+      yield* Effect.repeat(server.sessions, { until: (sessions) => sessions.length === 1 })
+      go()
+      assert.strictEqual((yield* Fiber.join(posted)).status, 404)
+      assert.strictEqual(yield* status, 202)
+    })
+  )
+
   it.live("gets 400 if it cannot be read, and the stream says why", () =>
     Effect.gen(function* () {
       const { connect } = yield* open(hello)
@@ -249,7 +274,7 @@ describe("who asks", () => {
 
   it.live("when too many have already asked is told so, until one leaves", () =>
     Effect.gen(function* () {
-      const { connect, fetch } = yield* open(hello, { sessions: 2, inFlight: 1 })
+      const { connect, fetch } = yield* open(hello, { sessions: 2 })
       const first = yield* connect()
       yield* connect()
       const refused = yield* fetch({})

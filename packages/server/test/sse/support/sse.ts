@@ -11,6 +11,8 @@ export interface Sent {
   readonly path?: string
   readonly headers?: OutgoingHttpHeaders
   readonly body?: string | Uint8Array
+  /** The last byte of the body is sent after it. */
+  readonly pause?: Promise<void>
 }
 
 export interface Reply {
@@ -60,7 +62,10 @@ export const request = (method: string, params?: object, id: string | number = 1
 export const callOf = (name: string, meta?: object, id?: string | number) =>
   request("tools/call", { name, arguments: {}, ...(meta && { _meta: meta }) }, id)
 
-const fetch = (port: number, { body, headers = {}, method = "GET", path = "/sse" }: Sent): Effect.Effect<Reply> =>
+const fetch = (
+  port: number,
+  { body, headers = {}, method = "GET", path = "/sse", pause }: Sent
+): Effect.Effect<Reply> =>
   Effect.callback((resume) => {
     const all = Object.entries({ ...headers }).filter(([, value]) => value !== undefined)
     const sending = send({ port, host: "127.0.0.1", method, path, agent: false, headers: Object.fromEntries(all) })
@@ -95,7 +100,11 @@ const fetch = (port: number, { body, headers = {}, method = "GET", path = "/sse"
         })
       )
     })
-    sending.end(body)
+    if (pause === undefined || body === undefined) sending.end(body)
+    else {
+      sending.write(body.slice(0, -1))
+      void pause.then(() => sending.end(body.slice(-1)))
+    }
   })
 
 const connect = Effect.fnUntraced(function* (port: number, sent: Sent): Effect.fn.Return<Connected, Cause.Done> {
