@@ -18,6 +18,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import type { Policy } from "./Backoff.ts"
 import type { Defaults } from "./CallOptions.ts"
 import * as Discovery from "./Discovery.ts"
 import type { Era } from "./era/Era.ts"
@@ -46,6 +47,8 @@ export interface Options extends Omit<Negotiation.Options, "capabilities" | "tim
   readonly maxRounds: number
   /** Answers kept at most, where the server allows it. */
   readonly cacheSize: number
+  /** How often and when to try again what did not reach the server. */
+  readonly policy: Policy | undefined
   /** What the server says without being asked, decoded. Called in the reader: must not block. */
   readonly announced: <M extends keyof Method.ServerNotifications>(
     method: M,
@@ -178,7 +181,8 @@ export const make = Effect.fnUntraced(function* (
           declared: { clientInfo, capabilities },
           answer: (question) => answer(question, conversation),
           maxRounds: options.maxRounds,
-          cacheSize: options.cacheSize
+          cacheSize: options.cacheSize,
+          policy: options.policy
         }))
   Deferred.doneUnsafe(agreed, Effect.succeed(agreement))
   if (transport.missed !== undefined) {

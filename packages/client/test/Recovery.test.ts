@@ -1,5 +1,6 @@
 import type * as McpClient from "@effect-mcp/client/McpClient"
 import { type Transport, TransportError } from "@effect-mcp/core/Transport"
+import * as McpError from "@effect-mcp/protocol/McpError"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Deferred, Effect, Exit, Fiber, Scope } from "effect"
 import { TestClock } from "effect/testing"
@@ -217,6 +218,38 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
     })
   )
 
+  it.effect("lets go of all that one had before the next is opened, and of each that could not begin", () =>
+    Effect.gen(function* () {
+      const gate = Deferred.makeUnsafe<void>()
+      const nothing = () => Effect.fail(McpError.internalError("Not now"))
+      const { client, opened, server, tries } = yield* recovering({
+        version,
+        script: (n) => (n === 1 || n === 2 ? { answers: { initialize: nothing, "server/discover": nothing } } : {}),
+        release: (n) => (n === 0 ? Deferred.await(gate) : Effect.void)
+      })
+      server(0).cut()
+      yield* settle
+      const ping = yield* fork(client.ping)
+      yield* settle
+      assert.strictEqual(tries(), 1)
+      Deferred.doneUnsafe(gate, Effect.void)
+      if (version === Modern.version) {
+        // Such a server is of no era that is spoken: that is final.
+        yield* Effect.exit(Fiber.join(ping))
+        yield* Effect.exit(client.ping)
+      }
+      for (let n = 0; n < 20; n++) {
+        yield* settle
+        yield* TestClock.adjust("100 millis")
+      }
+      yield* client.ping
+      assert.deepStrictEqual(
+        opened.map(({ released }) => released()),
+        [true, true, true, false]
+      )
+    })
+  )
+
   it.effect("waits no longer than the caller does", () =>
     Effect.gen(function* () {
       const { client, server } = yield* recovering({
@@ -332,8 +365,10 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
       assert.isTrue(server(0).released())
       assert.strictEqual(opened.length, 1)
       yield* client.read("a:b")
-      yield* TestClock.adjust("1 minute")
-      yield* settle
+      for (let n = 0; n < 60; n++) {
+        yield* TestClock.adjust("1 second")
+        yield* settle
+      }
       assert.isFalse(server(1).released())
       // Pings are answered by the peer itself where they have a name of their own.
       assert.isAtLeast(server(1).requests(ping).length, 5)

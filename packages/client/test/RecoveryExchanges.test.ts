@@ -123,7 +123,7 @@ describe.each(all)("an exchange of %s that fails", (version) => {
 
   it.effect("because the session is gone leaves the others their answers, for a while", () =>
     Effect.gen(function* () {
-      const { client, server } = yield* recovering({
+      const { client, opened, server } = yield* recovering({
         version,
         script: (n) => ({ answers: { "tools/call": () => (n === 0 ? Effect.never : tool) } })
       })
@@ -146,6 +146,9 @@ describe.each(all)("an exchange of %s that fails", (version) => {
       assert.isTrue(Exit.isFailure(yield* Fiber.join(silent)))
       yield* settle
       assert.isTrue(server(0).released())
+      // Its end is not that of the next.
+      yield* client.callTool("d")
+      assert.strictEqual(opened.length, 2)
     })
   )
 
@@ -163,27 +166,78 @@ describe.each(all)("an exchange of %s that fails", (version) => {
   )
 })
 
-it.effect("a call whose questions were answered is not begun anew when the next round does not reach the server", () =>
-  Effect.gen(function* () {
-    let runs = 0
-    const { client, server } = yield* recovering({
-      version: Modern.version,
-      script: () => ({
-        answers: {
-          "tools/call": ({ requestState }) => {
-            if (requestState !== undefined) return Effect.never
-            runs++
-            return { resultType: "input_required", requestState: "one" }
-          }
+describe("a round of a call whose questions were answered", () => {
+  /** A call that asks once, and whose next rounds are silent so often. */
+  const asking = (silent: number, reconnect?: false) => {
+    let begun = 0
+    const last = after(silent, tool)
+    const script = (): Scripted.Script => ({
+      answers: {
+        "tools/call": (params, exchange) => {
+          if (params.requestState !== undefined) return last(params, exchange)
+          begun++
+          return { resultType: "input_required", requestState: "one" }
         }
-      })
+      }
     })
-    const call = yield* fork(Effect.flip(client.callTool("pay")))
-    yield* until(() => server(0).requests("tools/call").length === 2)
-    fail(server(0), "tools/call", cut, true)
-    const error = yield* Fiber.join(call)
-    assert.strictEqual(error._tag, "Closed")
-    assert.notProperty(error, "unsent")
-    assert.strictEqual(runs, 1)
-  })
-)
+    return Effect.map(recovering({ version: Modern.version, script }, { reconnect }), (recovered) => ({
+      ...recovered,
+      begun: () => begun
+    }))
+  }
+
+  it.effect("is sent again, as it was, when it does not reach the server", () =>
+    Effect.gen(function* () {
+      const { begun, client, server } = yield* asking(1)
+      const call = yield* fork(client.callTool("pay"))
+      yield* until(() => server(0).requests("tools/call").length === 2)
+      fail(server(0), "tools/call", cut, true)
+      yield* settle
+      yield* TestClock.adjust("200 millis")
+      yield* Fiber.join(call)
+      const [, first, second] = server(0).requests("tools/call")
+      assert.deepStrictEqual(second?.params?.requestState, first?.params?.requestState)
+      assert.strictEqual(begun(), 1)
+    })
+  )
+
+  it.effect.each([
+    ["the server may have seen it", cut, false],
+    ["it is refused", status(403), true]
+  ] as const)("is not sent again, nor is the call begun anew, when %s", ([, error, unsent]) =>
+    Effect.gen(function* () {
+      const { begun, client, server } = yield* asking(1)
+      const call = yield* fork(Effect.flip(client.callTool("pay")))
+      yield* until(() => server(0).requests("tools/call").length === 2)
+      fail(server(0), "tools/call", error, unsent)
+      const closed = yield* Fiber.join(call)
+      assert.deepInclude(closed, { _tag: "Closed", cause: error })
+      assert.isTrue(closed._tag === "Closed" && closed.unsent !== true)
+      assert.strictEqual(begun(), 1)
+    })
+  )
+
+  it.effect("is given up at once when the connection is lost meanwhile, and the call is not begun anew", () =>
+    Effect.gen(function* () {
+      const { begun, client, server, tries } = yield* asking(1)
+      const call = yield* fork(Effect.flip(client.callTool("pay")))
+      yield* until(() => server(0).requests("tools/call").length === 2)
+      fail(server(0), "tools/call", cut, true)
+      yield* settle
+      server(0).end()
+      assert.deepInclude(yield* Fiber.join(call), { _tag: "Closed", cause: cut })
+      assert.strictEqual(begun(), 1)
+      assert.strictEqual(tries(), 1)
+    })
+  )
+
+  it.effect("is not sent again when nothing is", () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* asking(1, false)
+      const call = yield* fork(Effect.flip(client.callTool("pay")))
+      yield* until(() => server(0).requests("tools/call").length === 2)
+      fail(server(0), "tools/call", cut, true)
+      assert.deepInclude(yield* Fiber.join(call), { _tag: "Closed", cause: cut })
+    })
+  )
+})

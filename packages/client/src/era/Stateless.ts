@@ -15,6 +15,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as RcRef from "effect/RcRef"
 import type * as Scope from "effect/Scope"
+import type { Policy } from "../Backoff.ts"
 import { CapabilityMissing, type ClientError, Closed } from "../ClientError.ts"
 import { type CallOptions, type Defaults, type Requests, requestOptions } from "../CallOptions.ts"
 import * as Declaration from "../Declaration.ts"
@@ -22,6 +23,7 @@ import type { Refused } from "../Handlers.ts"
 import * as InputRounds from "../InputRounds.ts"
 import type { Negotiated } from "../Negotiation.ts"
 import { ResponseCache } from "../ResponseCache.ts"
+import * as Resending from "../Resending.ts"
 import type { Era } from "./Era.ts"
 import { missingFor } from "../internal/Needs.ts"
 import { Listening, type Subscription } from "./Listening.ts"
@@ -37,6 +39,8 @@ export interface Options {
   readonly maxRounds: number
   /** Answers kept at most. */
   readonly cacheSize: number
+  /** How often and when a round that did not reach the server is sent again; without one it is not. */
+  readonly policy: Policy | undefined
 }
 
 export interface Stateless extends Era {
@@ -57,7 +61,7 @@ const cacheable: ReadonlySet<string> = new Set([
 export const make = Effect.fnUntraced(function* (
   options: Options
 ): Effect.fn.Return<Stateless, McpError.McpError, Scope.Scope> {
-  const { answer, declared, defaults, maxRounds, negotiated, peer } = options
+  const { answer, declared, defaults, maxRounds, negotiated, peer, policy } = options
   const { revision, serverCapabilities } = negotiated
   const cache = new ResponseCache(options.cacheSize)
   const declare = (logLevel?: LoggingLevel) => Declaration.entries(revision.version, { ...declared, logLevel })
@@ -79,7 +83,7 @@ export const make = Effect.fnUntraced(function* (
             send: (complete) => {
               const sent = peer.request(method, complete, options)
               // What the server has not seen is only this round of it.
-              return rounds++ === 0 ? sent : Effect.mapError(sent, seen)
+              return rounds++ === 0 ? sent : Resending.insist(sent, peer.awaitClosed, policy)
             }
           })
         }),
@@ -193,9 +197,6 @@ export const make = Effect.fnUntraced(function* (
     }
   }
 })
-
-const seen = <E>(error: E | Closed): E | Closed =>
-  error instanceof Closed && error.unsent === true ? new Closed({ message: error.message, cause: error.cause }) : error
 
 /** Progress that only grows: a handler that is run again for the next round reports again what it has reported before. */
 const increasing = (options: RequestOptions): RequestOptions => {

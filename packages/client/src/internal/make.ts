@@ -85,6 +85,7 @@ export const make = Effect.fnUntraced(function* <E, R>(
     probeTimeout: options.probeTimeout ?? "3 seconds",
     maxRounds: options.maxRounds ?? InputRounds.defaultMaxRounds,
     cacheSize: options.cacheSize ?? ResponseCache.defaultCapacity,
+    policy,
     announced: (method, params) => announced[method]?.(params),
     missed: () => {
       tools.forget()

@@ -22,6 +22,8 @@ export interface Plan {
   readonly script?: ((n: number) => Scripted.Script | TransportError) | undefined
   /** Changes each wire. */
   readonly wire?: ((transport: Transport, n: number) => Transport) | undefined
+  /** Runs before the wire of the n-th connection is let go. */
+  readonly release?: ((n: number) => Effect.Effect<void>) | undefined
   /** Holds up the n-th connection. */
   readonly hold?: ((n: number) => Effect.Effect<void>) | undefined
 }
@@ -42,7 +44,12 @@ export const connector = (plan: Plan) => {
     const failed = Deferred.makeUnsafe<never, TransportError>()
     const injected = yield* Queue.unbounded<Inbound, Cause.Done>()
     let released = false
-    yield* Effect.addFinalizer(() => Effect.sync(() => (released = true)))
+    yield* Effect.addFinalizer(() =>
+      Effect.andThen(
+        plan.release?.(n) ?? Effect.void,
+        Effect.sync(() => (released = true))
+      )
+    )
     opened.push({
       ...server,
       cut: (error = broken) => void Deferred.doneUnsafe(failed, Effect.fail(error)),
