@@ -83,20 +83,31 @@ const tooLong = (firstBytes: Uint8Array, lastBytes: Uint8Array, limit: number): 
   }
 }
 
-const concat = (a: Uint8Array, b: Uint8Array): Uint8Array => {
-  const all = new Uint8Array(a.length + b.length)
-  all.set(a)
-  all.set(b, a.length)
+const concat = (parts: ReadonlyArray<Uint8Array>): Uint8Array => {
+  const [only] = parts
+  if (only !== undefined && parts.length === 1) return only
+  const all = new Uint8Array(parts.reduce((size, part) => size + part.length, 0))
+  let at = 0
+  for (const part of parts) {
+    all.set(part, at)
+    at += part.length
+  }
   return all
 }
 
 const nothing: Uint8Array = new Uint8Array(0)
 
+/** Parts of a line from this size on are kept as they are; smaller ones are gathered, so that a line that drips in is no heap of them. */
+const partBytes = 4096
+const gatheredBytes = 2 * partBytes
+
 /** Splits a byte stream into messages. One instance per connection; `push` returns what the chunk completed. */
 export class LineDecoder {
-  /** The line so far, in the first `size` bytes; it grows by doubling, so a line that drips in costs no more than its bytes. */
-  private buffer = nothing
+  /** The line so far: `size` bytes, of which the last `gathered` are in `room`. */
+  private parts: Array<Uint8Array> = []
   private size = 0
+  private room = nothing
+  private gathered = 0
   /** The ends of an over-long line, while the rest of it is thrown away. */
   private head: Uint8Array | undefined = undefined
   private tail = nothing
@@ -110,73 +121,110 @@ export class LineDecoder {
   push(chunk: Uint8Array): Array<Decoded> {
     const out: Array<Decoded> = []
     let start = 0
-    while (start < chunk.length) {
-      const newline = chunk.indexOf(10, start)
-      const part = chunk.subarray(start, newline === -1 ? chunk.length : newline)
-      // Most lines arrive whole: they are read where they are.
-      const whole = newline !== -1 && this.size === 0 && this.head === undefined && part.length <= this.limit
-      if (!whole) this.append(part)
-      if (newline === -1) break
-      const inbound = whole ? this.read(part) : this.line()
-      if (inbound !== undefined) out.push(inbound)
+    if (this.size > 0 || this.head !== undefined) {
+      const newline = chunk.indexOf(10)
+      this.append(newline === -1 ? chunk : chunk.subarray(0, newline))
+      if (newline === -1) return out
       start = newline + 1
+      keep(out, this.line())
     }
+    // Most lines arrive whole, and several at once: they are read where they are.
+    const last = chunk.lastIndexOf(10)
+    if (last >= start) {
+      this.readAll(chunk.subarray(start, last), out)
+      start = last + 1
+    }
+    if (start < chunk.length) this.append(chunk.subarray(start))
     return out
   }
 
   private append(part: Uint8Array): void {
     if (this.head !== undefined) {
-      this.tail = concat(this.tail, part.subarray(-peekBytes)).subarray(-peekBytes)
+      this.tail = concat([this.tail, part.subarray(-peekBytes)]).subarray(-peekBytes)
       return
     }
-    const size = this.size + part.length
-    if (size > this.buffer.length) {
-      const grown = new Uint8Array(Math.max(size, this.buffer.length * 2))
-      grown.set(this.buffer.subarray(0, this.size))
-      this.buffer = grown
+    if (part.length >= partBytes) {
+      this.gather()
+      this.parts.push(part)
+    } else {
+      if (this.gathered + part.length > this.room.length) {
+        this.gather()
+        this.room = new Uint8Array(gatheredBytes)
+      }
+      this.room.set(part, this.gathered)
+      this.gathered += part.length
     }
-    this.buffer.set(part, this.size)
-    this.size = size
-    if (size <= Math.max(this.limit, peekBytes)) return
+    this.size += part.length
+    if (this.size <= Math.max(this.limit, peekBytes)) return
     const bytes = this.take()
     this.head = bytes.slice(0, peekBytes)
     this.tail = bytes.slice(-peekBytes)
   }
 
+  private gather(): void {
+    if (this.gathered > 0) this.parts.push(this.room.subarray(0, this.gathered))
+    this.room = nothing
+    this.gathered = 0
+  }
+
   private take(): Uint8Array {
-    const bytes = this.buffer.subarray(0, this.size)
-    this.buffer = nothing
+    this.gather()
+    const bytes = concat(this.parts)
+    this.parts = []
     this.size = 0
     return bytes
   }
 
   /** What the line that just ended says. */
   private line(): Decoded | undefined {
-    if (this.head === undefined) {
-      const bytes = this.take()
-      return bytes.length > this.limit
-        ? tooLong(bytes.subarray(0, peekBytes), bytes.subarray(-peekBytes), this.limit)
-        : this.read(bytes)
-    }
+    if (this.head === undefined) return this.whole(this.take())
     const inbound = tooLong(this.head, this.tail, this.limit)
     this.head = undefined
     this.tail = nothing
     return inbound
   }
 
-  /** What a whole line says; nothing for a blank one. */
-  private read(bytes: Uint8Array): Decoded | undefined {
-    let text: string
-    try {
-      text = this.strict.decode(bytes)
-    } catch {
-      return {
-        _tag: "Unreadable",
-        error: McpError.parseError("Parse error: this is not UTF-8"),
-        id: undefined,
-        response: false
-      }
+  /** What whole lines say. Together, if all of them are text; else each for itself, so that one that is none harms no other. */
+  private readAll(lines: Uint8Array, out: Array<Decoded>): void {
+    const text = lines.length <= this.limit ? this.text(lines) : undefined
+    // A mark of the byte order is no part of the text at the beginning of a line, but it is anywhere else.
+    if (text !== undefined && !text.includes("\uFEFF")) {
+      for (const line of text.split("\n")) keep(out, fromText(line))
+      return
     }
-    return text.trim() === "" ? undefined : decode(text)
+    for (let start = 0; start <= lines.length;) {
+      const newline = lines.indexOf(10, start)
+      const end = newline === -1 ? lines.length : newline
+      keep(out, this.whole(lines.subarray(start, end)))
+      start = end + 1
+    }
+  }
+
+  /** What a whole line says; nothing for a blank one. */
+  private whole(bytes: Uint8Array): Decoded | undefined {
+    if (bytes.length > this.limit) {
+      return tooLong(bytes.subarray(0, peekBytes), bytes.subarray(-peekBytes), this.limit)
+    }
+    const text = this.text(bytes)
+    if (text !== undefined) return fromText(text)
+    return {
+      _tag: "Unreadable",
+      error: McpError.parseError("Parse error: this is not UTF-8"),
+      id: undefined,
+      response: false
+    }
+  }
+
+  private text(bytes: Uint8Array): string | undefined {
+    try {
+      return this.strict.decode(bytes)
+    } catch {
+      return undefined
+    }
   }
 }
+
+const keep = (out: Array<Decoded>, inbound: Decoded | undefined): void => {
+  if (inbound !== undefined) out.push(inbound)
+}
+const fromText = (line: string): Decoded | undefined => (line.trim() === "" ? undefined : decode(line))

@@ -107,9 +107,8 @@ export const make = Effect.fnUntraced(function* (
     writing = []
     if (data < highWater) ready.openUnsafe()
   }
-  // The yield lets one turn's messages become one write.
   const pull: Pull.Pull<readonly [string]> = Effect.andThen(
-    Effect.andThen(wake.await, Effect.yieldNow),
+    Effect.andThen(wake.await, endOfTurn),
     Effect.suspend(() => {
       if (failed || (closing && queue.length === 0)) return Cause.done()
       // Once closing, it stays awake to see that all is written.
@@ -161,6 +160,12 @@ export const make = Effect.fnUntraced(function* (
     size: () => data + control
   }
 })
+
+/**
+ * Lets one turn's messages become one write: what runs now, and all that the scheduler runs in the same turn, still adds to it. A
+ * microtask, since a turn of the event loop more would cost a lone answer as much as the answer itself.
+ */
+const endOfTurn: Effect.Effect<void> = Effect.callback((resume) => queueMicrotask(() => resume(Effect.void)))
 
 const isBatch = (u: JsonRpc.Message | ReadonlyArray<JsonRpc.Message>): u is ReadonlyArray<JsonRpc.Message> =>
   Array.isArray(u)

@@ -112,7 +112,9 @@ export const encode = (message: Message): string => {
   const result: string | undefined =
     message.result instanceof RawResult ? message.result.json : JSON.stringify(message.result)
   if (result === undefined) throw new TypeError("A result must be a JSON value")
-  return oneLine(`{"jsonrpc":"2.0","id":${JSON.stringify(message.id)},"result":${result}}`)
+  // Each part for itself: the whole would have to be copied to be searched.
+  const id = typeof message.id === "number" ? message.id : oneLine(JSON.stringify(message.id))
+  return `{"jsonrpc":"2.0","id":${id},"result":${oneLine(result)}}`
 }
 
 /** Some peers read lines as Unicode has them (Node's readline does): its other two line ends are escaped, which JSON allows. */
