@@ -4,13 +4,17 @@
  *
  * Ends with 0 if it could do that. It logs on stderr only.
  */
-import { NodeRuntime } from "@effect/platform-node"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as McpClient from "@effect-mcp/client/McpClient"
 import { Elicitation } from "@effect-mcp/core/Elicitation"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Revision from "@effect-mcp/protocol/Revision"
-import { Effect, Layer, Logger, Schema, Stream } from "effect"
-import { FetchHttpClient } from "effect/http"
+import * as Effect from "effect/Effect"
+import * as FetchHttpClient from "effect/http/FetchHttpClient"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
 
 type Client = McpClient.McpClient["Service"]
 

@@ -103,9 +103,13 @@ export class Reconnect {
 
   /**
    * Keeps the session's own stream open for as long as the server gives one. Ends with `Gone` when the session has. `missed` is told of
-   * every connection that does not go on where the one before it stopped.
+   * every connection that does not go on where the one before it stopped, `begun` once it is open or will not be for now.
    */
-  stand(deliver: (message: Decoded) => Effect.Effect<void>, missed: () => void): Effect.Effect<Ended> {
+  stand(
+    deliver: (message: Decoded) => Effect.Effect<void>,
+    missed: () => void,
+    begun: () => void
+  ): Effect.Effect<Ended> {
     const position = Body.start()
     let stood = false
     const next = (failures: number): Effect.Effect<Ended> => {
@@ -113,8 +117,10 @@ export class Reconnect {
       const opened = (): void => {
         if (stood && lastEventId === undefined) missed()
         stood = true
+        begun()
       }
       return Effect.flatMap(this.connect(position, deliver, opened), (ended) => {
+        begun()
         if (ended === "Gone" || (ended === "Refused" && lastEventId === undefined)) return Effect.succeed(ended)
         // What it has forgotten, or is too large to be read, is not asked for again.
         if (ended === "Refused") position.lastEventId = undefined

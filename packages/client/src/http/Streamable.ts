@@ -176,16 +176,16 @@ export const make = Effect.fnUntraced(function* (
   }
 
   /** What the server has to say without being asked, for as long as it gives a stream for that. */
-  const stand = Effect.flatMap(
-    reconnect.stand(deliver, () => missed.publish(undefined)),
-    (ended) => (ended === "Gone" ? lose : Effect.void)
-  )
+  const stand = (begun: () => void) =>
+    Effect.flatMap(
+      reconnect.stand(deliver, () => missed.publish(undefined), begun),
+      (ended) => (ended === "Gone" ? lose : Effect.void)
+    )
 
-  const accepted = (message: Told): void => {
-    if (!isBatch(message) && "method" in message && message.method === "notifications/initialized") run(stand)
-  }
-
-  /** Posts what has no answer. Nothing overtakes a notification, except after one that cancels. */
+  /**
+   * Posts what has no answer. Nothing overtakes a notification, except after one that cancels. Nothing overtakes the session's own
+   * stream either: what the server asks there about the first request would be lost.
+   */
   const tell = (message: Told, lane: Lane): void => {
     if (!handshaking) return
     const text = isBatch(message) ? `[${message.map(JsonRpc.encode).join(",")}]` : JsonRpc.encode(message)
@@ -196,6 +196,12 @@ export const make = Effect.fnUntraced(function* (
     const done = Deferred.makeUnsafe<void>()
     const mine = Effect.asVoid(Effect.timeoutOption(Deferred.await(done), patience))
     if (!isBatch(message) && "method" in message && message.method !== "notifications/cancelled") gate = mine
+    const settle = (): void => {
+      Deferred.doneUnsafe(done, Effect.void)
+      if (gate === mine) gate = Effect.void
+    }
+    const opens = !isBatch(message) && "method" in message && message.method === "notifications/initialized"
+    let standing = false
     const session = endpoint.session
     const post = Effect.suspend(() => endpoint.post(message, text))
     const posted = Effect.matchEffect(
@@ -206,7 +212,8 @@ export const make = Effect.fnUntraced(function* (
         onSuccess: (response) => {
           const { status } = response
           if (status >= 200 && status < 300) {
-            accepted(message)
+            standing = opens
+            if (opens) run(stand(settle))
             return Body.skip(response)
           }
           return Effect.andThen(
@@ -220,8 +227,7 @@ export const make = Effect.fnUntraced(function* (
       Effect.onExit(Effect.andThen(before, posted), () =>
         Effect.sync(() => {
           room.release(lane, text.length)
-          Deferred.doneUnsafe(done, Effect.void)
-          if (gate === mine) gate = Effect.void
+          if (!standing) settle()
         })
       ),
       telling

@@ -138,6 +138,24 @@ describe.each(cases)("a session of $version over $name", ({ layer, version }) =>
   )
 
   test(
+    "asks for nothing before its own stream stands, or is refused",
+    Effect.gen(function* () {
+      for (const refused of [false, true]) {
+        const server = yield* Raw.open
+        const peer = yield* wired({ url: server.url })
+        const get = yield* shakeHands(peer, server, { version })
+        const list = yield* Effect.forkChild(peer.request("tools/list"), { startImmediately: true })
+        // Time enough for a request to arrive, if one had left.
+        for (let turn = 0; turn < 20; turn++) yield* Effect.promise(() => new Promise((done) => setImmediate(done)))
+        assert.strictEqual(yield* server.waiting, 0)
+        yield* refused ? get.status(405) : get.stream()
+        yield* (yield* server.next).result({})
+        yield* Fiber.join(list)
+      }
+    })
+  )
+
+  test(
     `cancels by a notification, and hangs up${verifies("http.disconnect.explicit-cancel")}`,
     Effect.gen(function* () {
       const server = yield* Raw.open

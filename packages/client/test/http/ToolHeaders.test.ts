@@ -212,6 +212,7 @@ describe("an argument with a header", () => {
         serverInfo: { name: "raw", version: "1" }
       })
       yield* (yield* server.take("POST")).status(202)
+      yield* (yield* server.take("GET")).status(405)
       const client = yield* Fiber.join(opened)
       const listing = yield* fork(Stream.runCollect(client.tools))
       yield* (yield* server.take("POST")).result({ tools: invalid })
