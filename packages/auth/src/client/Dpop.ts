@@ -43,14 +43,21 @@ export const generate = Effect.fnUntraced(function* (algorithm: string): Effect.
   return { algorithm, secret, signer: privateKey, jwk: publicPart(jwk) }
 })
 
+/** Keys that were restored: every request needs one. */
+const restored = new WeakMap<Redacted.Redacted<string>, Key>()
+
 /** A stored key. */
 export const restore = Effect.fnUntraced(function* (
   secret: Redacted.Redacted<string>
 ): Effect.fn.Return<Key, OAuthError> {
+  const known = restored.get(secret)
+  if (known !== undefined) return known
   const jwk = yield* Effect.try({ try: (): Jose.JWK => JSON.parse(Redacted.value(secret)), catch: unusable })
   const signer = yield* attempt(() => Jose.importJWK(jwk))
   if (signer instanceof Uint8Array || jwk.alg === undefined) return yield* unusable("not an asymmetric key")
-  return { algorithm: jwk.alg, secret, signer, jwk: publicPart(jwk) }
+  const key: Key = { algorithm: jwk.alg, secret, signer, jwk: publicPart(jwk) }
+  restored.set(secret, key)
+  return key
 })
 
 /** The value of the `DPoP` header for one request. */

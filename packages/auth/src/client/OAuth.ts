@@ -8,21 +8,16 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as HttpClient from "effect/http/HttpClient"
-import * as HttpClientError from "effect/http/HttpClientError"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
-import type * as HttpClientResponse from "effect/http/HttpClientResponse"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
-import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
-import * as Stream from "effect/Stream"
 import * as Access from "./Access.ts"
+import * as AuthorizedClient from "./AuthorizedClient.ts"
 import * as Challenge from "./Challenge.ts"
 import * as Dpop from "./Dpop.ts"
 import * as Endpoint from "./Endpoint.ts"
 import type { Grant } from "./Grant.ts"
-import * as Fetch from "./internal/Fetch.ts"
-import { OAuthError, printable, shown } from "./OAuthError.ts"
+import { OAuthError, printable } from "./OAuthError.ts"
 import * as Revocation from "./Revocation.ts"
 import * as Stored from "./Stored.ts"
 import { TokenStore } from "./TokenStore.ts"
@@ -81,28 +76,6 @@ export class OAuth extends Context.Service<
   }
 >()("@effect-mcp/auth/OAuth") {}
 
-/** Attempts per request that end in tokens that the server refuses as well. */
-const maxRenewals = 3
-
-/** Reads what little a refusal says, so that its connection is free again. */
-const discard = (response: HttpClientResponse.HttpClientResponse) =>
-  Effect.ignore(Effect.timeout(Stream.runDrain(Stream.take(response.stream, 16)), "1 second"))
-
-/** A demand that could not be met is the refusal that it came with, and not a broken connection, after which one would try again. */
-const wrap = (
-  request: HttpClientRequest.HttpClientRequest,
-  response: HttpClientResponse.HttpClientResponse | undefined
-) =>
-  Effect.mapError((cause: OAuthError) => {
-    const details = { request, cause, description: cause.message }
-    return new HttpClientError.HttpClientError({
-      reason:
-        response === undefined
-          ? new HttpClientError.TransportError(details)
-          : new HttpClientError.StatusCodeError({ ...details, response })
-    })
-  })
-
 const toLogin = (server: URL, place: Stored.Place, tokens: Stored.Tokens): Login => ({
   server: server.href,
   issuer: place.issuer,
@@ -148,78 +121,12 @@ const make = Effect.fnUntraced(function* <R>(
     return made
   }, Effect.provideContext(context))
 
-  const send = Effect.fnUntraced(function* (
-    request: HttpClientRequest.HttpClientRequest,
-    url: URL,
-    current: Access.Current | undefined
-  ) {
-    if (current === undefined) return yield* http.execute(request)
-    const { accessToken, key, tokenType } = current.tokens
-    const authorized = HttpClientRequest.setHeader(
-      request,
-      "authorization",
-      `${tokenType} ${Redacted.value(accessToken)}`
-    )
-    if (tokenType !== "DPoP" || key === undefined) return yield* Fetch.withoutRedirects(http.execute(authorized))
-    const proof = yield* wrap(
-      request,
-      undefined
-    )(
-      Effect.flatMap(Dpop.restore(key), (restored) =>
-        Dpop.proof(restored, { method: request.method, url, accessToken, nonce: nonces.get("resource", url) })
-      )
-    )
-    return yield* Fetch.withoutRedirects(http.execute(HttpClientRequest.setHeader(authorized, "dpop", proof)))
+  const client = AuthorizedClient.make({
+    http,
+    nonces,
+    stepUps: options.stepUps ?? 2,
+    accessTo: (url) => accessTo(serverOf(url))
   })
-
-  const refused = (url: URL, demand: Challenge.Demand, problem: string) =>
-    new OAuthError({
-      step: "access",
-      problem,
-      url: shown(url),
-      code: demand.error === undefined ? undefined : printable(demand.error),
-      expected: demand.scopes === undefined ? undefined : `scopes ${demand.scopes.map(printable).join(" ")}`,
-      advice: "Check that the authorization server issues tokens for this resource, and that the server accepts them."
-    })
-
-  const authorized = Effect.fnUntraced(function* (
-    request: HttpClientRequest.HttpClientRequest,
-    url: URL
-  ): Effect.fn.Return<HttpClientResponse.HttpClientResponse, HttpClientError.HttpClientError> {
-    const access = yield* accessTo(serverOf(url))
-    let current = yield* wrap(request, undefined)(access.current)
-    let granted = false
-    let renewals = 0
-    let stepUps = 0
-    let nonceRetries = 0
-    while (true) {
-      const response = yield* send(request, url, current)
-      const fail = wrap(request, response)
-      const learned = nonces.learn("resource", url, response.headers)
-      if (response.status !== 401 && response.status !== 403) return response
-      const demand = Challenge.demand(response.headers["www-authenticate"])
-      if (response.status === 403 && (current === undefined || demand.error !== "insufficient_scope")) return response
-      yield* discard(response)
-      if (response.status === 401 && demand.error === "use_dpop_nonce" && learned && nonceRetries++ < 2) continue
-      if (response.status === 401 && (granted || renewals++ >= maxRenewals))
-        return yield* fail(refused(url, demand, "the server refuses a token that was just issued for it"))
-      if (response.status === 403 && stepUps++ >= (options.stepUps ?? 2))
-        return yield* fail(refused(url, demand, "the server demands more scopes than it was asked for"))
-      current = yield* fail(access.renew(current, demand))
-      granted = current.granted
-    }
-  })
-
-  const client = HttpClient.makeWith<HttpClientError.HttpClientError, never, HttpClientError.HttpClientError, never>(
-    Effect.flatMap((request) => {
-      const url = Option.getOrUndefined(HttpClientRequest.toUrl(request))
-      // A request that has credentials of its own is not ours; a token never leaves over a connection that others can read.
-      return url === undefined || request.headers["authorization"] !== undefined || !Endpoint.isSecure(url)
-        ? http.execute(request)
-        : authorized(request, url)
-    }),
-    Effect.succeed
-  )
 
   const parse = (server: string | URL) => {
     const url = URL.parse(String(server))
@@ -250,7 +157,7 @@ const make = Effect.fnUntraced(function* <R>(
       const challenge = yield* http
         .execute(HttpClientRequest.get(server, { headers: { accept: "text/event-stream" } }))
         .pipe(
-          Effect.tap(discard),
+          Effect.tap(AuthorizedClient.discard),
           Effect.map(({ status, headers }) => (status === 401 ? headers["www-authenticate"] : undefined)),
           Effect.orElseSucceed(() => undefined)
         )

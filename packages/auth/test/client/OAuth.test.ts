@@ -72,6 +72,16 @@ describe("OAuth", () => {
     })
   )
 
+  it.effect("says why it does not log in at a server that others could listen to", () =>
+    Effect.gen(function* () {
+      const world = World.make({ intercept: () => new Response("", { status: 401 }) })
+      const client = yield* World.client(world)
+      const error = yield* World.failure(client.ask(HttpClientRequest.post("http://mcp.example.com/mcp")))
+      assert.match(error.message, /not secure.*https/)
+      assert.strictEqual(world.hits.length, 1)
+    })
+  )
+
   it.effect("leaves requests alone that have credentials of their own", () =>
     Effect.gen(function* () {
       const world = World.make({ accepts: () => false })
@@ -117,7 +127,7 @@ describe("OAuth", () => {
       const redirects: Array<readonly [string, string | undefined]> = []
       const world = World.make()
       const fetch = (async (input, init) => {
-        const request = new Request(input as URL, init as RequestInit)
+        const request = new Request(input, init)
         redirects.push([request.headers.get("authorization") ?? request.method, init?.redirect])
         const response = await Effect.runPromise(world.http.execute(HttpClientRequest.fromWeb(request)))
         return Option.getOrThrow(HttpClientResponse.toWeb(response))
