@@ -34,7 +34,7 @@ import type { ClientError } from "./ClientError.ts"
 import * as Connection from "./Connection.ts"
 import type * as Http from "./connector/Http.ts"
 import * as Socket from "./connector/Socket.ts"
-import * as Sse from "./connector/Sse.ts"
+import type * as Sse from "./connector/Sse.ts"
 import * as Stdio from "./connector/Stdio.ts"
 import { make } from "./internal/make.ts"
 import * as Negotiation from "./Negotiation.ts"
@@ -234,7 +234,13 @@ export const layerSocket = (
 
 /** The client of a server that speaks HTTP with SSE as 2024-11-05 has it. Only revisions with a handshake are tried, unless told so. */
 export const layerSse = (options: Options & Sse.Options): Layer.Layer<McpClient, ConnectError, Sse.Requirements> =>
-  layer(Sse.open(options), { ...options, revisions: options.revisions ?? Negotiation.stateful })
+  layer(
+    Effect.flatMap(
+      Effect.promise(() => import("./connector/Sse.ts")),
+      ({ open }) => open(options)
+    ),
+    { ...options, revisions: options.revisions ?? Negotiation.stateful }
+  )
 
 /** The server's tools under the tag of a server's own. */
 export const layerTools: Layer.Layer<Tools, never, McpClient> = Layer.effect(

@@ -16,6 +16,7 @@ interface Post {
   readonly headers: http.IncomingHttpHeaders
   readonly message: any
   readonly answer: (status: number, body?: string) => void
+  readonly away: (location: string) => void
 }
 
 interface Script {
@@ -56,7 +57,8 @@ const serving = Effect.fnUntraced(function* ({
         path: request.url ?? "",
         headers: request.headers,
         message: JSON.parse(Buffer.concat(chunks).toString()),
-        answer: (status, body) => void response.writeHead(status).end(body)
+        answer: (status, body) => void response.writeHead(status).end(body),
+        away: (location) => void response.writeHead(307, { location }).end()
       }
       Queue.offerUnsafe(posts, post)
       posted(post, (message) => streams.forEach((stream) => stream.write(event(message))))
@@ -79,7 +81,9 @@ const peerOf = Effect.fnUntraced(function* (options: Sse.Options) {
     request: () => Effect.succeed({ answered: true }),
     notification: ({ method }) => void Queue.offerUnsafe(told, method)
   })
-  return { ...peer, told }
+  const request: Peer.Peer["request"] = (...asked) => peer.request(...asked)
+  const notify: Peer.Peer["notify"] = (...said) => peer.notify(...said)
+  return { request, notify, told, awaitClosed: peer.awaitClosed }
 })
 
 /** Accepts everything, and answers requests with their params. */
@@ -240,6 +244,32 @@ describe("a server", () => {
         assert.include(error.message, "another origin")
         yield* Queue.take(server.hungUp)
       }
+    })
+  )
+
+  it.live("that sends its client elsewhere is followed on its own origin, and nowhere else", () =>
+    Effect.gen(function* () {
+      const other = yield* serving({})
+      const away = (response: http.ServerResponse, location: string) => response.writeHead(307, { location }).end()
+      const server = yield* serving({
+        open: (response) => {
+          const { url = "" } = response.req
+          if (url === "/sse") away(response, "/moved")
+          else if (url === "/moved") begin(response)
+          else away(response, other.url)
+        },
+        posted: (post, say) => {
+          if (post.message.method === "away") post.away(other.url)
+          else if (post.path === "/moved") echoing(post, say)
+          else post.away("/moved")
+        }
+      })
+      const { request } = yield* peerOf({ url: server.url })
+      assert.deepStrictEqual(yield* request("echo", { a: 1 }), { a: 1 })
+      const refused = yield* Effect.flip(request("away"))
+      assert.deepStrictEqual(refused._tag === "Closed" && reasonOf(refused.cause), ["Status", 307])
+      assert.deepStrictEqual(reasonOf(yield* Effect.flip(open({ url: `${server.origin}/away` }))), ["Status", 307])
+      assert.deepStrictEqual([other.gets.length, yield* Queue.size(other.posts)], [0, 0])
     })
   )
 

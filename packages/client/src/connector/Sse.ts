@@ -26,6 +26,7 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as Body from "../http/Body.ts"
 import * as Refusal from "../http/Refusal.ts"
+import * as SameOrigin from "../http/SameOrigin.ts"
 
 export interface Options extends Outbox.Options {
   /** Where the server's stream is. */
@@ -128,11 +129,7 @@ export const open = Effect.fnUntraced(function* (
   }
   const client = HttpClient.withScope(yield* HttpClient.HttpClient)
   const execute = (request: HttpClientRequest.HttpClientRequest) =>
-    client.execute(request).pipe(
-      // Where a trace goes on is said in the message.
-      Effect.provideService(HttpClient.TracerDisabledWhen, () => true),
-      Effect.mapError((error) => Refusal.unreachable(error, url))
-    )
+    Effect.mapError(SameOrigin.execute(client, request), (error) => Refusal.unreachable(error, url))
   const scope = yield* Scope.Scope
   const stream = yield* Scope.fork(scope)
   const response = yield* execute(HttpClientRequest.get(url, { headers, accept: "text/event-stream" })).pipe(

@@ -1,23 +1,21 @@
 /**
  * The server's URL and what requests to it share: the user's headers, and those of the session once it is open.
  *
- * Owns the session's id and revision. A session's id goes to nobody else: a redirect is followed on the same origin only.
+ * Owns the session's id and revision.
  */
 import * as MetadataHeaders from "@effect-mcp/protocol/Headers"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type { RequestHeaders } from "@effect-mcp/core/Transport"
 import { protocolVersion } from "@effect-mcp/protocol/model/Meta"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as FetchHttpClient from "effect/http/FetchHttpClient"
 import * as Headers from "effect/http/Headers"
-import * as HttpClient from "effect/http/HttpClient"
+import type * as HttpClient from "effect/http/HttpClient"
 import type { HttpClientError } from "effect/http/HttpClientError"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import type { HttpClientResponse } from "effect/http/HttpClientResponse"
-import * as Option from "effect/Option"
 import * as Body from "./Body.ts"
+import * as SameOrigin from "./SameOrigin.ts"
 
 type Answer = Effect.Effect<HttpClientResponse, HttpClientError>
 
@@ -28,16 +26,6 @@ export const isStateless = (message: JsonRpc.Request): boolean => {
 }
 
 const eventStream = "text/event-stream"
-const redirects = new Set([307, 308])
-
-/** `fetch` would follow redirects by itself, to anywhere. */
-const withoutRedirects = (answer: Answer): Answer =>
-  Effect.flatMap(Effect.context<never>(), (context) =>
-    Effect.provideService(answer, FetchHttpClient.RequestInit, {
-      ...Option.getOrUndefined(Context.getOption(context, FetchHttpClient.RequestInit)),
-      redirect: "manual"
-    })
-  )
 
 export class Endpoint {
   /** Given with the answer to `initialize`, if at all. */
@@ -61,22 +49,8 @@ export class Endpoint {
     }
   }
 
-  private execute(request: HttpClientRequest.HttpClientRequest, hops = 3): Answer {
-    // Where a trace goes on is said in the message.
-    const sent = Effect.provideService(
-      withoutRedirects(this.http.execute(request)),
-      HttpClient.TracerDisabledWhen,
-      () => true
-    )
-    return Effect.flatMap(sent, (response) => {
-      const { location } = response.headers
-      if (!redirects.has(response.status) || location === undefined || hops === 0) return Effect.succeed(response)
-      if (!URL.canParse(location, request.url)) return Effect.succeed(response)
-      const next = new URL(location, request.url)
-      return next.origin === this.url.origin
-        ? Effect.andThen(Body.skip(response), this.execute(HttpClientRequest.setUrl(request, next), hops - 1))
-        : Effect.succeed(response)
-    })
+  private execute(request: HttpClientRequest.HttpClientRequest): Answer {
+    return SameOrigin.execute(this.http, request)
   }
 
   /** Posts one message, or a batch. `extra`: headers of this request alone. */
