@@ -60,14 +60,16 @@ export const make = (options: {
   if (token === undefined) return none
   let last = -Infinity
   let latest: Event | undefined
-  const send = (event: Event): void => {
-    const { progress, total, message } = event
-    options.send({
-      progressToken: token,
-      progress,
-      ...(total === undefined || !Number.isFinite(total) ? undefined : { total }),
-      ...(message === undefined ? undefined : { message })
-    })
+  const send = ({ message, progress, total }: Event): void => {
+    const counts = total !== undefined && Number.isFinite(total)
+    // Written out: this is the hot path of whoever counts.
+    if (message === undefined) {
+      options.send(counts ? { progressToken: token, progress, total } : { progressToken: token, progress })
+    } else {
+      options.send(
+        counts ? { progressToken: token, progress, total, message } : { progressToken: token, progress, message }
+      )
+    }
   }
   const flush = (): void => {
     if (latest !== undefined) send(latest)
@@ -79,10 +81,11 @@ export const make = (options: {
       Effect.suspend(() => {
         if (!(progress > last) || progress === Infinity) return Effect.void
         last = progress
-        const event = { ...reportOptions, progress }
+        const event: Event = { progress, total: reportOptions?.total, message: reportOptions?.message }
         if (options.writable()) {
           latest = undefined
-          return Effect.sync(() => send(event))
+          send(event)
+          return Effect.void
         }
         const stalled = latest !== undefined
         latest = event

@@ -24,8 +24,12 @@ const hasProcess = (global: unknown): global is { readonly process: ProcessLike 
   "stderr" in global.process
 
 const encoder = new TextEncoder()
-/** Shared by all guards of the process: they may be nested. */
-const ours = new WeakSet<Uint8Array>()
+/**
+ * What is ours and not yet written: the newest few, since each is written before the next is made. Shared by all guards of the process:
+ * they may be nested. No WeakSet, which costs the garbage collector more than all the rest of an answer.
+ */
+const ours = new Set<Uint8Array>()
+const newest = 8
 
 /** Turns the guard on in the scope; the function returned marks text as ours. Where there is no process it only encodes. */
 export const guardStdout: Effect.Effect<(text: string) => Uint8Array, never, Scope.Scope> = Effect.gen(function* () {
@@ -35,10 +39,12 @@ export const guardStdout: Effect.Effect<(text: string) => Uint8Array, never, Sco
     yield* Effect.acquireRelease(
       Effect.sync(() => {
         const original = stdout.write
-        stdout.write = (chunk, ...rest) =>
-          typeof chunk !== "string" && ours.has(chunk)
-            ? original.call(stdout, chunk, ...rest)
-            : stderr.write(chunk, ...rest)
+        stdout.write = (chunk, ...rest) => {
+          if (typeof chunk === "string" || !ours.has(chunk)) return stderr.write(chunk, ...rest)
+          const room = original.call(stdout, chunk, ...rest)
+          ours.delete(chunk)
+          return room
+        }
         return original
       }),
       (original) =>
@@ -50,6 +56,8 @@ export const guardStdout: Effect.Effect<(text: string) => Uint8Array, never, Sco
   return (text) => {
     const bytes = encoder.encode(text)
     ours.add(bytes)
+    const [oldest] = ours
+    if (oldest !== undefined && ours.size > newest) ours.delete(oldest)
     return bytes
   }
 })
