@@ -210,6 +210,8 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
         assert.isAtMost(wait, 200 * 2 ** n)
         assert.isAtLeast(wait, 100 * 2 ** n)
       })
+      // Not everybody comes at the same moment.
+      assert.isTrue(waits.some((wait, n) => wait < 200 * 2 ** n))
       yield* client.ping
       assert.strictEqual(tries(), 10)
       const later = yield* fork(Effect.exit(client.awaitClosed))
@@ -323,6 +325,34 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
     })
   )
 
+  it.effect("opens yet another when the next is lost before all is as it was", () =>
+    Effect.gen(function* () {
+      // What the handshake and the log level are asked by, in the way of each era.
+      const asked = version === Modern.version ? "server/discover" : "logging/setLevel"
+      const { client, opened, server } = yield* recovering({
+        version,
+        script: (n) => ({
+          answers: {
+            "tools/call": () => tool,
+            ...(n === 1 ? { [asked]: () => Effect.never } : { "logging/setLevel": () => ({}) })
+          }
+        })
+      })
+      yield* client.setLogLevel("debug")
+      server(0).cut()
+      yield* settle
+      const call = yield* fork(client.callTool("x"))
+      yield* until(() => opened[1]?.requests(asked).length === 1)
+      server(1).cut()
+      yield* settle
+      yield* TestClock.adjust("200 millis")
+      yield* Fiber.join(call)
+      assert.strictEqual(opened.length, 3)
+      assert.isTrue(server(1).released())
+      assert.strictEqual(server(2).requests("tools/call").length, 1)
+    })
+  )
+
   it.effect("is what the latest server says, and forgets what others said of their tools", () =>
     Effect.gen(function* () {
       const outputSchema = { type: "object", required: ["sum"], properties: { sum: { type: "number" } } }
@@ -375,12 +405,53 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
     })
   )
 
+  it.effect("is closed only when all that it had is let go", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const gate = Deferred.makeUnsafe<void>()
+      const { server } = yield* recovering({ version, release: () => Deferred.await(gate) }).pipe(Scope.provide(scope))
+      server(0).cut()
+      yield* settle
+      const closing = yield* fork(Scope.close(scope, Exit.void))
+      yield* settle
+      assert.isUndefined(closing.pollUnsafe())
+      Deferred.doneUnsafe(gate, Effect.void)
+      yield* Fiber.join(closing)
+      assert.isTrue(server(0).released())
+    })
+  )
+
+  it.effect("does not say that a request was not sent when the last server may have seen it", () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* recovering(
+        {
+          version,
+          script: (n) => (n === 0 ? { answers: { "resources/read": () => Effect.never } } : refused)
+        },
+        { reconnect: { attempts: 1 } }
+      )
+      const read = yield* fork(Effect.flip(client.read("a:b")))
+      yield* settle
+      server(0).cut()
+      const error = yield* Fiber.join(read)
+      assert.isTrue(error._tag === "Closed" && error.unsent !== true)
+    })
+  )
+
   it.effect("fails with a typed error when its scope is closed while it tries to come back", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
+      let interrupted = false
       const { client, server, tries } = yield* recovering({
         version,
-        hold: (n) => (n === 0 ? Effect.void : Effect.never)
+        hold: (n) =>
+          n === 0
+            ? Effect.void
+            : Effect.onInterrupt(Effect.never, () =>
+                Effect.sync(() => {
+                  interrupted = true
+                })
+              )
       }).pipe(Scope.provide(scope))
       server(0).cut()
       yield* settle
@@ -389,6 +460,7 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
       yield* settle
       assert.strictEqual(tries(), 2)
       yield* Scope.close(scope, Exit.void)
+      assert.isTrue(interrupted)
       assert.strictEqual((yield* Fiber.join(waiting))._tag, "Closed")
       yield* Fiber.join(closed)
       assert.strictEqual((yield* Effect.flip(client.ping))._tag, "Closed")
