@@ -2,7 +2,8 @@
  * Which URLs a client talks to, opens or is redirected to.
  *
  * Owns the rules of OAuth 2.1 section 1.5 and of MCP: everything over HTTPS, plain HTTP on the loopback interface only. URLs that other
- * parties name (metadata, endpoints) never lead from a public server to a private, link-local or loopback address.
+ * parties name (metadata, endpoints) never lead from a public server to a private, link-local or loopback address. Names are not
+ * resolved: one that leads to a private address gets no further than the handshake of TLS, for which nobody there has the certificate.
  */
 import * as Effect from "effect/Effect"
 import { OAuthError, printable, type Step } from "./OAuthError.ts"

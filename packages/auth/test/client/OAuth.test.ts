@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { verifies } from "@effect-mcp/spec/verifies"
-import { Effect, Option } from "effect"
+import { Effect, Logger, Option, Redacted, References, Tracer } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientRequest, HttpClientResponse } from "effect/http"
+import { inspect } from "node:util"
 import * as World from "./support/world.ts"
 
 const authorizations = (world: World.World) => world.at(World.server).map((hit) => hit.headers["authorization"])
@@ -187,6 +188,38 @@ describe("OAuth", () => {
       assert.notMatch(shown, /at-1|rt-1|code-1/)
     })
   )
+
+  it.effect(`secrets are in no log and no span${verifies("authorization.client.refresh-confidential")}`, () => {
+    const said: Array<unknown> = []
+    const logger = Logger.make(({ cause, message }) => void said.push(message, cause))
+    const tracer = Tracer.make({
+      span: (options) => {
+        const span = new Tracer.NativeSpan(options)
+        said.push(span.name, span.attributes)
+        return span
+      }
+    })
+    return Effect.gen(function* () {
+      const world = World.make({ accepts: (token) => token !== "at-1" })
+      const grant = World.code({
+        preRegistered: [{ issuer: World.issuer, clientId: "me", clientSecret: Redacted.make("s3cret") }]
+      })
+      world.parts.as = { ...world.parts.as, token_endpoint_auth_methods_supported: ["client_secret_basic"] }
+      const client = yield* World.client(world, { grant })
+      yield* Effect.flip(client.ask())
+      assert.strictEqual(yield* client.ask(), 200)
+      const all = inspect(said, { depth: 10, maxArrayLength: null, maxStringLength: null })
+      assert.include(all, "http.response.status_code")
+      const [verifier = ""] = world.grants("authorization_code").map((form) => form.get("code_verifier"))
+      const basic = Buffer.from("me:s3cret").toString("base64")
+      for (const secret of ["at-1", "at-2", "rt-1", "code-1", "s3cret", basic, verifier ?? "verifier"])
+        assert.notInclude(all, secret)
+    }).pipe(
+      Effect.provide(Logger.layer([logger])),
+      Effect.provideService(References.MinimumLogLevel, "All"),
+      Effect.provideService(Tracer.Tracer, tracer)
+    )
+  })
 
   it.effect("one login is enough for many requests at once", () =>
     Effect.gen(function* () {

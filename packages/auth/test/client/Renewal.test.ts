@@ -85,6 +85,25 @@ describe("Renewal", () => {
     })
   )
 
+  it.effect("a login that replaces a dead refresh token and fails leaves no dead token behind", () =>
+    Effect.gen(function* () {
+      const { valid, world } = strict()
+      const client = yield* World.client(world)
+      yield* client.ask()
+      valid.clear()
+      world.parts.intercept = ({ form }) =>
+        form.get("grant_type") === "refresh_token" ? World.json({ error: "invalid_grant" }, 400) : undefined
+      world.parts.redirect = (answer) => {
+        answer.delete("code")
+        answer.set("error", "access_denied")
+      }
+      assert.strictEqual((yield* World.failure(client.ask())).code, "access_denied")
+      assert.isUndefined(yield* client.oauth.whoami(World.server))
+      yield* World.failure(client.ask())
+      assert.strictEqual(world.grants("refresh_token").length, 1)
+    })
+  )
+
   it.effect("an authorization server that fails costs nothing: the refresh token is kept for later", () =>
     Effect.gen(function* () {
       const { valid, world } = strict()
