@@ -174,7 +174,10 @@ const agreement = (request: Calling, { envelope: { headers }, revision }: Reques
   }
 }
 
-/** Sends a call behind. `visiting`: the client has pages visited by itself that the caller's revision has no words for. */
+/**
+ * Sends a call behind, as it is; but for what is a client's own matter: arguments that travel in headers, too, and (`visiting`) pages to
+ * visit first, that the caller's revision has no words for.
+ */
 const send = (
   { client }: Upstream,
   call: Call<Middleware.Result>,
@@ -190,9 +193,11 @@ const send = (
     onProgress: ({ progress, ...event }) => call.progress(progress, event),
     ...(meta === undefined ? undefined : { meta })
   }
-  if (!visiting) return client.request(method, params, options)
-  if ("uri" in params) return client.read(params.uri, options)
-  return method === "tools/call"
-    ? client.callTool(params.name, params.arguments, options)
-    : client.prompt(params.name, params.arguments as { readonly [name: string]: string } | undefined, options)
+  if ("uri" in params) return visiting ? client.read(params.uri, options) : client.request(method, params, options)
+  if (method === "tools/call" && (visiting || client.revision.era === "stateless")) {
+    return client.callTool(params.name, params.arguments, options)
+  }
+  return visiting
+    ? client.prompt(params.name, params.arguments as { readonly [name: string]: string } | undefined, options)
+    : client.request(method, params, options)
 }
