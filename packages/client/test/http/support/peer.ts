@@ -26,7 +26,7 @@ export const wired = Effect.fnUntraced(function* (
     notification: (notification) => void Queue.offerUnsafe(heard, notification)
   }
   const peer = yield* Peer.make(yield* Http.open(options), handlers, peerOptions)
-  return { ...peer, heard }
+  return Object.assign(peer, { heard })
 })
 
 export const meta = {
