@@ -197,7 +197,11 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
       return observed(() => stateless.handle(origin, exchange), request, TraceContext.isTraced(fiber.context))
     }).pipe(
       Effect.onExit((exit) =>
-        Effect.sync(() => Peer.answer(sink, Peer.response(request.id, "The request was interrupted", exit)))
+        Effect.sync(() => {
+          const ended = Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
+          const why = ended ? "The request was interrupted" : undefined
+          Peer.answer(sink, Peer.response(request.id, why, exit))
+        })
       ),
       Effect.exit,
       Effect.asVoid

@@ -1,7 +1,8 @@
 /** Wires to the reference server that are more than memory: a process of its own, a Unix socket, and HTTP. */
 import { NodeHttpServer, NodeServices, NodeSocket, NodeSocketServer } from "@effect/platform-node"
-import { McpClient, Sse, Stdio } from "@effect-mcp/client"
+import { Http, McpClient, Sse, Stdio } from "@effect-mcp/client"
 import { McpServer } from "@effect-mcp/server"
+import * as HttpEndpoint from "@effect-mcp/server/endpoint/Http"
 import * as Socket from "@effect-mcp/server/endpoint/Socket"
 import * as SseEndpoint from "@effect-mcp/server/endpoint/Sse"
 import type { Harness } from "@effect-mcp/testing"
@@ -42,22 +43,47 @@ export const socket: Harness.Harness = {
     })
 }
 
+/** Serves features with `endpoint`, and gives the URL and what a client of it needs. */
+const served = Effect.fnUntraced(function* <E, R>(
+  features: Layer.Layer<never, E, R>,
+  endpoint: Layer.Layer<never, never, McpServer.McpServer | HttpServer.HttpServer>,
+  options: Partial<McpServer.Options<never, never>> | undefined,
+  path: string
+) {
+  const server = McpServer.layer({ name: "test", version: "0.0.0", ...options, features })
+  const built = yield* Layer.build(
+    endpoint.pipe(
+      Layer.provide(server),
+      Layer.provideMerge(Layer.orDie(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" }))),
+      Layer.merge(FetchHttpClient.layer)
+    )
+  )
+  const { address } = Context.get(built, HttpServer.HttpServer)
+  const port = address._tag === "UnixPathAddress" ? 0 : address.port
+  return { built, url: `http://127.0.0.1:${port}${path}` }
+})
+
+const quiet = { disableLogger: true, disableListenLog: true }
+
 /** Of the stateful revisions. */
 export const sse: Harness.Harness = {
   name: "HTTP with SSE",
   connect: (features, { version }, options) =>
     Effect.gen(function* () {
-      const server = McpServer.layer({ name: "test", version: "0.0.0", ...options?.server, features })
-      const built = yield* Layer.build(
-        SseEndpoint.serve(SseEndpoint.layer({ path: "/sse" }), { disableLogger: true, disableListenLog: true }).pipe(
-          Layer.provide(server),
-          Layer.provideMerge(Layer.orDie(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" }))),
-          Layer.merge(FetchHttpClient.layer)
-        )
-      )
-      const { address } = Context.get(built, HttpServer.HttpServer)
-      const url = `http://127.0.0.1:${address._tag === "UnixPathAddress" ? 0 : address.port}/sse`
+      const endpoint = SseEndpoint.serve(SseEndpoint.layer({ path: "/sse" }), quiet)
+      const { built, url } = yield* served(features, endpoint, options?.server, "/sse")
       const connector = Effect.provideContext(Sse.open({ url }), built)
+      return yield* McpClient.open(connector, { revisions: [version], ...options?.client })
+    })
+}
+
+export const http: Harness.Harness = {
+  name: "Streamable HTTP",
+  connect: (features, { version }, options) =>
+    Effect.gen(function* () {
+      const endpoint = HttpEndpoint.serve(HttpEndpoint.layer({ path: "/mcp" }), quiet)
+      const { built, url } = yield* served(features, endpoint, options?.server, "/mcp")
+      const connector = Effect.provideContext(Http.open({ url }), built)
       return yield* McpClient.open(connector, { revisions: [version], ...options?.client })
     })
 }

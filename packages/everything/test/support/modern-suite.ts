@@ -1,0 +1,206 @@
+/** What our client, as it is by default, can do with a server of 2026-07-28 made with the official SDK v2, over whatever wire. */
+import type { McpClient } from "@effect-mcp/client"
+import { McpError } from "@effect-mcp/protocol"
+import { verifies } from "@effect-mcp/spec/verifies"
+import { assert, layer } from "@effect/vitest"
+import { Effect, Fiber, type Layer, Queue, Stream } from "effect"
+import { call, client, Host, listening, textOf, using } from "./our-client.ts"
+
+/** Answers every form with the same values. */
+const user = (content: { readonly [field: string]: string }) =>
+  Effect.map(Host, ({ answers }) => {
+    answers.form = () => ({ action: "accept", content })
+  })
+
+export const suite = <E>(wire: string, connected: Layer.Layer<McpClient.McpClient | Host, E>) =>
+  layer(connected, { timeout: 30_000, excludeTestServices: true })(
+    `Our client drives the SDK v2 over ${wire} in 2026-07-28`,
+    (it) => {
+      it.effect(
+        `finds out by itself that the server speaks it${verifies("stdio.compatibility.probes", "meta.request.required")}`,
+        () =>
+          Effect.gen(function* () {
+            const mcp = yield* client
+            assert.strictEqual(mcp.revision.version, "2026-07-28")
+            assert.deepInclude(mcp.serverInfo, { name: "modern", version: "1.2.3" })
+            assert.strictEqual(mcp.instructions, "A fixture of both eras.")
+            assert.deepStrictEqual(mcp.serverCapabilities.resources, { subscribe: true, listChanged: true })
+            yield* mcp.ping
+          })
+      )
+
+      it.effect(`lists and calls tools (2026-07-28)${verifies("tools.result.structured-validated")}`, () =>
+        Effect.gen(function* () {
+          const mcp = yield* client
+          const tools = yield* Stream.runCollect(mcp.tools)
+          assert.includeMembers(
+            tools.map(({ name }) => name),
+            ["echo", "add", "greet"]
+          )
+          assert.strictEqual(yield* call("echo", { message: "hello" }), "hello")
+          assert.deepInclude(yield* mcp.callTool("add", { a: 1, b: 2 }), { structuredContent: { sum: 3 } })
+          assert.deepInclude(yield* mcp.callTool("fail"), { isError: true })
+          assert.deepInclude(yield* Effect.flip(mcp.callTool("no_such_tool")), { code: -32602 })
+        })
+      )
+
+      it.effect(
+        `shows progress, and cancels a call by interrupting it (2026-07-28)${verifies("cancellation.client.sent", "cancellation.stdio.notification")}`,
+        () =>
+          Effect.gen(function* () {
+            const mcp = yield* client
+            const events = yield* Stream.runCollect(mcp.callToolStream("progress"))
+            assert.deepStrictEqual(
+              events.map((event) => (event._tag === "Progress" ? event.progress : textOf(event.value))),
+              [1, 2, 3, "done"]
+            )
+            const updates = yield* listening(mcp.watch("fixture://cancelled"))
+            yield* Queue.take(updates)
+            const progress = yield* Queue.unbounded<unknown>()
+            const waiting = yield* Effect.forkChild(mcp.callTool("wait", { label: "given up" }, { progress }))
+            yield* Queue.take(progress)
+            yield* Fiber.interrupt(waiting)
+            assert.deepInclude(yield* Queue.take(updates), { _tag: "Updated" })
+            assert.strictEqual(yield* mcp.readText("fixture://cancelled"), JSON.stringify(["given up"]))
+          })
+      )
+
+      it.effect(
+        `answers what tools, prompts and resources ask (2026-07-28)${verifies("mrtr.client.answers-all", "mrtr.client.state-not-invented", "mrtr.client.only-retry")}`,
+        () =>
+          Effect.gen(function* () {
+            const mcp = yield* client
+            yield* user({ name: "Ada", topic: "cats", word: "words" })
+            assert.strictEqual(yield* call("greet"), "Hello, Ada!")
+            assert.strictEqual(yield* mcp.readText("fixture://secret"), "The secret of words")
+            const { messages } = yield* mcp.prompt("about")
+            assert.deepStrictEqual(messages, [{ role: "user", content: { type: "text", text: "Talk about cats." } }])
+            const { answers } = yield* Host
+            yield* user({ name: "Ada" })
+            answers.createMessage = () => ({
+              role: "assistant",
+              model: "parrot",
+              content: { type: "text", text: "It" }
+            })
+            answers.url = () => ({ action: "decline" })
+            assert.deepStrictEqual(JSON.parse(yield* call("everyone")), {
+              user: { action: "accept", content: { name: "Ada" } },
+              model: { role: "assistant", model: "parrot", content: { type: "text", text: "It" } },
+              roots: { roots: [{ uri: "file:///old", name: "Old" }] },
+              page: { action: "decline" }
+            })
+          })
+      )
+
+      it.effect(
+        `brings a state back to the request it belongs to, round by round (2026-07-28)${verifies("mrtr.client.state-echoed", "mrtr.state.opaque")}`,
+        () =>
+          Effect.gen(function* () {
+            const { answers } = yield* Host
+            answers.form = ({ message }) => ({
+              action: "accept",
+              content: message === "Who?" ? { name: "Ada" } : { color: "red" }
+            })
+            assert.strictEqual(yield* call("rounds"), "Ada likes red")
+          })
+      )
+
+      it.effect("reads resources, gets prompts and completes arguments (2026-07-28)", () =>
+        Effect.gen(function* () {
+          const mcp = yield* client
+          const resources = yield* Stream.runCollect(mcp.resources)
+          assert.includeMembers(
+            resources.map(({ uri }) => uri),
+            ["fixture://touched", "fixture://cancelled"]
+          )
+          assert.strictEqual((yield* Stream.runCollect(mcp.resourceTemplates)).length, 1)
+          assert.strictEqual(yield* mcp.readText("fixture://item/7"), "Item 7")
+          assert.instanceOf(yield* Effect.flip(mcp.read("fixture://nowhere")), McpError.McpError)
+          assert.strictEqual((yield* Stream.runCollect(mcp.prompts)).length, 2)
+          const { messages } = yield* mcp.prompt("greet", { team: "red", name: "Ann" })
+          assert.deepInclude(messages[0]?.content, { text: "Greet Ann of red." })
+          const ref = { type: "ref/prompt", name: "greet" } as const
+          const team = yield* mcp.complete({ ref, argument: { name: "team", value: "r" } })
+          assert.deepStrictEqual(team.values, ["red"])
+          const context = { arguments: { team: "red" } }
+          const names = yield* mcp.complete({ ref, argument: { name: "name", value: "" }, context })
+          assert.deepStrictEqual(names.values, ["Ann", "Bo"])
+          const item = { type: "ref/resource", uri: "fixture://item/{id}" } as const
+          const ids = yield* mcp.complete({ ref: item, argument: { name: "id", value: "ap" } })
+          assert.deepStrictEqual(ids.values, ["apple", "apricot"])
+        })
+      )
+
+      it.effect(
+        `listens for as long as someone watches, and keeps what it may (2026-07-28)${verifies("subscriptions.stdio.correlated", "caching.ttl.positive", "caching.ttl.zero", "caching.notification.invalidates")}`,
+        () =>
+          Effect.gen(function* () {
+            const mcp = yield* client
+            const uri = "fixture://touched"
+            const cached = yield* mcp.readText("fixture://cached")
+            const fresh = yield* mcp.readText(uri)
+            yield* Effect.scoped(
+              Effect.gen(function* () {
+                const events = yield* listening(mcp.watch(uri))
+                assert.deepStrictEqual(yield* Queue.take(events), { _tag: "Watching", uri })
+                yield* call("touch")
+                assert.deepStrictEqual(yield* Queue.take(events), { _tag: "Updated", uri })
+              })
+            )
+            assert.notStrictEqual(yield* mcp.readText(uri), fresh)
+            // Any update may concern a part of what was read: it is read again, and kept from then on.
+            const again = yield* mcp.readText("fixture://cached")
+            assert.notStrictEqual(again, cached)
+            yield* call("touch")
+            assert.strictEqual(yield* mcp.readText("fixture://cached"), again)
+          })
+      )
+
+      it.effect("hears that a tool appeared (2026-07-28)", () =>
+        Effect.gen(function* () {
+          const mcp = yield* client
+          const changes = yield* listening(mcp.toolChanges)
+          yield* call("grow", { name: "leaf" })
+          yield* Queue.take(changes)
+          const tools = yield* Stream.runCollect(mcp.tools)
+          assert.include(
+            tools.map(({ name }) => name),
+            "leaf"
+          )
+          assert.strictEqual(yield* call("leaf"), "I am leaf.")
+        })
+      )
+
+      it.effect("calls a tool whose argument travels in a header, where the wire has headers (2026-07-28)", () =>
+        Effect.gen(function* () {
+          for (const region of ["nord", "sør", " padded ", "=?base64?literal?="]) {
+            assert.strictEqual(yield* call("route", { region }), `Routed to ${region}.`)
+          }
+        })
+      )
+
+      it.effect("hears the log messages that its requests ask for (2026-07-28)", () =>
+        Effect.gen(function* () {
+          const mcp = yield* client
+          const logs = yield* listening(mcp.logs)
+          yield* call("log")
+          yield* mcp.setLogLevel("info")
+          yield* call("log")
+          assert.deepStrictEqual(
+            (yield* Queue.takeN(logs, 2)).map(({ data, level }) => [level, data]),
+            [
+              ["info", { at: "info" }],
+              ["error", { at: "error" }]
+            ]
+          )
+        })
+      )
+
+      it.effect("has understood everything the server said (2026-07-28)", () =>
+        Effect.gen(function* () {
+          assert.deepStrictEqual((yield* Host).dropped, [])
+          assert.strictEqual(yield* using((mcp) => Effect.succeed(mcp.revision.era)), "stateless")
+        })
+      )
+    }
+  )
