@@ -29,7 +29,9 @@ export const ours = ".published"
 const oursAt = (directory: string, suffix: string) => ({
   stdio: { id: `ours${suffix}`, file: `${directory}/stdio.js`, eras: both, core: true },
   bundled: { id: `ours:bundled${suffix}`, file: `${directory}/bundled.js`, eras: both, core: true },
-  http: [{ id: `ours:router${suffix}`, file: `${directory}/http.js`, eras: ["2026"] as const, core: true }]
+  http: [
+    { id: `ours:router${suffix}`, file: `${directory}/http.js`, eras: both, sessions: true, get: true, core: true }
+  ]
 })
 
 export const stdio = (base?: string): ReadonlyArray<Entry> => [
@@ -78,6 +80,7 @@ export interface Client {
 /** Each connects, then runs the loop of `clients/loop.mjs`. */
 export const clients: ReadonlyArray<Client> = [
   { id: "raw", file: "peers/clients/raw.mjs", eras: both, core: true },
+  { id: "ours", file: `${ours}/client.js`, eras: both, core: true },
   { id: "sdk2", file: "peers/clients/sdk2.mjs", eras: both, core: true },
   { id: "sdk1", file: "peers/clients/sdk1.mjs", eras: old },
   { id: "effect", file: "peers/clients/effect.mjs", eras: both, core: true }

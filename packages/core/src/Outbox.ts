@@ -17,6 +17,7 @@ import * as Option from "effect/Option"
 import type * as Pull from "effect/Pull"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import * as Turn from "./Turn.ts"
 import { type Lane, type Sink, TransportError } from "./Transport.ts"
 
 export interface Options {
@@ -108,7 +109,7 @@ export const make = Effect.fnUntraced(function* (
     if (data < highWater) ready.openUnsafe()
   }
   const pull: Pull.Pull<readonly [string]> = Effect.andThen(
-    Effect.andThen(wake.await, endOfTurn),
+    Effect.andThen(wake.await, Turn.end),
     Effect.suspend(() => {
       if (failed || (closing && queue.length === 0)) return Cause.done()
       // Once closing, it stays awake to see that all is written.
@@ -160,12 +161,6 @@ export const make = Effect.fnUntraced(function* (
     size: () => data + control
   }
 })
-
-/**
- * Lets one turn's messages become one write: what runs now, and all that the scheduler runs in the same turn, still adds to it. A
- * microtask, since a turn of the event loop more would cost a lone answer as much as the answer itself.
- */
-const endOfTurn: Effect.Effect<void> = Effect.callback((resume) => queueMicrotask(() => resume(Effect.void)))
 
 const isBatch = (u: JsonRpc.Message | ReadonlyArray<JsonRpc.Message>): u is ReadonlyArray<JsonRpc.Message> =>
   Array.isArray(u)

@@ -28,6 +28,8 @@ export class TransportError extends Data.TaggedError("TransportError")<{
 export interface Envelope {
   readonly headers?: Readonly<Record<string, string | undefined>> | undefined
   readonly principal?: Principal["Service"] | undefined
+  /** The request of the receiver's own on whose exchange it came, where requests have exchanges to themselves (HTTP). */
+  readonly relatedTo?: JsonRpc.Id | undefined
 }
 
 /** One message, or something that is none: then the error to answer with, and whose request it was if that is known. */

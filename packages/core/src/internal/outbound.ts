@@ -114,10 +114,12 @@ export class Outbound {
   }
 
   /** Room in the outbox, or the end of the wait for it. */
-  private readonly room = (): Effect.Effect<void, Closed> => {
-    if (this.closed !== undefined) return Effect.fail(unsent(this.closed))
-    this.gone ??= Deferred.makeUnsafe()
-    return Effect.raceFirst(this.sink.ready, Effect.mapError(Deferred.await(this.gone), unsent))
+  private get room(): Effect.Effect<void, Closed> {
+    return Effect.suspend(() => {
+      if (this.closed !== undefined) return Effect.fail(unsent(this.closed))
+      this.gone ??= Deferred.makeUnsafe()
+      return Effect.raceFirst(this.sink.ready, Effect.mapError(Deferred.await(this.gone), unsent))
+    })
   }
 
   private expire(entry: Waiting): Effect.Effect<never, Timeout> {
@@ -144,7 +146,7 @@ export class Outbound {
         timedOut: false
       }
       const send = this.send(entry, params, trace)
-      const sent = this.sink.writable() ? send : Effect.andThen(Effect.suspend(this.room), send)
+      const sent = this.sink.writable() ? send : Effect.andThen(this.room, send)
       return Math.min(entry.deadline, entry.hardDeadline) === Infinity
         ? sent
         : Effect.raceFirst(sent, this.expire(entry))

@@ -6,6 +6,7 @@
  * twice. Counted in bytes like any outbox.
  */
 import type { Sink } from "@effect-mcp/core/Transport"
+import * as Turn from "@effect-mcp/core/Turn"
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -240,8 +241,10 @@ export class Connection {
       const text = taken + (last ?? "")
       if (text !== "") return Effect.succeed([encoder.encode(text)] as const)
       if (done) return Cause.done()
-      return Effect.flatMap(waited, (woken) => (Option.isSome(woken) ? pull : Effect.succeed([comment] as const)))
+      return Effect.flatMap(waited, (woken) => (Option.isSome(woken) ? next : Effect.succeed([comment] as const)))
     })
+    // Events of one turn are one write.
+    const next = Effect.andThen(Turn.end, pull)
     return Stream.fromPull(Effect.succeed(pull))
   }
 }

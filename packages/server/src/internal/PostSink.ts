@@ -4,6 +4,7 @@
  * Counted in bytes like any outbox; what is sent after the answer, or after the asker has gone, is dropped.
  */
 import type { Sink } from "@effect-mcp/core/Transport"
+import * as Turn from "@effect-mcp/core/Turn"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as Cause from "effect/Cause"
 import type * as Duration from "effect/Duration"
@@ -72,8 +73,10 @@ export class PostSink implements Sink {
       }
       if (this.closed || this.answer !== undefined) return Cause.done()
       this.said.closeUnsafe()
-      return Effect.flatMap(waited, (woken) => (Option.isSome(woken) ? pull : Effect.succeed([comment] as const)))
+      return Effect.flatMap(waited, (woken) => (Option.isSome(woken) ? next : Effect.succeed([comment] as const)))
     })
+    // Events of one turn are one write.
+    const next = Effect.andThen(Turn.end, pull)
     return Stream.fromPull(Effect.succeed(pull))
   }
 }
