@@ -1,8 +1,14 @@
 /**
  * The server as users import it: the service and its layer, and the endpoints it can be served at.
  */
+import * as Effect from "effect/Effect"
+import type * as HttpRouter from "effect/http/HttpRouter"
+import * as Layer from "effect/Layer"
+import type * as Http from "./endpoint/Http.ts"
 import * as Socket from "./endpoint/Socket.ts"
+import type * as Sse from "./endpoint/Sse.ts"
 import * as Stdio from "./endpoint/Stdio.ts"
+import type { McpServer } from "./Server.ts"
 
 export { type ConnectOptions, layer, McpServer, type Options, type Registries } from "./Server.ts"
 export type { Session } from "./Session.ts"
@@ -15,3 +21,44 @@ export const serveStdio = Stdio.serve()
 export const serveStdioWith = Stdio.serve
 /** Serves every connection of a `SocketServer` (TCP or Unix socket) until interrupted. */
 export const serveSocket = Socket.serve
+
+// What follows is loaded when it is used: who serves stdio does not wait for HTTP to load.
+
+/** Adds the Streamable HTTP endpoint, for all revisions, to a router; see `endpoint/Http`. */
+export const layerHttp = (options: Http.Options): Layer.Layer<never, never, McpServer | HttpRouter.HttpRouter> =>
+  Layer.unwrap(
+    Effect.map(
+      Effect.promise(() => import("./endpoint/Http.ts")),
+      ({ layer }) => layer(options)
+    )
+  )
+
+/** Adds the two endpoints of HTTP with SSE (2024-11-05, deprecated) to a router; see `endpoint/Sse`. */
+export const layerSse = (options: Sse.Options): Layer.Layer<never, never, McpServer | HttpRouter.HttpRouter> =>
+  Layer.unwrap(
+    Effect.map(
+      Effect.promise(() => import("./endpoint/Sse.ts")),
+      ({ layer }) => layer(options)
+    )
+  )
+
+/** `HttpRouter.serve` that ends MCP's open streams in order at shutdown, before the HTTP server waits for them. */
+export const serveHttp: typeof HttpRouter.serve = (app, options) =>
+  Layer.unwrap(
+    Effect.map(
+      Effect.promise(() => import("./http/Shutdown.ts")),
+      ({ serve }) => serve(app, options)
+    )
+  )
+
+/** The Streamable HTTP endpoint as a `fetch` handler; see `endpoint/Http`. */
+export const toWebHandler = <E>(
+  server: Layer.Layer<McpServer, E>,
+  options: Parameters<typeof Http.toWebHandler>[1]
+): ReturnType<typeof Http.toWebHandler> => {
+  const made = import("./endpoint/Http.ts").then((http) => http.toWebHandler(server, options))
+  return {
+    handler: async (request) => (await made).handler(request),
+    dispose: async () => (await made).dispose()
+  }
+}
