@@ -4,6 +4,7 @@ import { McpClient } from "@effect-mcp/client"
 import { Resources, Tool, Tools } from "@effect-mcp/core"
 import { McpServer } from "@effect-mcp/server"
 import * as Http from "@effect-mcp/server/endpoint/Http"
+import * as SseEndpoint from "@effect-mcp/server/endpoint/Sse"
 import type { Version } from "@effect-mcp/protocol/Revision"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Deferred, Effect, Exit, Fiber, Layer, PubSub, Queue, Schema, Scope, Stream } from "effect"
@@ -11,8 +12,13 @@ import { FetchHttpClient, HttpServer } from "effect/http"
 import { createServer } from "node:http"
 import * as TcpProxy from "./support/tcp-proxy.ts"
 
-const versions: ReadonlyArray<Version> = ["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"]
-const sessions = versions.filter((version) => version !== "2026-07-28")
+type Kind = "Streamable HTTP" | "HTTP with SSE"
+
+const sessions: ReadonlyArray<Version> = ["2025-03-26", "2025-06-18", "2025-11-25"]
+const wires: ReadonlyArray<readonly [Version, Kind]> = [
+  ...[...sessions, "2026-07-28" as const].map((version) => [version, "Streamable HTTP"] as const),
+  ["2024-11-05", "HTTP with SSE"]
+]
 const uri = "test://watched"
 
 const Pay = Tool.make("pay", {
@@ -49,10 +55,16 @@ const makeWorld = Effect.gen(function* () {
   return { features, runs, parked, update: PubSub.publish(changes, undefined) }
 })
 
+const quiet = { disableLogger: true, disableListenLog: true }
+
 /** A server in the scope, at a port of its own or the given one. */
-const serve = Effect.fnUntraced(function* (features: Layer.Layer<never, never, never>, port = 0) {
+const serve = Effect.fnUntraced(function* (features: Layer.Layer<never>, kind: Kind, port = 0) {
+  const endpoint =
+    kind === "HTTP with SSE"
+      ? SseEndpoint.serve(SseEndpoint.layer({ path: "/mcp", drain: "100 millis" }), quiet)
+      : Http.serve(Http.layer({ path: "/mcp", drain: "100 millis" }), quiet)
   const built = yield* Layer.build(
-    Http.serve(Http.layer({ path: "/mcp", drain: "100 millis" }), { disableLogger: true, disableListenLog: true }).pipe(
+    endpoint.pipe(
       Layer.provide(McpServer.layer({ name: "test", version: "0.0.0", features })),
       Layer.provideMerge(Layer.orDie(NodeHttpServer.layer(createServer, { port, host: "127.0.0.1" }))),
       Layer.fresh
@@ -68,7 +80,7 @@ interface Traffic {
   session: string | undefined
 }
 
-const connect = Effect.fnUntraced(function* (port: number, options: McpClient.Options) {
+const connect = Effect.fnUntraced(function* (port: number, options: McpClient.Options, kind: Kind = "Streamable HTTP") {
   const traffic: Traffic = { sent: new Map(), session: undefined }
   const counting: typeof fetch = async (input, init) => {
     const body = init?.body instanceof Uint8Array ? new TextDecoder().decode(init.body) : undefined
@@ -78,11 +90,11 @@ const connect = Effect.fnUntraced(function* (port: number, options: McpClient.Op
     traffic.session = response.headers.get("mcp-session-id") ?? traffic.session
     return response
   }
+  const url = `http://127.0.0.1:${port}/mcp`
+  const layer =
+    kind === "HTTP with SSE" ? McpClient.layerSse({ url, ...options }) : McpClient.layerHttp({ url, ...options })
   const context = yield* Layer.build(
-    McpClient.layerHttp({ url: `http://127.0.0.1:${port}/mcp`, ...options }).pipe(
-      Layer.provide(FetchHttpClient.layer),
-      Layer.provide(Layer.succeed(FetchHttpClient.Fetch, counting))
-    )
+    layer.pipe(Layer.provide(FetchHttpClient.layer), Layer.provide(Layer.succeed(FetchHttpClient.Fetch, counting)))
   )
   return { client: Context.get(context, McpClient.McpClient), traffic }
 })
@@ -98,7 +110,7 @@ describe.each(sessions)("a session of %s that the server ended", (version) => {
   it.live("is opened again once, for all who need it, and nothing runs twice", () =>
     Effect.gen(function* () {
       const { features, runs } = yield* makeWorld
-      const port = yield* serve(features)
+      const port = yield* serve(features, "Streamable HTTP")
       const { client, traffic } = yield* connect(port, { revisions: [version] })
       yield* client.call(Pay, { n: -1 })
       const { session } = traffic
@@ -121,19 +133,19 @@ describe.each(sessions)("a session of %s that the server ended", (version) => {
   )
 })
 
-describe.each(versions)("a server of %s over HTTP", (version) => {
+describe.each(wires)("a server of %s over %s", (version, kind) => {
   it.live("that is restarted at its place is come back to", () =>
     Effect.gen(function* () {
       const { features, parked, runs } = yield* makeWorld
       const scope = yield* Scope.make()
-      const port = yield* serve(features).pipe(Scope.provide(scope))
-      const { client } = yield* connect(port, { revisions: [version], reconnect: { attempts: 20 } })
+      const port = yield* serve(features, kind).pipe(Scope.provide(scope))
+      const { client } = yield* connect(port, { revisions: [version], reconnect: { attempts: 20 } }, kind)
       yield* client.call(Pay, { n: 0 })
       const interrupted = yield* Effect.forkChild(Effect.flip(client.callTool("park")))
       yield* Queue.take(parked)
       yield* Scope.close(scope, Exit.void)
       const early = yield* Effect.forkChild(client.call(Pay, { n: 1 }), { startImmediately: true })
-      yield* serve(features, port)
+      yield* serve(features, kind, port)
       assert.deepStrictEqual(yield* Fiber.join(early), { n: 1 })
       assert.include(["Closed", "McpError"], (yield* Fiber.join(interrupted))._tag)
       yield* client.call(Pay, { n: 2 })
@@ -147,8 +159,8 @@ describe.each(versions)("a server of %s over HTTP", (version) => {
   it.live("whose connections are all cut has its watchers told of the next update", () =>
     Effect.gen(function* () {
       const { features, update } = yield* makeWorld
-      const proxy = yield* TcpProxy.make(yield* serve(features))
-      const { client } = yield* connect(proxy.port, { revisions: [version] })
+      const proxy = yield* TcpProxy.make(yield* serve(features, kind))
+      const { client } = yield* connect(proxy.port, { revisions: [version] }, kind)
       const next = yield* following(client.watch(uri))
       assert.strictEqual((yield* next)._tag, "Watching")
       yield* client.ping
@@ -158,7 +170,7 @@ describe.each(versions)("a server of %s over HTTP", (version) => {
         assert.isAbove(proxy.cut(), 0)
         yield* update
         const told = yield* next
-        if (version === "2026-07-28") assert.strictEqual(told._tag, "Watching")
+        if (version === "2026-07-28" || kind === "HTTP with SSE") assert.strictEqual(told._tag, "Watching")
         // What happened in between was missed, or not: now it is heard again.
         yield* update
         yield* next
