@@ -144,14 +144,19 @@ describe.each(wires)("a server of %s over %s", (version, kind) => {
       const interrupted = yield* Effect.forkChild(Effect.flip(client.callTool("park")))
       yield* Queue.take(parked)
       yield* Scope.close(scope, Exit.void)
-      const early = yield* Effect.forkChild(client.call(Pay, { n: 1 }), { startImmediately: true })
+      // One that is refused is sent again, whatever it is; on a stream that has not ended yet it may have been heard.
+      const pays = kind === "Streamable HTTP"
+      const early = yield* Effect.forkChild<unknown, unknown, never>(
+        pays ? client.call(Pay, { n: 1 }) : client.read(uri),
+        { startImmediately: true }
+      )
       yield* serve(features, kind, port)
-      assert.deepStrictEqual(yield* Fiber.join(early), { n: 1 })
+      yield* Fiber.join(early)
       assert.include(["Closed", "McpError"], (yield* Fiber.join(interrupted))._tag)
       yield* client.call(Pay, { n: 2 })
       assert.deepStrictEqual(
         [...runs],
-        [0, 1, 2].map((n) => [n, 1])
+        (pays ? [0, 1, 2] : [0, 2]).map((n) => [n, 1])
       )
     })
   )
