@@ -3,11 +3,14 @@
  *
  * There while a question is answered. What a server says of itself is not verified: show it, decide nothing by it.
  */
+import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
 import * as Context from "effect/Context"
 
 export interface Asker {
   readonly server: Implementation
+  /** The id of the request that asks, where the wire says so (Streamable HTTP, sessions): see `CallOptions.onSend`. */
+  readonly relatedTo?: JsonRpc.Id | undefined
   /** What the server calls the question, where questions have names (2026-07-28). */
   readonly key?: string | undefined
 }

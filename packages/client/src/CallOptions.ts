@@ -1,6 +1,7 @@
 /** How one call may differ from the client's defaults, and what both amount to for the peer. */
 import type { RequestOptions } from "@effect-mcp/core/Peer"
 import type { RequestHeaders } from "@effect-mcp/core/Transport"
+import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as Method from "@effect-mcp/protocol/Method"
 import type { ProgressParams } from "@effect-mcp/protocol/model/Progress"
 import type * as Duration from "effect/Duration"
@@ -20,6 +21,8 @@ export interface CallOptions {
   readonly onProgress?: ((event: ProgressParams) => void) | undefined
   /** Given every progress event; one that does not fit is dropped, so a sliding queue suits best. */
   readonly progress?: Queue.Enqueue<ProgressParams> | undefined
+  /** Told of the id that the request has on the wire, before it is sent; each time, if it is sent again. */
+  readonly onSend?: ((id: JsonRpc.Id) => void) | undefined
   /** Sent as the request's `_meta`. */
   readonly meta?: { readonly [key: string]: unknown } | undefined
   /** Headers of this request alone, where the wire has headers (HTTP). */
@@ -52,5 +55,6 @@ export const requestOptions = (method: string, options: CallOptions, defaults: D
   resetOnProgress: options.resetOnProgress ?? defaults.resetOnProgress,
   maxTotal: options.maxTotal ?? defaults.maxTotal,
   onProgress: onProgress(method, options),
-  headers: options.headers
+  headers: options.headers,
+  onSend: options.onSend
 })

@@ -49,10 +49,11 @@ export interface Options extends Omit<Negotiation.Options, "capabilities" | "tim
   readonly cacheSize: number
   /** How often and when to try again what did not reach the server. */
   readonly policy: Policy | undefined
-  /** What the server says without being asked, decoded. Called in the reader: must not block. */
+  /** What the server says without being asked, decoded; and for which request, if that is known. In the reader: must not block. */
   readonly announced: <M extends keyof Method.ServerNotifications>(
     method: M,
-    params: Method.ServerNotifications[M]
+    params: Method.ServerNotifications[M],
+    relatedTo: JsonRpc.Id | undefined
   ) => void
   /** Told when something may have been announced that did not arrive. */
   readonly missed: () => void
@@ -65,16 +66,21 @@ const announcer = (options: Options) => {
   const decode = <M extends keyof Method.ServerNotifications>(
     method: M,
     params: unknown,
+    relatedTo: JsonRpc.Id | undefined,
     codec: Revision.NotificationTable<Method.ServerNotifications>[M]
   ): void => {
     if (codec === undefined) return options.dropped(`An unknown notification: ${method}`, "Warn")
     const exit = Effect.runSyncExit(Codecs.coder<Method.ServerNotifications[M]>(codec).decode(params))
-    if (Exit.isSuccess(exit)) options.announced(method, exit.value)
+    if (Exit.isSuccess(exit)) options.announced(method, exit.value, relatedTo)
     else options.dropped(`A malformed notification: ${method}`, "Warn")
   }
-  return ({ method, params }: JsonRpc.Notification, { serverNotifications }: Revision.Revision): void =>
+  return (
+    { method, params }: JsonRpc.Notification,
+    { serverNotifications }: Revision.Revision,
+    relatedTo: JsonRpc.Id | undefined
+  ): void =>
     isIn(serverNotifications, method)
-      ? decode(method, params, serverNotifications[method])
+      ? decode(method, params, relatedTo, serverNotifications[method])
       : // A session's server has no say in our requests.
         options.dropped(`An unknown notification: ${method}`, method === "notifications/cancelled" ? "Debug" : "Warn")
 }
@@ -134,18 +140,18 @@ export const make = Effect.fnUntraced(function* (
     withoutNoise(transport, () => negotiated?.revision.era === "stateless", options.dropped),
     {
       // A question may overtake the end of the handshake: it waits for it.
-      request: ({ request }) =>
+      request: ({ envelope: { relatedTo }, request }) =>
         Effect.flatMap(Deferred.await(agreed), ({ revision, serverInfo: server }) =>
           // A stateless server asks in its results, and nowhere else: this one came before it was known as one.
           revision.era === "stateless"
             ? Effect.never
-            : Effect.catchTag(answer(request, { revision, capabilities, server }), "Refused", ({ error }) =>
+            : Effect.catchTag(answer(request, { revision, capabilities, server, relatedTo }), "Refused", ({ error }) =>
                 Effect.fail(error)
               )
         ),
       immediate: ({ method }) => (method === "ping" ? {} : undefined),
-      notification: (notification) => {
-        if (stateless?.received(notification) !== true) announce(notification, revision())
+      notification: (notification, { relatedTo }) => {
+        if (stateless?.received(notification) !== true) announce(notification, revision(), relatedTo)
       },
       dropped: (reason) => options.dropped(reason, "Debug")
     },

@@ -71,6 +71,7 @@ export interface Conversation {
   readonly revision: Revision
   readonly capabilities: ClientCapabilities
   readonly server: Implementation
+  readonly relatedTo?: JsonRpc.Id | undefined
 }
 
 /** The server may not ask this, or not so: neither user, model nor host were bothered with it. */
@@ -175,6 +176,7 @@ export const make = (
         ),
         Effect.provideService(Asking, {
           server: conversation.server,
+          relatedTo: conversation.relatedTo,
           ...(conversation.revision.era === "stateless" ? { key: String(request.id) } : undefined)
         })
       )

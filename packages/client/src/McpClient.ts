@@ -13,6 +13,7 @@ import type { Tool } from "@effect-mcp/core/Tool"
 import { type ToolFailure, Tools } from "@effect-mcp/core/Tools"
 import type { Transport, TransportError } from "@effect-mcp/core/Transport"
 import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
+import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as Method from "@effect-mcp/protocol/Method"
 import type { CompleteParams, CompleteResult } from "@effect-mcp/protocol/model/Completion"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
@@ -75,8 +76,11 @@ export interface Options {
   readonly validateOutput?: boolean | undefined
   /** Log messages that wait for a slow reader at most; the oldest are dropped. Default 256. */
   readonly logBuffer?: number | undefined
-  /** Told of every log message before the next message is read: it must not block. Default: `logs` is all there is. */
-  readonly onLog?: ((message: LogMessageParams) => void) | undefined
+  /**
+   * Told of every log message before the next message is read: it must not block. `relatedTo` is the id of the request that it belongs
+   * to, where the wire says so. Default: `logs` is all there is.
+   */
+  readonly onLog?: ((message: LogMessageParams, relatedTo: JsonRpc.Id | undefined) => void) | undefined
   /** Pings the server, and gives the connection up when it does not answer. Default off. */
   readonly keepAlive?: KeepAlive | undefined
   /**

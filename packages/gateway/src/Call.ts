@@ -8,11 +8,13 @@ import type { AskError, ClientInput, Question } from "@effect-mcp/core/ClientInp
 import type { Log } from "@effect-mcp/core/Log"
 import type { Progress, ReportOptions } from "@effect-mcp/core/Progress"
 import type { HeaderParam } from "@effect-mcp/protocol/HeaderParams"
+import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Method from "@effect-mcp/protocol/Method"
 import type { LogMessageParams } from "@effect-mcp/protocol/model/Logging"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
+import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -35,7 +37,12 @@ interface Asked {
   /** Asks the caller, and hands the answer on; does nothing once there is one. */
   readonly put: (input: Input) => Effect.Effect<void>
   readonly settled: () => boolean
+  /** Nobody is left here who could answer. */
+  readonly move: () => void
 }
+
+/** The call ended before its caller had answered: the question was another's, and is asked elsewhere. */
+export class Moved extends Data.TaggedError("Moved")<{}> {}
 
 /** Who drives a call, and by what it reaches the caller. */
 export interface Driver {
@@ -53,6 +60,8 @@ export class Call<A> {
   readonly id: string
   /** The fiber of the request behind. */
   fiber: Fiber.Fiber<unknown, unknown> | undefined = undefined
+  /** What it is called on the wire. */
+  wireId: JsonRpc.Id | undefined = undefined
   /** The arguments that travel in headers, too: every round has to say the same in both. */
   headerParams: ReadonlyArray<HeaderParam> = []
   /** How many drive it at the moment. */
@@ -79,6 +88,7 @@ export class Call<A> {
   /** The call is over: drivers are told once they have passed on what came before. */
   end(exit: Exit.Exit<A, McpError.McpError>): void {
     this.result ??= exit
+    for (const question of this.questions) question.move()
     Queue.offerUnsafe(this.hints, { _tag: "Over" })
   }
 
@@ -87,13 +97,14 @@ export class Call<A> {
     method: M,
     params: Method.ServerRequests[M]["params"],
     named?: string
-  ): Effect.Effect<Method.ServerRequests[M]["result"], AskError | McpError.McpError> {
+  ): Effect.Effect<Method.ServerRequests[M]["result"], AskError | McpError.McpError | Moved> {
     return Effect.suspend(() => {
-      const answer = Deferred.makeUnsafe<Method.ServerRequests[M]["result"], AskError | McpError.McpError>()
+      const answer = Deferred.makeUnsafe<Method.ServerRequests[M]["result"], AskError | McpError.McpError | Moved>()
       const withdrawn = Deferred.makeUnsafe<void>()
       // The caller sees it; it is the same in every round.
       const key = named ?? `${method}#${this.questions.length + 1}`
       this.questions.push({
+        move: () => void Deferred.doneUnsafe(answer, Exit.fail(new Moved())),
         settled: () => Deferred.isDoneUnsafe(answer) || Deferred.isDoneUnsafe(withdrawn),
         put: (input) =>
           Effect.raceFirst(

@@ -190,6 +190,9 @@ const send = (
     // How long is the caller's matter.
     timeout: Duration.infinity,
     maxTotal: Duration.infinity,
+    onSend: (id) => {
+      call.wireId = id
+    },
     onProgress: ({ progress, ...event }) => call.progress(progress, event),
     ...(meta === undefined ? undefined : { meta })
   }

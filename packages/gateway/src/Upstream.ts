@@ -1,8 +1,9 @@
 /**
  * One conversation with the server behind, on behalf of one client.
  *
- * It declares what that client declared. What the server asks goes to the call it belongs to: the one whose fiber asks, else the
- * oldest that runs, else the client's session; where there is neither it is refused at once. News of the server's goes the same way.
+ * It declares what that client declared. What the server asks goes to the call it belongs to: the one whose fiber asks or whose
+ * exchange it came by, else the oldest that runs, else the client's session; where there is none it is refused at once. Logs go the
+ * same way.
  */
 import { Asking } from "@effect-mcp/client/Asking"
 import type { ClientError } from "@effect-mcp/client/ClientError"
@@ -13,10 +14,10 @@ import type { Connection } from "@effect-mcp/core/RequestContext"
 import { Roots } from "@effect-mcp/core/Roots"
 import { Sampling } from "@effect-mcp/core/Sampling"
 import type { Transport } from "@effect-mcp/core/Transport"
+import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Method from "@effect-mcp/protocol/Method"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
-import type { LogMessageParams } from "@effect-mcp/protocol/model/Logging"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -62,18 +63,26 @@ type Ask = <M extends ClientInput.Question>(
   params: Method.ServerRequests[M]["params"]
 ) => Effect.Effect<Method.ServerRequests[M]["result"], ClientInput.AskError | McpError.McpError>
 
-const asking =
-  (calls: ReadonlySet<Call<unknown>>, connection: Connection | undefined): Ask =>
-  (method, params) =>
+const asking = (calls: ReadonlySet<Call<unknown>>, connection: Connection | undefined): Ask => {
+  const ask: Ask = (method, params) =>
     Effect.flatMap(Effect.all([CurrentCall, Asking]), ([current, asker]) => {
-      const call = current ?? first(calls)
-      if (call !== undefined) return call.ask(method, params, asker?.key)
+      const call = current ?? related(calls, asker?.relatedTo)
+      if (call !== undefined) {
+        return Effect.catchTag(call.ask(method, params, asker?.key), "Moved", () =>
+          // Its own call has ended, or it never was that call's.
+          current === undefined ? ask(method, params) : Effect.fail(unrelated)
+        )
+      }
       const input = connection?.input
       return input === undefined ? Effect.fail(unrelated) : input.ask(method, params)
     })
+  return ask
+}
 
-const first = <A>(set: ReadonlySet<A>): A | undefined => {
-  const [oldest] = set
+/** The call of that id, where the wire says which; else the oldest that runs. */
+const related = (calls: ReadonlySet<Call<unknown>>, id: JsonRpc.Id | undefined): Call<unknown> | undefined => {
+  const [oldest] = calls
+  if (id !== undefined) for (const call of calls) if (call.wireId === id) return call
   return oldest
 }
 
@@ -142,8 +151,8 @@ export const open = Effect.fnUntraced(function* <E>(
   const scope = yield* Scope.Scope
   const services = Context.merge(options.context, relays(asking(calls, connection), downstream))
   // In the reader: what was said before an answer gets there before it.
-  const onLog = (message: LogMessageParams): void => {
-    const call = first(calls)
+  const onLog: McpClient.Options["onLog"] = (message, relatedTo) => {
+    const call = related(calls, relatedTo)
     if (call !== undefined) call.log(message)
     else if (connection?.input !== undefined) connection.notify("notifications/message", { ...message })
   }

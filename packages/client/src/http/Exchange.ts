@@ -64,12 +64,16 @@ export const make = (request: JsonRpc.Request, headers: RequestHeaders | undefin
 /** How long the rest of a stream is read after the answer, so that its connection can be used again. */
 const rest = "1 second"
 
+/** What else comes in an exchange belongs to its request. */
+const related = (message: Decoded, id: JsonRpc.Id): Decoded =>
+  message._tag === "Message" ? { ...message, envelope: { ...message.envelope, relatedTo: id } } : message
+
 /** Takes what arrives in the exchange, over whatever connection. */
 const receiver =
   ({ deliver, endpoint, learned }: Conversation, exchange: Exchange) =>
   (message: Decoded): Effect.Effect<void> => {
     const { id, method } = exchange.request
-    if (!Answer.answers(message, id)) return deliver(message)
+    if (!Answer.answers(message, id)) return deliver(related(message, id))
     exchange.answered = true
     Deferred.doneUnsafe(exchange.done, Effect.void)
     const version = method === "initialize" ? Answer.agreedOn(message) : undefined

@@ -1,5 +1,6 @@
 /** The client's parts, put together over whatever makes its connections. */
 import { keepAlive } from "@effect-mcp/core/KeepAlive"
+import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Method from "@effect-mcp/protocol/Method"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
@@ -54,8 +55,8 @@ export const make = Effect.fnUntraced(function* <E, R>(
   let catalog: ToolCatalog | undefined
 
   const announced: Announcements = {
-    "notifications/message": (params) => {
-      options.onLog?.(params)
+    "notifications/message": (params, relatedTo) => {
+      options.onLog?.(params, relatedTo)
       logs.publish(params)
     },
     "notifications/resources/updated": ({ _meta, uri }) => {
@@ -86,7 +87,7 @@ export const make = Effect.fnUntraced(function* <E, R>(
     maxRounds: options.maxRounds ?? InputRounds.defaultMaxRounds,
     cacheSize: options.cacheSize ?? ResponseCache.defaultCapacity,
     policy,
-    announced: (method, params) => announced[method]?.(params),
+    announced: (method, params, relatedTo) => announced[method]?.(params, relatedTo),
     missed: () => {
       tools.forget()
       watches.missed()
@@ -191,5 +192,8 @@ export const make = Effect.fnUntraced(function* <E, R>(
 })
 
 type Announcements = {
-  readonly [M in keyof Method.ServerNotifications]?: (params: Method.ServerNotifications[M]) => void
+  readonly [M in keyof Method.ServerNotifications]?: (
+    params: Method.ServerNotifications[M],
+    relatedTo: JsonRpc.Id | undefined
+  ) => void
 }
