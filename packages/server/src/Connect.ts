@@ -44,9 +44,17 @@ export interface Options {
   readonly drain: Duration.Input | undefined
 }
 
+const standing = ({ method }: JsonRpc.Request): boolean => method === "subscriptions/listen"
+
 /** Serves one connection until its end, or until the scope closes. */
 export const make = ({ drain, keepAlive, limits, pings, request, runFork, sessions }: Options) => {
   let nextSession = 0
+  const common: Pick<Peer.Handlers, "cancelled" | "dropped" | "immediate"> = {
+    immediate: (asked) => (asked.method === "ping" && pings(asked) ? {} : undefined),
+    cancelled: ({ id, method }, reason) =>
+      void runFork(Effect.logDebug(`${method} (${JSON.stringify(id)}) was cancelled: ${JSON.stringify(reason)}`)),
+    dropped: (reason) => void runFork(Effect.logDebug(`Dropped: ${reason}`))
+  }
   return Effect.fnUntraced(function* (
     transport: Transport,
     connectOptions: ConnectOptions = {}
@@ -68,19 +76,16 @@ export const make = ({ drain, keepAlive, limits, pings, request, runFork, sessio
       transport,
       {
         request: (exchange) => request(sessionOf(exchange.peer), exchange, traced),
-        immediate: (asked) => (asked.method === "ping" && pings(asked) ? {} : undefined),
+        ...common,
         notification: (notification, _envelope, peer) =>
-          Stateful.receive(sessionOf(peer), notification, connectOptions.passive === true ? undefined : keepAlive),
-        cancelled: ({ id, method }, reason) =>
-          void runFork(Effect.logDebug(`${method} (${JSON.stringify(id)}) was cancelled: ${JSON.stringify(reason)}`)),
-        dropped: (reason) => void runFork(Effect.logDebug(`Dropped: ${reason}`))
+          Stateful.receive(sessionOf(peer), notification, connectOptions.passive === true ? undefined : keepAlive)
       },
       {
         ...limits,
         grace: connectOptions.grace,
         passive: connectOptions.passive,
         ended: () => void runFork(Scope.close(scope, Exit.void)),
-        standing: ({ method }) => method === "subscriptions/listen",
+        standing,
         unreadableId: () => (session?.negotiated?.revision ?? Revision.latestStateful).rules.unreadableId,
         batches: () => session?.negotiated?.revision.rules.batches === true
       }
