@@ -19,7 +19,7 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as HttpRouter from "effect/http/HttpRouter"
-import type { HttpServerRequest } from "effect/http/HttpServerRequest"
+import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -27,6 +27,7 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as Admission from "../http/Admission.ts"
 import * as Body from "../http/Body.ts"
+import * as Cors from "../http/Cors.ts"
 import { noSession, type Refusal, refuse, shuttingDown, tooMany } from "../http/Refusal.ts"
 import { onShutdown } from "../http/Shutdown.ts"
 import { EventBody } from "../internal/EventBody.ts"
@@ -55,9 +56,13 @@ export interface Options extends Admission.Options, Outbox.Options {
   readonly keepAlive?: Duration.Input | undefined
   /** At shutdown: how long requests may still run. Default 10 seconds. Sessions without any end at once. */
   readonly drain?: Duration.Input | undefined
+  /** Lets pages of other sites in, if they are allowed origins. Default no. */
+  readonly cors?: Cors.Options | boolean | undefined
 }
 
 type Principal = PrincipalModule.Principal["Service"]
+
+type Handle = (http: HttpServerRequest) => Effect.Effect<HttpServerResponse.HttpServerResponse, never, Scope.Scope>
 
 /** One GET, and the session on it. */
 interface Held {
@@ -243,5 +248,12 @@ const make = Effect.fnUntraced(function* (options: Options) {
     )
   })
 
-  return { open, receive }
+  const { cors = false } = options
+  if (cors === false) return { open, receive }
+  const shared = Cors.cors(cors === true ? {} : cors, options)
+  const within =
+    (handle: Handle): Handle =>
+    (http) =>
+      Effect.provideService(shared(handle(http)), HttpServerRequest, http)
+  return { open: within(open), receive: within(receive) }
 })

@@ -241,6 +241,27 @@ describe("who asks", () => {
       })
   )
 
+  it.live("from a page of a welcome site may be told so by the browser's own question", () =>
+    Effect.gen(function* () {
+      const origin = "https://app.example"
+      const preflight = { method: "OPTIONS", headers: { origin, "access-control-request-method": "POST" } }
+      const asking = (options: Parameters<typeof open>[1]) =>
+        Effect.gen(function* () {
+          const { connect, fetch } = yield* open(hello, options)
+          const { endpoint } = yield* connect()
+          const { headers, status } = yield* fetch({ ...preflight, path: endpoint })
+          return [status, headers["access-control-allow-origin"]]
+        })
+      assert.deepStrictEqual(yield* asking({ cors: true, allowedOrigins: [origin] }), [204, origin])
+      assert.deepStrictEqual(yield* asking({ cors: true }), [204, undefined])
+      assert.deepStrictEqual(yield* asking({ allowedOrigins: [origin] }), [405, undefined])
+      const { connect } = yield* open(hello, { cors: true, allowedOrigins: [origin] })
+      const { headers, initialize } = yield* connect({ headers: { origin } })
+      assert.strictEqual(headers["access-control-allow-origin"], origin)
+      yield* initialize()
+    })
+  )
+
   it.live("is who opened the session, or there is none; its rights may change meanwhile", () =>
     Effect.gen(function* () {
       const around = (endpoint: Parameters<NonNullable<Parameters<typeof open>[1]>["around"] & object>[0]) =>
