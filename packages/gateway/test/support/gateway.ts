@@ -164,7 +164,8 @@ const growing = Layer.unwrap(
 
 export const features = Layer.mergeAll(tools, growing, resources, prompts)
 
-const behind = McpServer.layer({
+/** The server behind, whatever leads to it. */
+export const behind = McpServer.layer({
   name: "behind",
   version: "3.2.1",
   instructions: "Be kind.",

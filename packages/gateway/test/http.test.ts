@@ -1,0 +1,83 @@
+/** A server behind Streamable HTTP: what its wire says of a question or a log decides whose it is. */
+import { NodeHttpServer } from "@effect/platform-node"
+import * as Http from "@effect-mcp/client/connector/Http"
+import { Memory, Peer } from "@effect-mcp/core"
+import * as Meta from "@effect-mcp/protocol/model/Meta"
+import type * as Revision from "@effect-mcp/protocol/Revision"
+import { McpServer } from "@effect-mcp/server/McpServer"
+import * as Endpoint from "@effect-mcp/server/endpoint/Http"
+import { assert, layer } from "@effect/vitest"
+import { Context, Deferred, Effect, Fiber, Layer } from "effect"
+import { FetchHttpClient, HttpServer } from "effect/http"
+import { createServer } from "node:http"
+import * as Gateway from "../src/Gateway.ts"
+import { Behind, behind } from "./support/gateway.ts"
+import { everything } from "./support/post.ts"
+
+const served = Endpoint.serve(Endpoint.layer({ path: "/mcp" }), { disableLogger: true, disableListenLog: true }).pipe(
+  Layer.provide(behind),
+  Layer.provideMerge(Layer.orDie(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" })))
+)
+
+const gateway = (upstream: Revision.Version) =>
+  Layer.unwrap(
+    Effect.gen(function* () {
+      const { address } = Context.get(yield* Layer.build(served), HttpServer.HttpServer)
+      const url = `http://127.0.0.1:${address._tag === "UnixPathAddress" ? 0 : address.port}/mcp`
+      return Gateway.layer({ connector: Http.open({ url }), client: { revisions: [upstream] } })
+    })
+  ).pipe(Layer.provideMerge(Behind.layer), Layer.provide(FetchHttpClient.layer))
+
+/** One wire to the gateway, spoken to in 2026-07-28 by hand: each answer as it comes, and what is said beside the answers. */
+const wire = Effect.gen(function* () {
+  const { connect } = yield* McpServer
+  const [mine, theirs] = yield* Memory.pair()
+  yield* connect(theirs)
+  const said: Array<unknown> = []
+  const peer = yield* Peer.make(mine, {
+    request: () => Effect.die("The gateway asks in its answers"),
+    notification: ({ params }) => void said.push(params)
+  })
+  const call = (name: string, args: object, meta: object = {}): Effect.Effect<any, Peer.RequestError> =>
+    peer.request("tools/call", {
+      name,
+      arguments: args,
+      _meta: {
+        [Meta.protocolVersion]: "2026-07-28",
+        [Meta.clientInfo]: { name: "by hand", version: "0" },
+        [Meta.clientCapabilities]: everything,
+        ...meta
+      }
+    })
+  return { call, said }
+})
+
+// 2024-11-05 to 2025-06-18 are no different.
+layer(gateway("2025-11-25"), { excludeTestServices: true, timeout: 20_000 })(
+  "calls of one conversation with a server behind HTTP",
+  (it) => {
+    it.effect("are each asked their own questions", () =>
+      Effect.gen(function* () {
+        const { call } = yield* wire
+        const names = ["one", "two", "three"]
+        const replies = yield* Effect.forEach(names, (first) => call("greet", { first }), { concurrency: "unbounded" })
+        assert.deepStrictEqual(
+          replies.map(({ inputRequests }) => Object.values<any>(inputRequests).map(({ params }) => params.message)),
+          names.map((name) => [`${name}?`])
+        )
+      })
+    )
+
+    it.effect("each get their own logs", () =>
+      Effect.gen(function* () {
+        const { call, said } = yield* wire
+        const { started } = yield* Behind
+        const older = yield* Effect.forkChild(call("hang", {}))
+        yield* Deferred.await(started)
+        yield* call("talk", {}, { [Meta.logLevel]: "debug" })
+        assert.deepStrictEqual(said, [{ level: "warning", logger: "talker", data: { said: "something" } }])
+        yield* Fiber.interrupt(older)
+      })
+    )
+  }
+)
