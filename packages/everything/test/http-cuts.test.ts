@@ -101,7 +101,11 @@ const storm = Effect.fnUntraced(function* (version: Version, seed: number) {
       }
     ).pipe(
       Layer.provide(McpServer.layer({ name: "test", version: "0.0.0", features: makeFeatures(runs) })),
-      Layer.provideMerge(Layer.orDie(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" })))
+      Layer.provideMerge(
+        Layer.orDie(
+          NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1", gracefulShutdownTimeout: "100 millis" })
+        )
+      )
     )
   )
   const { address } = Context.get(built, HttpServer.HttpServer)

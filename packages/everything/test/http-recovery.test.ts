@@ -6,6 +6,7 @@ import { McpServer } from "@effect-mcp/server"
 import * as Http from "@effect-mcp/server/endpoint/Http"
 import * as SseEndpoint from "@effect-mcp/server/endpoint/Sse"
 import type { Version } from "@effect-mcp/protocol/Revision"
+import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Deferred, Effect, Exit, Fiber, Layer, PubSub, Queue, Schema, Scope, Stream } from "effect"
 import { FetchHttpClient, HttpServer } from "effect/http"
@@ -66,7 +67,11 @@ const serve = Effect.fnUntraced(function* (features: Layer.Layer<never>, kind: K
   const built = yield* Layer.build(
     endpoint.pipe(
       Layer.provide(McpServer.layer({ name: "test", version: "0.0.0", features })),
-      Layer.provideMerge(Layer.orDie(NodeHttpServer.layer(createServer, { port, host: "127.0.0.1" }))),
+      Layer.provideMerge(
+        Layer.orDie(
+          NodeHttpServer.layer(createServer, { port, host: "127.0.0.1", gracefulShutdownTimeout: "100 millis" })
+        )
+      ),
       Layer.fresh
     )
   )
@@ -107,29 +112,31 @@ const following = <A, E>(stream: Stream.Stream<A, E>) =>
   })
 
 describe.each(sessions)("a session of %s that the server ended", (version) => {
-  it.live("is opened again once, for all who need it, and nothing runs twice", () =>
-    Effect.gen(function* () {
-      const { features, runs } = yield* makeWorld
-      const port = yield* serve(features, "Streamable HTTP")
-      const { client, traffic } = yield* connect(port, { revisions: [version] })
-      yield* client.call(Pay, { n: -1 })
-      const { session } = traffic
-      assert.isDefined(session)
-      yield* Effect.promise(() =>
-        fetch(`http://127.0.0.1:${port}/mcp`, {
-          method: "DELETE",
-          headers: { "mcp-session-id": session ?? "", "mcp-protocol-version": version }
-        })
-      )
-      const all = Array.from({ length: 100 }, (_, n) => n)
-      yield* Effect.forEach(all, (n) => client.call(Pay, { n }), { concurrency: "unbounded" })
-      assert.strictEqual(traffic.sent.get("initialize"), 2)
-      assert.notStrictEqual(traffic.session, session)
-      assert.deepStrictEqual(
-        [...runs.values()],
-        Array.from({ length: 101 }, () => 1)
-      )
-    })
+  it.live(
+    `is opened again once, for all who need it, and nothing runs twice${verifies("http.session.client-reinitializes")}`,
+    () =>
+      Effect.gen(function* () {
+        const { features, runs } = yield* makeWorld
+        const port = yield* serve(features, "Streamable HTTP")
+        const { client, traffic } = yield* connect(port, { revisions: [version] })
+        yield* client.call(Pay, { n: -1 })
+        const { session } = traffic
+        assert.isDefined(session)
+        yield* Effect.promise(() =>
+          fetch(`http://127.0.0.1:${port}/mcp`, {
+            method: "DELETE",
+            headers: { "mcp-session-id": session ?? "", "mcp-protocol-version": version }
+          })
+        )
+        const all = Array.from({ length: 100 }, (_, n) => n)
+        yield* Effect.forEach(all, (n) => client.call(Pay, { n }), { concurrency: "unbounded" })
+        assert.strictEqual(traffic.sent.get("initialize"), 2)
+        assert.notStrictEqual(traffic.session, session)
+        assert.deepStrictEqual(
+          [...runs.values()],
+          Array.from({ length: 101 }, () => 1)
+        )
+      })
   )
 })
 
