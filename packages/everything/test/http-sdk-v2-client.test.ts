@@ -2,6 +2,8 @@
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
+import { connect as connectTo } from "node:net"
+import { networkInterfaces } from "node:os"
 import { serve } from "./support/http-server.ts"
 import { answering, call, connect, failure, listening, Modern, using } from "./support/modern-sdk-v2.ts"
 import { toolNames } from "./support/names.ts"
@@ -88,6 +90,24 @@ layer(
 })
 
 describe("The reference server over HTTP", () => {
+  it.live(`listens on loopback only${verifies("http.security.localhost")}`, () =>
+    Effect.gen(function* () {
+      const { hostname, port } = new URL((yield* serve).url)
+      const connects = (host: string) =>
+        Effect.callback<boolean>((resume) => {
+          const socket = connectTo({ host, port: Number(port) }, () => resume(Effect.succeed(true)))
+          socket.on("error", () => resume(Effect.succeed(false)))
+          return Effect.sync(() => void socket.destroy())
+        })
+      assert.strictEqual(hostname, "127.0.0.1")
+      assert.isTrue(yield* connects(hostname))
+      const others = Object.values(networkInterfaces()).flatMap((addresses = []) =>
+        addresses.filter(({ family, internal }) => !internal && family === "IPv4")
+      )
+      for (const { address } of others) assert.isFalse(yield* connects(address), address)
+    })
+  )
+
   it.live(
     "stops in order when it is asked to, while a client is subscribed",
     () =>

@@ -22,17 +22,19 @@ const features = Layer.mergeAll(
 )
 
 describe("a POST", () => {
-  it.live(`is answered by one JSON object, beside the routes of the user${verifies("http.endpoint.post")}`, () =>
-    Effect.gen(function* () {
-      const { fetch } = yield* open(features)
-      const reply = yield* fetch(call("echo", { text: "hei" }))
-      assert.strictEqual(reply.status, 200)
-      assert.strictEqual(reply.headers["content-type"], "application/json")
-      const { id, result } = yield* reply.json
-      assert.strictEqual(id, 1)
-      assert.deepStrictEqual(result.content, [{ type: "text", text: "hei" }])
-      assert.strictEqual(yield* (yield* fetch({ method: "GET", path: "/health" })).text, "well")
-    })
+  it.live(
+    `is answered by one JSON object, beside the routes of the user${verifies("http.endpoint.post", "http.post.json-or-sse")}`,
+    () =>
+      Effect.gen(function* () {
+        const { fetch } = yield* open(features)
+        const reply = yield* fetch(call("echo", { text: "hei" }))
+        assert.strictEqual(reply.status, 200)
+        assert.strictEqual(reply.headers["content-type"], "application/json")
+        const { id, result } = yield* reply.json
+        assert.strictEqual(id, 1)
+        assert.deepStrictEqual(result.content, [{ type: "text", text: "hei" }])
+        assert.strictEqual(yield* (yield* fetch({ method: "GET", path: "/health" })).text, "well")
+      })
   )
 
   it.live("says which revisions are served, also to who opens a session where there are none", () =>
@@ -48,7 +50,7 @@ describe("a POST", () => {
   )
 
   it.live(
-    "that is no request gets 202 if it is a notification, else 400 and an error with the id that could be read",
+    `that is no request gets 202 if it is a notification, else 400 and an error with the id that could be read${verifies("http.post.accepted", "http.post.not-accepted")}`,
     () =>
       Effect.gen(function* () {
         const { fetch } = yield* open(features, {}, newest)
@@ -103,7 +105,7 @@ describe("a POST", () => {
   )
 
   it.live(
-    `gets 400 for what its headers or its metadata lack, 404 for a method that is not there${verifies("http.headers.mismatch", "http.version.mismatch", "http.version.unsupported", "http.version.missing", "http.method.unknown", "http.status.missing-field", "http.status.missing-capability", "http.headers.case-insensitive")}`,
+    `gets 400 for what its headers or its metadata lack, 404 for a method that is not there${verifies("http.headers.mismatch", "http.version.mismatch", "http.version.unsupported", "http.version.header-invalid", "http.version.missing", "http.method.unknown", "http.status.missing-field", "http.status.missing-capability", "http.headers.case-insensitive")}`,
     () =>
       Effect.gen(function* () {
         const { fetch, post } = yield* open(features)

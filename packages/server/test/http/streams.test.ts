@@ -33,7 +33,7 @@ const withProgress = call("wait", {}, {}, { progressToken: "p" })
 
 describe("an answer", () => {
   it.live(
-    `that something precedes is a stream of events, one message each, and the answer is the last${verifies("http.post-stream.not-buffered", "http.post-stream.no-requests")}`,
+    `that something precedes is a stream of events, one message each, and the answer is the last${verifies("http.post-stream.not-buffered", "http.post-stream.no-requests", "http.post-stream.related", "http.post-stream.closes-after-response", "http.post.json-or-sse")}`,
     () =>
       Effect.gen(function* () {
         const { entered, go, tool } = yield* waiting
