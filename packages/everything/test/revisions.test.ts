@@ -11,7 +11,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Layer, Logger, Queue, Schema, Stream, SubscriptionRef } from "effect"
 import { http, socket, sse, stdio } from "./support/harnesses.ts"
 import { toolNames } from "./support/names.ts"
-import { listening } from "./support/our-client.ts"
+import { listening, untilHeard } from "./support/our-client.ts"
 
 const Add = Tool.make("add", {
   description: "Adds two numbers.",
@@ -184,8 +184,7 @@ for (const { open, revision, title } of cases) {
       Effect.gen(function* () {
         const mcp = yield* client
         const changes = yield* listening(mcp.toolChanges)
-        yield* call("grow", { name: "leaf" })
-        yield* Queue.take(changes)
+        yield* untilHeard(changes, (times) => call("grow", { name: times === 0 ? "leaf" : `leaf-${times}` }))
         assert.strictEqual(textOf(yield* call("grown_leaf")), "I am leaf.")
       })
     )

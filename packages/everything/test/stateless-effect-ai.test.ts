@@ -2,12 +2,13 @@
 import { NodeServices } from "@effect/platform-node"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it, layer } from "@effect/vitest"
-import { Effect, Fiber, Layer, Queue, Schema, Stream } from "effect"
+import { Effect, Fiber, Layer, Schema } from "effect"
 import { McpClient as EffectClient, McpProtocol } from "effect/ai"
 import { ChildProcess } from "effect/process"
 import { toolNames } from "./support/names.ts"
 import { serverFile } from "./support/official.ts"
-import { call, client, fileOf, Host, layerClient, listening, textOf } from "./support/our-client.ts"
+import { suite } from "./support/effect-ai-suite.ts"
+import { client, fileOf, layerClient } from "./support/our-client.ts"
 
 const options = { timeout: 30_000, excludeTestServices: true }
 const protocols = [McpProtocol.v2026_07_28, McpProtocol.v2025_11_25] as const
@@ -112,94 +113,7 @@ for (const protocol of protocols) {
     )
   })
 
-  layer(layerClient([theirServer, version]), options)(`Our client drives Effect's own server of ${version}`, (it) => {
-    it.effect(`finds out by itself what it speaks${verifies("stdio.compatibility.probes")}`, () =>
-      Effect.gen(function* () {
-        const mcp = yield* client
-        assert.strictEqual(mcp.revision.version, version)
-        assert.deepInclude(mcp.serverInfo, { name: "effect-ai", version: "4.1.0" })
-        assert.strictEqual(mcp.instructions, "Effect's own.")
-        yield* mcp.ping
-      })
-    )
-
-    it.effect("lists and calls tools, and sees their progress", () =>
-      Effect.gen(function* () {
-        const mcp = yield* client
-        const tools = yield* Stream.runCollect(mcp.tools)
-        assert.sameMembers(
-          tools.map(({ name }) => name),
-          ["add", "echo", "progress", "wait", "ask", "grow", "greet"]
-        )
-        assert.strictEqual(yield* call("echo", { message: "hello" }), "hello")
-        assert.deepInclude(yield* mcp.callTool("add", { a: 1, b: 2 }), { structuredContent: { sum: 3 } })
-        assert.deepInclude(yield* Effect.flip(mcp.callTool("no_such_tool")), { code: -32602 })
-        const events = yield* Stream.runCollect(mcp.callToolStream("progress"))
-        assert.deepStrictEqual(
-          events.map((event) => (event._tag === "Progress" ? event.progress : textOf(event.value))),
-          [1, 2, 3, "done"]
-        )
-      })
-    )
-
-    it.effect("reads resources, gets prompts and completes arguments", () =>
-      Effect.gen(function* () {
-        const mcp = yield* client
-        assert.strictEqual((yield* Stream.runCollect(mcp.resources)).length, 2)
-        assert.strictEqual(yield* mcp.readText("effect://text"), "Some text.")
-        const { messages } = yield* mcp.prompt("greet", { name: "Ann" })
-        assert.deepInclude(messages[0]?.content, { text: "Greet Ann." })
-        const ref = { type: "ref/prompt", name: "greet" } as const
-        assert.deepStrictEqual((yield* mcp.complete({ ref, argument: { name: "name", value: "A" } })).values, ["Ann"])
-      })
-    )
-
-    it.effect("watches a resource, cancels a call, and hears that a tool appeared", () =>
-      Effect.gen(function* () {
-        const mcp = yield* client
-        const updates = yield* listening(mcp.watch("effect://interrupted"))
-        yield* Queue.take(updates)
-        const progress = yield* Queue.unbounded<unknown>()
-        const waiting = yield* Effect.forkChild(mcp.callTool("wait", { label: "given up" }, { progress }))
-        yield* Queue.take(progress)
-        yield* Fiber.interrupt(waiting)
-        assert.deepInclude(yield* Queue.take(updates), { _tag: "Updated" })
-        assert.strictEqual(yield* mcp.readText("effect://interrupted"), JSON.stringify(["given up"]))
-        const changes = yield* listening(mcp.toolChanges)
-        yield* call("grow", { name: "leaf" })
-        yield* Queue.take(changes)
-        assert.strictEqual(yield* call("leaf"), "I am leaf.")
-      })
-    )
-
-    if (version === "2026-07-28") {
-      it.effect(
-        `answers what it asks in rounds${verifies("mrtr.client.state-echoed", "mrtr.client.answers-all")}`,
-        () =>
-          Effect.gen(function* () {
-            const { answers } = yield* Host
-            answers.form = () => ({ action: "accept", content: { name: "Ada" } })
-            assert.strictEqual(yield* call("greet"), "Hello, Ada! (a state)")
-          })
-      )
-    } else {
-      it.effect("answers what it asks by requests", () =>
-        Effect.gen(function* () {
-          const { answers } = yield* Host
-          answers.form = () => ({ action: "accept", content: { name: "Ada" } })
-          assert.strictEqual(yield* call("ask"), "Hello, Ada!")
-          answers.form = () => ({ action: "decline" })
-          assert.strictEqual(yield* call("ask"), "Hello, a stranger!")
-        })
-      )
-    }
-
-    it.effect("has understood everything the server said", () =>
-      Effect.gen(function* () {
-        assert.deepStrictEqual((yield* Host).dropped, [])
-      })
-    )
-  })
+  suite("stdio", version, true, layerClient([theirServer, version]))
 }
 
 describe("Our client and Effect's own server of both revisions", () => {

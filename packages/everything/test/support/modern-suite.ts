@@ -4,7 +4,7 @@ import { McpError } from "@effect-mcp/protocol"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, type Layer, Queue, Stream } from "effect"
-import { call, client, Host, listening, textOf, using } from "./our-client.ts"
+import { call, client, Host, listening, textOf, untilHeard, using } from "./our-client.ts"
 
 /** Answers every form with the same values. */
 const user = (content: { readonly [field: string]: string }) =>
@@ -160,8 +160,7 @@ export const suite = <E>(wire: string, connected: Layer.Layer<McpClient.McpClien
         Effect.gen(function* () {
           const mcp = yield* client
           const changes = yield* listening(mcp.toolChanges)
-          yield* call("grow", { name: "leaf" })
-          yield* Queue.take(changes)
+          yield* untilHeard(changes, (times) => call("grow", { name: times === 0 ? "leaf" : `leaf-${times}` }))
           const tools = yield* Stream.runCollect(mcp.tools)
           assert.include(
             tools.map(({ name }) => name),

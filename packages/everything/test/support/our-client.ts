@@ -95,4 +95,17 @@ export const listening = <A, E>(stream: Stream.Stream<A, E>): Effect.Effect<Queu
     return queue
   })
 
+/**
+ * Does something again and again, first with 0, until it is heard of: where listening is a request of its own, nobody is told when that
+ * has begun.
+ */
+export const untilHeard = <A, E, R>(
+  heard: Queue.Queue<A>,
+  act: (times: number) => Effect.Effect<unknown, E, R>
+): Effect.Effect<A, E, R> =>
+  Effect.gen(function* () {
+    for (let times = 0; times === 0 || (yield* Queue.size(heard)) === 0; times++) yield* act(times)
+    return yield* Queue.take(heard)
+  })
+
 export const fileOf = (path: string): string => fileURLToPath(new URL(path, import.meta.url))

@@ -1,0 +1,117 @@
+/** What our client can do with a server made with Effect's own MCP modules, over whatever wire; `told`: whether it hears of changes. */
+import type { McpClient } from "@effect-mcp/client"
+import { verifies } from "@effect-mcp/spec/verifies"
+import { assert, layer } from "@effect/vitest"
+import { Effect, Fiber, type Layer, Queue, Stream } from "effect"
+import { call, client, Host, listening, textOf, untilHeard } from "./our-client.ts"
+
+const options = { timeout: 30_000, excludeTestServices: true }
+
+export const suite = <E>(
+  wire: string,
+  version: "2025-11-25" | "2026-07-28",
+  told: boolean,
+  connected: Layer.Layer<McpClient.McpClient | Host, E>
+): void => {
+  layer(connected, options)(`Our client drives Effect's own server of ${version} over ${wire}`, (it) => {
+    it.effect(`finds out by itself what it speaks${verifies("stdio.compatibility.probes")}`, () =>
+      Effect.gen(function* () {
+        const mcp = yield* client
+        assert.strictEqual(mcp.revision.version, version)
+        assert.deepInclude(mcp.serverInfo, { name: "effect-ai", version: "4.1.0" })
+        assert.strictEqual(mcp.instructions, "Effect's own.")
+        yield* mcp.ping
+      })
+    )
+
+    it.effect("lists and calls tools, and sees their progress", () =>
+      Effect.gen(function* () {
+        const mcp = yield* client
+        const tools = yield* Stream.runCollect(mcp.tools)
+        assert.sameMembers(
+          tools.map(({ name }) => name),
+          ["add", "echo", "progress", "wait", "ask", "grow", "greet"]
+        )
+        assert.strictEqual(yield* call("echo", { message: "hello" }), "hello")
+        assert.deepInclude(yield* mcp.callTool("add", { a: 1, b: 2 }), { structuredContent: { sum: 3 } })
+        assert.deepInclude(yield* Effect.flip(mcp.callTool("no_such_tool")), { code: -32602 })
+        const events = yield* Stream.runCollect(mcp.callToolStream("progress"))
+        assert.deepStrictEqual(
+          events.map((event) => (event._tag === "Progress" ? event.progress : textOf(event.value))),
+          [1, 2, 3, "done"]
+        )
+      })
+    )
+
+    it.effect("reads resources, gets prompts and completes arguments", () =>
+      Effect.gen(function* () {
+        const mcp = yield* client
+        assert.strictEqual((yield* Stream.runCollect(mcp.resources)).length, 2)
+        assert.strictEqual(yield* mcp.readText("effect://text"), "Some text.")
+        const { messages } = yield* mcp.prompt("greet", { name: "Ann" })
+        assert.deepInclude(messages[0]?.content, { text: "Greet Ann." })
+        const ref = { type: "ref/prompt", name: "greet" } as const
+        assert.deepStrictEqual((yield* mcp.complete({ ref, argument: { name: "name", value: "A" } })).values, ["Ann"])
+      })
+    )
+
+    it.effect("cancels a call", () =>
+      Effect.gen(function* () {
+        const mcp = yield* client
+        const progress = yield* Queue.unbounded<unknown>()
+        const waiting = yield* Effect.forkChild(mcp.callTool("wait", { label: "first" }, { progress }))
+        yield* Queue.take(progress)
+        yield* Fiber.interrupt(waiting)
+        const interrupted = mcp.readText("effect://interrupted")
+        yield* Effect.repeat(interrupted, { until: (labels) => labels === JSON.stringify(["first"]) })
+      })
+    )
+
+    // Over HTTP its sessions have no stream of their own.
+    if (told)
+      it.effect("watches a resource, cancels a call, and hears that a tool appeared", () =>
+        Effect.gen(function* () {
+          const mcp = yield* client
+          const updates = yield* listening(mcp.watch("effect://interrupted"))
+          yield* Queue.take(updates)
+          const progress = yield* Queue.unbounded<unknown>()
+          const waiting = yield* Effect.forkChild(mcp.callTool("wait", { label: "given up" }, { progress }))
+          yield* Queue.take(progress)
+          yield* Fiber.interrupt(waiting)
+          assert.deepInclude(yield* Queue.take(updates), { _tag: "Updated" })
+          assert.strictEqual(yield* mcp.readText("effect://interrupted"), JSON.stringify(["first", "given up"]))
+          const changes = yield* listening(mcp.toolChanges)
+          yield* untilHeard(changes, (times) => call("grow", { name: times === 0 ? "leaf" : `leaf-${times}` }))
+          assert.strictEqual(yield* call("leaf"), "I am leaf.")
+        })
+      )
+
+    if (version === "2026-07-28") {
+      it.effect(
+        `answers what it asks in rounds${verifies("mrtr.client.state-echoed", "mrtr.client.answers-all")}`,
+        () =>
+          Effect.gen(function* () {
+            const { answers } = yield* Host
+            answers.form = () => ({ action: "accept", content: { name: "Ada" } })
+            assert.strictEqual(yield* call("greet"), "Hello, Ada! (a state)")
+          })
+      )
+    } else {
+      it.effect("answers what it asks by requests", () =>
+        Effect.gen(function* () {
+          const { answers } = yield* Host
+          answers.form = () => ({ action: "accept", content: { name: "Ada" } })
+          assert.strictEqual(yield* call("ask"), "Hello, Ada!")
+          answers.form = () => ({ action: "decline" })
+          assert.strictEqual(yield* call("ask"), "Hello, a stranger!")
+        })
+      )
+    }
+
+    it.effect("has understood everything the server said", () =>
+      Effect.gen(function* () {
+        assert.deepStrictEqual((yield* Host).dropped, [])
+      })
+    )
+  })
+}
