@@ -33,20 +33,18 @@ export type Requirements = HttpClient.HttpClient
 export const open = Effect.fnUntraced(function* (
   options: Options
 ): Effect.fn.Return<Transport, TransportError, Scope.Scope | Requirements> {
-  const { headers, transport = "auto" } = options
+  const { controlCap, headers, highWater, maxMessageBytes, transport = "auto" } = options
   const place = String(options.url)
   if (!URL.canParse(place)) {
     return yield* new TransportError({ reason: "Open", message: `Not a URL: ${JSON.stringify(place)}` })
   }
   const url = new URL(place)
-  if (transport === "sse") return yield* Sse.open({ url, headers })
+  const sse = Sse.open({ url, headers, maxMessageBytes, highWater, controlCap })
+  if (transport === "sse") return yield* sse
   const http = yield* HttpClient.HttpClient
   const scope = yield* Scope.Scope
   const servers = yield* Servers.Servers
-  const older = Sse.open({ url, headers }).pipe(
-    Effect.provideService(HttpClient.HttpClient, http),
-    Scope.provide(scope)
-  )
+  const older = Effect.provideService(Scope.provide(sse, scope), HttpClient.HttpClient, http)
   const known = Servers.recall(servers, url)
   if (known === "sse" && transport === "auto") {
     const opened = yield* Effect.option(older)

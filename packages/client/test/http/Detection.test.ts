@@ -207,6 +207,32 @@ describe("a server behind a URL", () => {
   )
 })
 
+describe("a server of 2026-07-28", () => {
+  test(
+    `that asks all the same is not answered${verifies("http.post.no-responses")}`,
+    Effect.gen(function* () {
+      const server = yield* Raw.open
+      const dropped: Array<string> = []
+      const connected = yield* connecting(server, { dropped: (reason) => void dropped.push(reason) })
+      yield* (yield* server.next).result({ ...discovered, capabilities: { tools: {} } })
+      const client = yield* Fiber.join(connected)
+      const asked = yield* Effect.forkChild(client.request("tools/list", {}), { startImmediately: true })
+      const post = yield* server.next
+      yield* post.stream()
+      for (const method of ["ping", "roots/list", "no/such"]) {
+        yield* post.event({ data: { jsonrpc: "2.0", id: method, method } })
+      }
+      const result = { resultType: "complete", tools: [], ttlMs: 0, cacheScope: "private" }
+      yield* post.event({ data: { jsonrpc: "2.0", id: post.message.id, result } })
+      yield* Fiber.join(asked)
+      assert.lengthOf(dropped, 3)
+      // Whatever it had answered would have come before this.
+      yield* Effect.forkChild(client.request("tools/list", {}), { startImmediately: true })
+      assert.strictEqual((yield* server.next).message.method, "tools/list")
+    })
+  )
+})
+
 describe("what was found out of a server", () => {
   test(
     "is remembered: one of the older era is not probed again, another URL is",

@@ -2,7 +2,8 @@
 import { Closed } from "@effect-mcp/core/Peer"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Exit, Fiber, Queue, Scope } from "effect"
+import { Clock, Deferred, Effect, Exit, Fiber, Queue, Scope } from "effect"
+import * as Sleeps from "./support/clock.ts"
 import { sessions, shakeHands, wired } from "./support/peer.ts"
 import * as Raw from "./support/raw.ts"
 
@@ -247,7 +248,77 @@ describe.each(cases)("a session of $version over $name", ({ layer, version }) =>
   )
 })
 
+/** A session whose sleeps the test ends. */
+const timed = Effect.gen(function* () {
+  const { clock, wake } = yield* Sleeps.make
+  const server = yield* Raw.make(true)
+  const scope = yield* Scope.make()
+  const peer = yield* wired({ url: server.url }).pipe(Scope.provide(scope), Effect.provideService(Clock.Clock, clock))
+  yield* (yield* shakeHands(peer, server)).status(405)
+  const end = Effect.provideService(Scope.close(scope, Exit.void), Clock.Clock, clock)
+  return { server, peer, wake, end }
+})
+const second = (millis: number) => millis === 1000
+
 describe("a session", () => {
+  it.effect(
+    "does not wait for ever for a notification to be accepted, nor for what was said last, nor for its end",
+    () =>
+      Effect.gen(function* () {
+        const { end, peer, server, wake } = yield* timed
+        peer.notify("notifications/roots/list_changed")
+        yield* server.next
+        const list = yield* Effect.forkChild(peer.request("tools/list"), { startImmediately: true })
+        yield* wake(second)
+        yield* (yield* server.next).result({})
+        yield* Fiber.join(list)
+        const ended = yield* Effect.forkChild(end, { startImmediately: true })
+        yield* wake(second)
+        assert.strictEqual((yield* server.next).method, "DELETE")
+        yield* wake(second)
+        yield* Fiber.join(ended)
+      }).pipe(Effect.scoped, Effect.provide(http))
+  )
+
+  it.effect("that is lost does not wait for ever for those that may have met its end, too", () =>
+    Effect.gen(function* () {
+      const { end, peer, server, wake } = yield* timed
+      const calls = yield* Effect.forEach([1, 2], () =>
+        Effect.forkChild(peer.request("tools/call", { name: "t" }), { startImmediately: true })
+      )
+      yield* (yield* server.next).status(404)
+      yield* server.next
+      const [first, second] = calls
+      assert.isTrue((yield* closed(first!)).unsent)
+      yield* wake((millis) => millis === 5000)
+      assert.deepInclude((yield* closed(second!)).cause, { reason: "SessionLost" })
+      // There is nothing to be ended any more.
+      yield* end
+      assert.strictEqual(yield* server.waiting, 0)
+    }).pipe(Effect.scoped, Effect.provide(http))
+  )
+
+  it.effect(
+    `tells its id to nobody else, wherever a server sends it${verifies("http.session.client-keeps-id-safe")}`,
+    () =>
+      Effect.gen(function* () {
+        const server = yield* Raw.open
+        const other = yield* Raw.open
+        const peer = yield* wired({ url: server.url })
+        yield* (yield* shakeHands(peer, server, { id: "a-secret" })).status(307, "", {
+          location: `${other.origin}/get`
+        })
+        const asked = yield* Effect.forkChild(peer.request("tools/list"), { startImmediately: true })
+        const post = yield* server.next
+        assert.strictEqual(post.headers["mcp-session-id"], "a-secret")
+        yield* post.status(307, "", { location: `${other.origin}/post` })
+        const error = yield* closed(asked)
+        assert.deepInclude(error.cause, { reason: "Status", status: 307 })
+        assert.notInclude(JSON.stringify([error, String(error)]), "a-secret")
+        assert.strictEqual(yield* other.waiting, 0)
+      }).pipe(Effect.scoped, Effect.provide(http))
+  )
+
   it.effect("is told nothing that is no request before it is asked for", () =>
     Effect.gen(function* () {
       const server = yield* Raw.open
