@@ -106,7 +106,7 @@ const live = Effect.fnUntraced(function* (script: ReadonlyArray<Command>, versio
     { reconnect: { attempts: 100, resends: 100, maxDelay: "1 second" } }
   ).pipe(Scope.provide(scope))
   const asked: Array<Asked> = []
-  const ask = (method: Asked["method"], parks: boolean) => {
+  const ask = (method: Asked["method"], parks: boolean): Effect.Effect<unknown, McpClient.ClientError> => {
     const n = asked.length
     return method === "call" ? client.callTool("pay", { n, parks }) : client.read(parks ? "parks:" : uri)
   }

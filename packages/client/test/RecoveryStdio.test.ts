@@ -7,7 +7,7 @@ import * as Peer from "@effect-mcp/core/Peer"
 import { TransportError } from "@effect-mcp/core/Transport"
 import { NodeServices, NodeSocket } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Fiber, Queue, Scope, Stream } from "effect"
+import { Effect, Exit, Fiber, Layer, Queue, Scope, Stream } from "effect"
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import * as net from "node:net"
 import { tmpdir } from "node:os"
@@ -43,8 +43,7 @@ describe.each([
     more: McpClient.Options & Partial<Stdio.Options> = {}
   ) =>
     Effect.scoped(Effect.flatMap(McpClient.McpClient, use)).pipe(
-      Effect.provide(McpClient.layerStdio({ ...options, ...more })),
-      Effect.provide(NodeServices.layer)
+      Effect.provide(Layer.provide(McpClient.layerStdio({ ...options, ...more }), NodeServices.layer))
     )
 
   it.live("that crashed is started again for whoever needs it, once, and stopped in the end", () =>

@@ -2,6 +2,7 @@
 import { NodeHttpServer } from "@effect/platform-node"
 import { McpClient } from "@effect-mcp/client"
 import { Resources, Tool, Tools } from "@effect-mcp/core"
+import type { ToolFailure } from "@effect-mcp/core/Tools"
 import { McpServer } from "@effect-mcp/server"
 import * as Http from "@effect-mcp/server/endpoint/Http"
 import * as SseEndpoint from "@effect-mcp/server/endpoint/Sse"
@@ -56,10 +57,12 @@ const makeWorld = Effect.gen(function* () {
   return { features, runs, parked, update: PubSub.publish(changes, undefined) }
 })
 
+type World = Effect.Success<typeof makeWorld>
+
 const quiet = { disableLogger: true, disableListenLog: true }
 
 /** A server in the scope, at a port of its own or the given one. */
-const serve = Effect.fnUntraced(function* (features: Layer.Layer<never>, kind: Kind, port = 0) {
+const serve = Effect.fnUntraced(function* (features: World["features"], kind: Kind, port = 0) {
   const endpoint =
     kind === "HTTP with SSE"
       ? SseEndpoint.serve(SseEndpoint.layer({ path: "/mcp", drain: "100 millis" }), quiet)
@@ -153,10 +156,10 @@ describe.each(wires)("a server of %s over %s", (version, kind) => {
       yield* Scope.close(scope, Exit.void)
       // One that is refused is sent again, whatever it is; on a stream that has not ended yet it may have been heard.
       const pays = kind === "Streamable HTTP"
-      const early = yield* Effect.forkChild<unknown, unknown, never>(
-        pays ? client.call(Pay, { n: 1 }) : client.read(uri),
-        { startImmediately: true }
-      )
+      const request: Effect.Effect<unknown, McpClient.ClientError | ToolFailure> = pays
+        ? client.call(Pay, { n: 1 })
+        : client.read(uri)
+      const early = yield* Effect.forkChild(request, { startImmediately: true })
       yield* serve(features, kind, port)
       yield* Fiber.join(early)
       assert.include(["Closed", "McpError"], (yield* Fiber.join(interrupted))._tag)

@@ -134,7 +134,7 @@ describe("a request of 2026-07-28 that is answered with questions", () => {
       yield* client.callTool("t")
       assert.deepStrictEqual(
         heard,
-        [1, 2, 3].map(() => ({ server: Scripted.info }))
+        ["a", "b", "c"].map((key) => ({ server: Scripted.info, relatedTo: undefined, key }))
       )
     })
   )
