@@ -45,6 +45,10 @@ export interface Options {
 }
 
 type Response = HttpServerResponse.HttpServerResponse
+type Attached = readonly [EventStream, Connection]
+
+const isRefusal = (attached: Attached | Refusal): attached is Refusal =>
+  HttpServerResponse.isHttpServerResponse(attached)
 
 /** Who a principal is, by value: of one issuer and one name. */
 const keyOf = ({ claims, subject }: Principal.Principal["Service"]): string =>
@@ -237,10 +241,7 @@ export const make = (options: Options) => {
 
   // ---- GET and DELETE
 
-  const resumed = (
-    session: HttpSession,
-    eventId: string
-  ): Effect.Effect<readonly [EventStream, Connection] | Refusal> => {
+  const resumed = (session: HttpSession, eventId: string): Effect.Effect<Attached | Refusal> => {
     const gone = refuse(410, McpError.invalidRequest(`The events after ${eventId} are not kept any more`))
     const cursor = cursorOf(eventId)
     const stream = cursor === undefined ? undefined : session.stream(cursor.stream)
@@ -260,11 +261,15 @@ export const make = (options: Options) => {
     const eventId = config.store === undefined ? undefined : http.headers[lastEventId]
     // What still runs may be fetched to the end.
     if (work.draining && eventId === undefined) return shuttingDown()
-    const fresh = () => [session.standalone(), session.standalone().attach()] as const
-    const attached = eventId === undefined ? fresh() : yield* resumed(session, eventId)
-    if (HttpServerResponse.isHttpServerResponse(attached)) return attached
+    const attaching =
+      eventId === undefined
+        ? Effect.sync(() => [session.standalone(), session.standalone().attach()] as const)
+        : resumed(session, eventId)
+    const attached = yield* Effect.acquireRelease(attaching, (attached) =>
+      Effect.sync(() => void (isRefusal(attached) || attached[0].detach(attached[1])))
+    )
+    if (isRefusal(attached)) return attached
     const [stream, connection] = attached
-    yield* Effect.addFinalizer(() => Effect.sync(() => stream.detach(connection)))
     // Its head leaves with the first bytes: the client is not to wait for them.
     if (eventId === undefined && session.polls) stream.prime(config.retry)
     else connection.before = `: here\n\n${connection.before}`

@@ -169,6 +169,15 @@ describe("opening a session", () => {
     })
   )
 
+  it.live("is there for clients of 2024-11-05, too, that found their way here", () =>
+    Effect.gen(function* () {
+      const session = yield* openSession(yield* open(echo), "2024-11-05")
+      assert.strictEqual(session.initialized.result.protocolVersion, "2024-11-05")
+      assert.strictEqual((yield* (yield* session.call("echo", { text: "old" })).json).result.content[0].text, "old")
+      assert.strictEqual((yield* session.get()).status, 200)
+    })
+  )
+
   it.live("is there for the versions that are served, and for each its own era beside it", () =>
     Effect.gen(function* () {
       const client = yield* open(echo)
