@@ -55,7 +55,14 @@ export const make = async (directory: string = ours, unchecked = false): Promise
     if (file.endsWith(".js")) cpSync(path.join(root, "dist/servers", file), path.join(to, file))
   }
   const bundle = await rolldown(bundling(path.join(to, "stdio.js")))
-  await bundle.write({ file: path.join(to, "bundled.js"), format: "esm", minify: true, codeSplitting: false })
+  // What is loaded when needed stays apart: kept in one file, everything would have to be wrapped in functions that run it.
+  await bundle.write({
+    dir: to,
+    entryFileNames: "bundled.js",
+    chunkFileNames: "bundled-[name].js",
+    format: "esm",
+    minify: true
+  })
   await bundle.close()
 }
 

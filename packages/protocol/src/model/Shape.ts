@@ -42,13 +42,20 @@ export type Verbatim<T> = Schema.declareConstructor<T, T, readonly [Schema.Codec
 
 /** Checks a value and passes on the same object. Only for schemas that do not transform. */
 export const verbatim = <T>(schema: Schema.Codec<T>): Verbatim<T> => {
-  const is = Schema.is(schema)
-  const explain = SchemaParser.decodeUnknownEffect(schema)
+  // Made when they are needed: the first two only for values that are wrong, or for codecs that are part of another.
+  const is = lazy(() => Schema.is(schema))
+  const explain = lazy(() => SchemaParser.decodeUnknownEffect(schema))
+  const check = lazy(() => Check.compile(schema.ast))
   const codec = Schema.declareConstructor<T>()([schema], () => (input, self, options) => {
-    if (is(input)) return Effect.succeed(input)
-    return Effect.andThen(explain(input, options), Effect.fail(new SchemaIssue.InvalidType(self, input, options)))
+    const isT = is()
+    if (isT(input)) return Effect.succeed(input)
+    return Effect.andThen(explain()(input, options), Effect.fail(new SchemaIssue.InvalidType(self, input, options)))
   })
-  const check = Check.compile(schema.ast)
-  const same = (value: unknown): unknown => (check(value) ? value : Direct.none)
+  const same = (value: unknown): unknown => (check()(value) ? value : Direct.none)
   return Direct.attach(codec, { decode: same, encode: same })
+}
+
+const lazy = <A>(make: () => A): (() => A) => {
+  let made: A | undefined
+  return () => (made ??= make())
 }

@@ -45,7 +45,40 @@ const rewritten = <T>(codec: Schema.Codec<T>, version: Version, rewrite: Rewrite
   })
 }
 
+/** Made when the first of its codecs is needed: one process speaks hardly any of all messages, and a start should not wait for them. */
 export const dated = <T>(schema: Schema.Codec<T>): Dated<T> => {
+  let made: Dated<T> | undefined
+  const of = (version: Version): Schema.Codec<T, unknown> => (made ??= makeDated(schema))[version]
+  return {
+    get "2026-07-28"() {
+      return of("2026-07-28")
+    },
+    get "2025-11-25"() {
+      return of("2025-11-25")
+    },
+    get "2025-06-18"() {
+      return of("2025-06-18")
+    },
+    get "2025-03-26"() {
+      return of("2025-03-26")
+    },
+    get "2024-11-05"() {
+      return of("2024-11-05")
+    }
+  }
+}
+
+/** One of them as a codec that is made when it is needed. */
+export const late = <T>(codecs: Dated<T>, version: Version): Schema.Codec<T, unknown> =>
+  Direct.attach(
+    Schema.suspend(() => codecs[version]),
+    {
+      decode: (wire) => Direct.of(codecs[version]).decode(wire),
+      encode: (value) => Direct.of(codecs[version]).encode(value)
+    }
+  )
+
+const makeDated = <T>(schema: Schema.Codec<T>): Dated<T> => {
   const canonical = verbatim(schema)
   let [codec, rows]: [Schema.Codec<T, unknown>, number] = [canonical, 0]
   // From newer to older the rows that apply only grow in number: as many rows means the same rows.

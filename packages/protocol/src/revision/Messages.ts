@@ -16,7 +16,7 @@ import * as Root from "../model/Root.ts"
 import * as Sampling from "../model/Sampling.ts"
 import * as Tool from "../model/Tool.ts"
 import type { MethodCodec, Version } from "../Revision.ts"
-import { dated } from "./Dated.ts"
+import { type Dated, dated } from "./Dated.ts"
 
 const empty = dated(Meta.EmptyResult)
 const noParams = dated(Schema.UndefinedOr(Meta.RequestParams))
@@ -49,48 +49,85 @@ const elicitParams = dated(Elicitation.ElicitParams)
 const elicitResult = dated(Elicitation.ElicitResult)
 const elicitationComplete = dated(Elicitation.ElicitationCompleteParams)
 
-const codec = <P, R>(params: Schema.Codec<P, unknown>, result: Schema.Codec<R, unknown>): MethodCodec<P, R> => ({
-  params,
-  result
+/** The codecs of one method in one revision, which are made when they are needed. */
+export const codec = <P, R>(params: Dated<P>, result: Dated<R>, v: Version): MethodCodec<P, R> => ({
+  get params() {
+    return params[v]
+  },
+  get result() {
+    return result[v]
+  }
 })
+
+/** A table without one of its messages; what is made when it is needed stays so. */
+export const without = <T extends object, K extends keyof T>(table: T, message: K): Omit<T, K> => {
+  const { [message]: _gone, ...others } = Object.getOwnPropertyDescriptors(table)
+  // The descriptors of all but one property make an object with all but that property.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return Object.defineProperties({}, others) as Omit<T, K>
+}
 
 /** The codecs of all messages as `v` writes them. */
 export const messages = (v: Version) => ({
   requests: {
-    initialize: codec(initializeParams[v], initializeResult[v]),
-    ping: codec(noParams[v], empty[v]),
-    "completion/complete": codec(completeParams[v], completeResult[v]),
-    "logging/setLevel": codec(setLevelParams[v], empty[v]),
-    "prompts/get": codec(getPromptParams[v], getPromptResult[v]),
-    "prompts/list": codec(page[v], listPromptsResult[v]),
-    "resources/list": codec(page[v], listResourcesResult[v]),
-    "resources/templates/list": codec(page[v], listTemplatesResult[v]),
-    "resources/read": codec(readParams[v], readResult[v]),
-    "resources/subscribe": codec(subscribeParams[v], empty[v]),
-    "resources/unsubscribe": codec(subscribeParams[v], empty[v]),
-    "tools/call": codec(callToolParams[v], callToolResult[v]),
-    "tools/list": codec(page[v], listToolsResult[v])
+    initialize: codec(initializeParams, initializeResult, v),
+    ping: codec(noParams, empty, v),
+    "completion/complete": codec(completeParams, completeResult, v),
+    "logging/setLevel": codec(setLevelParams, empty, v),
+    "prompts/get": codec(getPromptParams, getPromptResult, v),
+    "prompts/list": codec(page, listPromptsResult, v),
+    "resources/list": codec(page, listResourcesResult, v),
+    "resources/templates/list": codec(page, listTemplatesResult, v),
+    "resources/read": codec(readParams, readResult, v),
+    "resources/subscribe": codec(subscribeParams, empty, v),
+    "resources/unsubscribe": codec(subscribeParams, empty, v),
+    "tools/call": codec(callToolParams, callToolResult, v),
+    "tools/list": codec(page, listToolsResult, v)
   },
   clientRequests: {
-    ping: codec(noParams[v], empty[v]),
-    "roots/list": codec(noParams[v], listRootsResult[v]),
-    "sampling/createMessage": codec(createMessageParams[v], createMessageResult[v]),
-    "elicitation/create": codec(elicitParams[v], elicitResult[v])
+    ping: codec(noParams, empty, v),
+    "roots/list": codec(noParams, listRootsResult, v),
+    "sampling/createMessage": codec(createMessageParams, createMessageResult, v),
+    "elicitation/create": codec(elicitParams, elicitResult, v)
   },
   clientNotifications: {
-    "notifications/cancelled": cancelled[v],
-    "notifications/progress": progress[v],
-    "notifications/initialized": bare[v],
-    "notifications/roots/list_changed": bare[v]
+    get "notifications/cancelled"() {
+      return cancelled[v]
+    },
+    get "notifications/progress"() {
+      return progress[v]
+    },
+    get "notifications/initialized"() {
+      return bare[v]
+    },
+    get "notifications/roots/list_changed"() {
+      return bare[v]
+    }
   },
   serverNotifications: {
-    "notifications/cancelled": cancelled[v],
-    "notifications/progress": progress[v],
-    "notifications/message": logMessage[v],
-    "notifications/resources/updated": updated[v],
-    "notifications/resources/list_changed": bare[v],
-    "notifications/tools/list_changed": bare[v],
-    "notifications/prompts/list_changed": bare[v],
-    "notifications/elicitation/complete": elicitationComplete[v]
+    get "notifications/cancelled"() {
+      return cancelled[v]
+    },
+    get "notifications/progress"() {
+      return progress[v]
+    },
+    get "notifications/message"() {
+      return logMessage[v]
+    },
+    get "notifications/resources/updated"() {
+      return updated[v]
+    },
+    get "notifications/resources/list_changed"() {
+      return bare[v]
+    },
+    get "notifications/tools/list_changed"() {
+      return bare[v]
+    },
+    get "notifications/prompts/list_changed"() {
+      return bare[v]
+    },
+    get "notifications/elicitation/complete"() {
+      return elicitationComplete[v]
+    }
   }
 })

@@ -2,12 +2,12 @@
  * 2024-11-05: the first revision.
  */
 import type { Revision } from "../Revision.ts"
-import { messages } from "./Messages.ts"
+import { messages, without } from "./Messages.ts"
 import { revision as next } from "./v2025_03_26.ts"
 
 const all = messages("2024-11-05")
-const { "elicitation/create": _newer, ...clientRequests } = all.clientRequests
-const { "notifications/elicitation/complete": _newest, ...serverNotifications } = all.serverNotifications
+const clientRequests = without(all.clientRequests, "elicitation/create")
+const serverNotifications = without(all.serverNotifications, "notifications/elicitation/complete")
 
 export const revision: Revision = {
   ...all,

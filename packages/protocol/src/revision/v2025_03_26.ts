@@ -4,12 +4,12 @@
  * New in it: batches, audio, tool annotations, messages of progress, the `completions` capability.
  */
 import type { Revision } from "../Revision.ts"
-import { messages } from "./Messages.ts"
+import { messages, without } from "./Messages.ts"
 import { revision as next } from "./v2025_06_18.ts"
 
 const all = messages("2025-03-26")
-const { "elicitation/create": _newer, ...clientRequests } = all.clientRequests
-const { "notifications/elicitation/complete": _newest, ...serverNotifications } = all.serverNotifications
+const clientRequests = without(all.clientRequests, "elicitation/create")
+const serverNotifications = without(all.serverNotifications, "notifications/elicitation/complete")
 
 export const revision: Revision = {
   ...all,

@@ -5,11 +5,11 @@
  * Batches went.
  */
 import type { Revision } from "../Revision.ts"
-import { messages } from "./Messages.ts"
+import { messages, without } from "./Messages.ts"
 import { revision as next } from "./v2025_11_25.ts"
 
 const all = messages("2025-06-18")
-const { "notifications/elicitation/complete": _newer, ...serverNotifications } = all.serverNotifications
+const serverNotifications = without(all.serverNotifications, "notifications/elicitation/complete")
 
 export const revision: Revision = {
   ...all,

@@ -13,32 +13,44 @@ import { RequestParams } from "../model/Meta.ts"
 import { AcknowledgedParams, ListenParams, ListenResult } from "../model/Subscriptions.ts"
 import type { MethodCodec, Revision } from "../Revision.ts"
 import { cacheable, complete } from "./Complete.ts"
-import { dated } from "./Dated.ts"
-import { messages } from "./Messages.ts"
+import { dated, late } from "./Dated.ts"
+import { codec, messages, without } from "./Messages.ts"
 import { revision as previous } from "./v2025_11_25.ts"
 
 const version = "2026-07-28"
+const acknowledged = dated(AcknowledgedParams)
 const { requests, clientRequests, clientNotifications, serverNotifications } = messages(version)
-const { ping: _ping, ...questions } = clientRequests
-const { "notifications/elicitation/complete": _complete, ...announcements } = serverNotifications
+const questions = without(clientRequests, "ping")
 
-const final = <P, R>({ params, result }: MethodCodec<P, R>): MethodCodec<P, R> => ({ params, result: complete(result) })
-const cached = <P, R>({ params, result }: MethodCodec<P, R>): MethodCodec<P, R> => ({
-  params,
-  result: cacheable(result)
-})
+/** Made when they are needed, as those that they are made of. */
+const ending = <P, R>(
+  codec: MethodCodec<P, R>,
+  end: (result: Schema.Codec<R, unknown>) => Schema.Codec<R, unknown>
+): MethodCodec<P, R> => {
+  let result: Schema.Codec<R, unknown> | undefined
+  return {
+    get params() {
+      return codec.params
+    },
+    get result() {
+      return (result ??= end(codec.result))
+    }
+  }
+}
+const final = <P, R>(codec: MethodCodec<P, R>): MethodCodec<P, R> => ending(codec, complete)
+const cached = <P, R>(codec: MethodCodec<P, R>): MethodCodec<P, R> => ending(codec, cacheable)
 
 /** What a request declares in its `_meta`, without which it is malformed. The codecs of params do not look at it. */
-export const declaration: Schema.Codec<Declaration, unknown> = dated(Declaration)[version]
+export const declaration: Schema.Codec<Declaration, unknown> = late(dated(Declaration), version)
 /** The result of `tools/call`, `prompts/get` and `resources/read` that is not the final one (`ResultType.isInputRequired`). */
-export const inputRequired: Schema.Codec<InputRequiredResult, unknown> = dated(InputRequiredResult)[version]
+export const inputRequired: Schema.Codec<InputRequiredResult, unknown> = late(dated(InputRequiredResult), version)
 
 export const revision: Revision = {
   version,
   era: "stateless",
   requests: {
-    "server/discover": { params: dated(RequestParams)[version], result: cacheable(dated(DiscoverResult)[version]) },
-    "subscriptions/listen": { params: dated(ListenParams)[version], result: complete(dated(ListenResult)[version]) },
+    "server/discover": cached(codec(dated(RequestParams), dated(DiscoverResult), version)),
+    "subscriptions/listen": final(codec(dated(ListenParams), dated(ListenResult), version)),
     "completion/complete": final(requests["completion/complete"]),
     "prompts/get": final(requests["prompts/get"]),
     "prompts/list": cached(requests["prompts/list"]),
@@ -49,11 +61,16 @@ export const revision: Revision = {
     "tools/list": cached(requests["tools/list"])
   },
   clientRequests: questions,
-  clientNotifications: { "notifications/cancelled": clientNotifications["notifications/cancelled"] },
-  serverNotifications: {
-    ...announcements,
-    "notifications/subscriptions/acknowledged": dated(AcknowledgedParams)[version]
+  clientNotifications: {
+    get "notifications/cancelled"() {
+      return clientNotifications["notifications/cancelled"]
+    }
   },
+  serverNotifications: Object.defineProperty(
+    without(serverNotifications, "notifications/elicitation/complete"),
+    "notifications/subscriptions/acknowledged",
+    { enumerable: true, get: () => acknowledged[version] }
+  ),
   rules: {
     ...previous.rules,
     resourceNotFound: -32602,
