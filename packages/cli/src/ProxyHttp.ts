@@ -28,7 +28,7 @@ export const overHttp = (gateway: Served, { announce, host, port, ...options }: 
       Http.serve(Http.layer({ path: "/mcp", ...options }), { disableLogger: true, disableListenLog: true })
     ),
     Layer.provide(gateway),
-    Layer.provide(NodeHttpServer.layer(createServer, { port, host })),
+    Layer.provide(NodeHttpServer.layer(createServer, { port, host, gracefulShutdownTimeout: "1 second" })),
     Layer.launch,
     Effect.mapError(
       ({ message }) =>

@@ -64,7 +64,7 @@ export interface Options {
   readonly grace?: Duration.Input | undefined
   /** Whether a batch may be received now; otherwise it answers -32600. Default never. */
   readonly batches?: (() => boolean) | undefined
-  /** Nothing is read and nothing is watched: all that arrives comes by `receive`. Costs no fiber. Default false. */
+  /** Nothing is read and nothing is watched: all that arrives comes by `receive`. Needs no reader. Default false. */
   readonly passive?: boolean | undefined
   /** Called once the conversation is over, however that came. */
   readonly ended?: (() => void) | undefined

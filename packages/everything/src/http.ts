@@ -21,5 +21,5 @@ export const layer = (server: Layer.Layer<McpServer.McpServer>, port: number) =>
   announce("/mcp").pipe(
     Layer.provideMerge(Http.serve(Http.layer({ path: "/mcp" }), { disableLogger: true, disableListenLog: true })),
     Layer.provide(server),
-    Layer.provide(NodeHttpServer.layer(createServer, { port, host: "127.0.0.1" }))
+    Layer.provide(NodeHttpServer.layer(createServer, { port, host: "127.0.0.1", gracefulShutdownTimeout: "1 second" }))
   )

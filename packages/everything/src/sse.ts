@@ -13,5 +13,5 @@ export const layer = (server: Layer.Layer<McpServer.McpServer>, port: number) =>
   announce("/sse").pipe(
     Layer.provideMerge(Sse.serve(Sse.layer({ path: "/sse" }), { disableLogger: true, disableListenLog: true })),
     Layer.provide(server),
-    Layer.provide(NodeHttpServer.layer(createServer, { port, host: "127.0.0.1" }))
+    Layer.provide(NodeHttpServer.layer(createServer, { port, host: "127.0.0.1", gracefulShutdownTimeout: "1 second" }))
   )

@@ -49,6 +49,8 @@ export interface Rules {
   /** Tools may have an output schema and results structured content (2025-06-18 on). */
   readonly structuredOutput: boolean
   readonly elicitation: { readonly form: boolean; readonly url: boolean }
+  /** A server may end the connection of a stream of events, for its client to come back to (2025-11-25 only). */
+  readonly polling: boolean
   /** Sampling with tools, and arrays of content (2025-11-25 on). */
   readonly samplingTools: boolean
   /** The capability to include context is declared (2025-11-25 on). */

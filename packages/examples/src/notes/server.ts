@@ -22,7 +22,10 @@ const serve = Effect.gen(function* () {
 })
 
 Layer.unwrap(serve).pipe(
-  Layer.provide([NodeHttpServer.layer(createServer, { port: Number(port), host: "127.0.0.1" }), FetchHttpClient.layer]),
+  Layer.provide([
+    NodeHttpServer.layer(createServer, { port: Number(port), host: "127.0.0.1", gracefulShutdownTimeout: "1 second" }),
+    FetchHttpClient.layer
+  ]),
   Layer.launch,
   NodeRuntime.runMain
 )

@@ -33,7 +33,7 @@ export const serve = <E, R>(server: Layer.Layer<McpServer, E, R>, { http, port, 
   return announce.pipe(
     Layer.provideMerge(Http.serve(Layer.mergeAll(streamable, older), { disableLogger: true, disableListenLog: true })),
     Layer.provide(server),
-    Layer.provide(NodeHttpServer.layer(createServer, { port, host: "127.0.0.1" })),
+    Layer.provide(NodeHttpServer.layer(createServer, { port, host: "127.0.0.1", gracefulShutdownTimeout: "1 second" })),
     Layer.launch
   )
 }

@@ -21,6 +21,7 @@ export const revision: Revision = {
     unreadableId: null,
     invalidToolArguments: "error",
     elicitation: { form: true, url: false },
+    polling: false,
     samplingTools: false,
     samplingContextDeclared: false
   }

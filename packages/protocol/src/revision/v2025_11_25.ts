@@ -22,6 +22,7 @@ export const revision: Revision = {
     elicitation: { form: true, url: true },
     samplingTools: true,
     samplingContextDeclared: true,
+    polling: true,
     missingCapability: "result",
     anyStructuredContent: false
   }

@@ -74,6 +74,7 @@ export const revision: Revision = {
   rules: {
     ...previous.rules,
     resourceNotFound: -32602,
+    polling: false,
     missingCapability: "error",
     anyStructuredContent: true
   }

@@ -10,7 +10,6 @@ import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Latch from "effect/Latch"
 import * as Scope from "effect/Scope"
@@ -41,7 +40,8 @@ export class HttpSession implements Sink {
   readonly id: string
   /** Whose it is: nobody else gets near it. */
   readonly owner: string
-  readonly scope: Scope.Closeable
+  /** What lives as long as the session. */
+  readonly scope: Scope.Closeable = Scope.makeUnsafe()
   readonly config: Config
   private opened: Session | undefined = undefined
   private posts: Map<JsonRpc.Id, PostStream> | undefined = undefined
@@ -52,6 +52,7 @@ export class HttpSession implements Sink {
   private named = 0
   private connections = 0
   private used: number
+  private fiber: Fiber.Fiber<void> | undefined = undefined
   private over = false
   /** Waits until the standing stream is read, and has room. */
   readonly ready: Effect.Effect<void> = Effect.suspend(() => {
@@ -60,16 +61,30 @@ export class HttpSession implements Sink {
     return Effect.andThen(this.joined.await, this.ready)
   })
 
-  constructor(id: string, owner: string, scope: Scope.Closeable, config: Config) {
+  constructor(id: string, owner: string, config: Config) {
     this.id = id
     this.owner = owner
-    this.scope = scope
     this.config = config
     this.used = config.clock.currentTimeMillisUnsafe()
   }
 
-  open(session: Session): void {
-    this.opened = session
+  /**
+   * Opens the conversation. The session is a fiber from then on: it owns the scope, and interrupting it ends all below. It runs in the
+   * endpoint's context and scope: what surrounds the request that opens it must not live as long.
+   */
+  start(
+    connect: Effect.Effect<Session, never, Scope.Scope>,
+    endpoint: Scope.Scope,
+    ended: () => void
+  ): Effect.Effect<void> {
+    return Effect.callback<void>((resume) => {
+      const open = Effect.flatMap(Scope.provide(connect, this.scope), (session) => {
+        this.opened = session
+        return Effect.map(Scope.addFinalizer(session.scope, Effect.sync(ended)), () => resume(Effect.void))
+      })
+      const whole = Effect.onExit(Effect.andThen(open, Effect.never), (exit) => Scope.close(this.scope, exit))
+      this.fiber = Fiber.runIn(this.config.runFork(whole), endpoint)
+    })
   }
 
   get session(): Session | undefined {
@@ -78,8 +93,7 @@ export class HttpSession implements Sink {
 
   /** Whether its client may be sent away to come back for the rest (2025-11-25 on). */
   get polls(): boolean {
-    const { revision } = this.opened?.negotiated ?? {}
-    return this.config.store !== undefined && revision !== undefined && revision.version >= "2025-11-25"
+    return this.config.store !== undefined && this.opened?.negotiated?.revision.rules.polling === true
   }
 
   /** Asks go with the request they relate to, which has its own room. */
@@ -242,7 +256,7 @@ export class HttpSession implements Sink {
     return Effect.suspend(() => {
       this.opened?.peer.interrupt(reason)
       return Effect.andThen(
-        Scope.close(this.scope, Exit.void),
+        this.fiber === undefined ? Effect.void : Fiber.interrupt(this.fiber),
         Effect.suspend(() => {
           this.endStanding()
           this.over = true

@@ -10,7 +10,6 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Option from "effect/Option"
@@ -210,22 +209,11 @@ export const make = (options: Options) => {
     if (work.draining) return shuttingDown(request.id)
     if (sessions.full) return full("sessions are open", sessions.capacity, request.id)
     const principal = envelope.principal ?? Principal.anonymous
-    const own = yield* Scope.fork(scope)
-    const session = new HttpSession(globalThis.crypto.randomUUID(), keyOf(principal), own, config)
+    const session = new HttpSession(globalThis.crypto.randomUUID(), keyOf(principal), config)
     sessions.add(session)
-    // In the endpoint's context: what surrounds this request must not live as long as the session.
     const wire = { incoming: Stream.never, sink: session, broken: Effect.never }
     const connecting = server.connect(wire, { id: session.id, principal, passive: true })
-    const fiber = config.runFork(
-      Effect.flatMap(Scope.provide(connecting, own), (connected) => {
-        session.open(connected)
-        return Scope.addFinalizer(
-          connected.scope,
-          Effect.sync(() => sessions.end(session, "The session has ended"))
-        )
-      })
-    )
-    yield* Fiber.await(fiber)
+    yield* session.start(connecting, scope, () => sessions.end(session, "The session has ended"))
     const response = yield* exchange(
       session,
       [initialize],
