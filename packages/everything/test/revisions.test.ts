@@ -9,7 +9,7 @@ import { verifies } from "@effect-mcp/spec/verifies"
 import { Harness } from "@effect-mcp/testing"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Layer, Logger, Queue, Schema, Stream, SubscriptionRef } from "effect"
-import { http, socket, sse, stdio } from "./support/harnesses.ts"
+import { http, socket, sse, stdio, web } from "./support/harnesses.ts"
 import { toolNames } from "./support/names.ts"
 import { listening, untilHeard } from "./support/our-client.ts"
 
@@ -45,7 +45,7 @@ const call = (name: string, args?: { readonly [name: string]: unknown }) =>
   Effect.flatMap(client, (mcp) => mcp.callTool(name, args))
 
 const cases = [
-  ...Harness.cases(Revision.all, [Harness.memory, Harness.bytes, socket, stdio, http]),
+  ...Harness.cases(Revision.all, [Harness.memory, Harness.bytes, socket, stdio, http, web]),
   ...Harness.cases(Revision.stateful, [sse])
 ]
 
@@ -184,7 +184,7 @@ for (const { open, revision, title } of cases) {
       Effect.gen(function* () {
         const mcp = yield* client
         const changes = yield* listening(mcp.toolChanges)
-        yield* untilHeard(changes, (times) => call("grow", { name: times === 0 ? "leaf" : `leaf-${times}` }))
+        yield* untilHeard(changes, (name) => call("grow", { name }))
         assert.strictEqual(textOf(yield* call("grown_leaf")), "I am leaf.")
       })
     )

@@ -81,7 +81,7 @@ export const suite = <E>(
           assert.deepInclude(yield* Queue.take(updates), { _tag: "Updated" })
           assert.strictEqual(yield* mcp.readText("effect://interrupted"), JSON.stringify(["first", "given up"]))
           const changes = yield* listening(mcp.toolChanges)
-          yield* untilHeard(changes, (times) => call("grow", { name: times === 0 ? "leaf" : `leaf-${times}` }))
+          yield* untilHeard(changes, (name) => call("grow", { name }))
           assert.strictEqual(yield* call("leaf"), "I am leaf.")
         })
       )

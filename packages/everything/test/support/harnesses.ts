@@ -6,7 +6,7 @@ import * as HttpEndpoint from "@effect-mcp/server/endpoint/Http"
 import * as Socket from "@effect-mcp/server/endpoint/Socket"
 import * as SseEndpoint from "@effect-mcp/server/endpoint/Sse"
 import type { Harness } from "@effect-mcp/testing"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Logger } from "effect"
 import { FetchHttpClient, HttpServer } from "effect/http"
 import { createServer } from "node:http"
 import { tmpdir } from "node:os"
@@ -84,6 +84,29 @@ export const http: Harness.Harness = {
       const endpoint = HttpEndpoint.serve(HttpEndpoint.layer({ path: "/mcp" }), quiet)
       const { built, url } = yield* served(features, endpoint, options?.server, "/mcp")
       const connector = Effect.provideContext(Http.open({ url }), built)
+      return yield* McpClient.open(connector, { revisions: [version], ...options?.client })
+    })
+}
+
+/** What a Worker serves, fetched without a network: any `fetch` is a wire. */
+export const web: Harness.Harness = {
+  name: "fetch alone",
+  connect: (features, { version }, options) =>
+    Effect.gen(function* () {
+      const server = yield* Layer.build(
+        McpServer.layer({ name: "test", version: "0.0.0", ...options?.server, features })
+      )
+      const { handler } = yield* Effect.acquireRelease(
+        Effect.sync(() =>
+          HttpEndpoint.toWebHandler(Layer.merge(Layer.succeedContext(server), Logger.layer([])), { path: "/mcp" })
+        ),
+        ({ dispose }) => Effect.promise(dispose)
+      )
+      const fetch: typeof globalThis.fetch = (input, init) => handler(new Request(input, init))
+      const connector = Http.open({ url: "http://localhost/mcp" }).pipe(
+        Effect.provide(FetchHttpClient.layer),
+        Effect.provideService(FetchHttpClient.Fetch, fetch)
+      )
       return yield* McpClient.open(connector, { revisions: [version], ...options?.client })
     })
 }

@@ -160,7 +160,7 @@ export const suite = <E>(wire: string, connected: Layer.Layer<McpClient.McpClien
         Effect.gen(function* () {
           const mcp = yield* client
           const changes = yield* listening(mcp.toolChanges)
-          yield* untilHeard(changes, (times) => call("grow", { name: times === 0 ? "leaf" : `leaf-${times}` }))
+          yield* untilHeard(changes, (name) => call("grow", { name }))
           const tools = yield* Stream.runCollect(mcp.tools)
           assert.include(
             tools.map(({ name }) => name),

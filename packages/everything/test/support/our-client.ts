@@ -96,15 +96,18 @@ export const listening = <A, E>(stream: Stream.Stream<A, E>): Effect.Effect<Queu
   })
 
 /**
- * Does something again and again, first with 0, until it is heard of: where listening is a request of its own, nobody is told when that
+ * Does something under new names, first `leaf`, until it is heard of: where listening is a request of its own, nobody is told when that
  * has begun.
  */
 export const untilHeard = <A, E, R>(
   heard: Queue.Queue<A>,
-  act: (times: number) => Effect.Effect<unknown, E, R>
+  act: (name: string) => Effect.Effect<unknown, E, R>
 ): Effect.Effect<A, E, R> =>
   Effect.gen(function* () {
-    for (let times = 0; times === 0 || (yield* Queue.size(heard)) === 0; times++) yield* act(times)
+    for (let times = 0; times === 0 || (yield* Queue.size(heard)) === 0; times++) {
+      const letters = [...`${times}`].map((digit) => "abcdefghij"[Number(digit)]).join("")
+      yield* act(times === 0 ? "leaf" : `leaf${letters}`)
+    }
     return yield* Queue.take(heard)
   })
 
