@@ -105,7 +105,7 @@ export const untilHeard = <A, E, R>(
 ): Effect.Effect<A, E, R> =>
   Effect.gen(function* () {
     for (let times = 0; times === 0 || (yield* Queue.size(heard)) === 0; times++) {
-      const letters = [...`${times}`].map((digit) => "abcdefghij"[Number(digit)]).join("")
+      const letters = `${times}`.replaceAll(/\d/g, (digit) => "abcdefghij"[Number(digit)] ?? "")
       yield* act(times === 0 ? "leaf" : `leaf${letters}`)
     }
     return yield* Queue.take(heard)
