@@ -9,10 +9,12 @@ import type * as Model from "@effect-mcp/protocol/model/Tool"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import type * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
 import { type AskError, CapabilityMissing, Declined, missingCapabilityError } from "./ClientInput.ts"
+import { exitOf } from "./Done.ts"
 import { feature } from "./Feature.ts"
 import { isolate } from "./Isolate.ts"
 import { Closed, Timeout } from "./Peer.ts"
@@ -145,11 +147,10 @@ const caller = <I, O, F, H>(
         }))
   const recovered = recover(tool.failure)
   const run = (input: I): Effect.Effect<Model.CallToolResult, McpError.McpError, RequestServices> => {
-    const result: Effect.Effect<Model.CallToolResult, HandlerError<F>, RequestServices> = Effect.flatMapEager(
-      handler(input),
-      encode
-    )
-    return Effect.catchEager(result, recovered)
+    const effect = handler(input)
+    const done = exitOf(effect)
+    if (done !== undefined && Exit.isSuccess(done)) return encode(done.value)
+    return Effect.catch(Effect.flatMap(effect, encode), recovered)
   }
   const refuse = ({ message }: InvalidValue) =>
     Effect.flatMap(RequestContext, ({ revision }) =>
@@ -159,10 +160,10 @@ const caller = <I, O, F, H>(
     )
   return (params) => {
     // Most schemas are done at once, some handlers are, and then none of this is a step of the fiber.
-    const called = Effect.mapEager(tool.input.decode(params.arguments ?? {}), run)
-    return Effect.flatMapEager(
-      Effect.catchEager(called, (error) => Effect.succeed(refuse(error))),
-      (effect) => effect
-    )
+    const decoded = tool.input.decode(params.arguments ?? {})
+    const done = exitOf(decoded)
+    return done !== undefined && Exit.isSuccess(done)
+      ? run(done.value)
+      : Effect.matchEffect(decoded, { onSuccess: run, onFailure: refuse })
   }
 }

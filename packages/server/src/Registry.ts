@@ -90,22 +90,24 @@ export class Registry<Entry, Source extends { readonly changes: Stream.Stream<vo
     use: (entry: Entry) => Effect.Effect<A, E, R>,
     absent: Effect.Effect<A, E, R>
   ): Effect.Effect<A, E, R> {
-    return Effect.suspend(() => this.holding(key, use, absent))
+    return Effect.suspend(() => {
+      const slot = this.slots.get(key)
+      return slot === undefined ? absent : this.holding(key, slot.entry, use(slot.entry), () => absent)
+    })
   }
 
-  /** The same for who runs the effect at once: `use` is called now, and what it has done already holds nothing. */
+  /** Keeps the services of `entry` alive while `effect` runs, which needs nothing of it if it is done already. */
   holding<A, E, R>(
     key: string,
-    use: (entry: Entry) => Effect.Effect<A, E, R>,
-    absent: Effect.Effect<A, E, R>
+    entry: Entry,
+    effect: Effect.Effect<A, E, R>,
+    absent: () => Effect.Effect<A, E, R>
   ): Effect.Effect<A, E, R> {
-    const slot = this.slots.get(key)
-    if (slot === undefined) return absent
-    const effect = use(slot.entry)
     if (exitOf(effect) !== undefined) return effect
     return Effect.suspend(() => {
-      // In case that "at once" was not.
-      if (this.slots.get(key) !== slot) return absent
+      const slot = this.slots.get(key)
+      // In case that it was taken away before the effect runs.
+      if (slot?.entry !== entry) return absent()
       slot.active++
       return Effect.onExit(effect, () => {
         release(slot)

@@ -51,12 +51,12 @@ export const make: Effect.Effect<{ readonly tools: ToolSet; readonly context: Co
       return undefined
     }
     const callNow: ToolSet["callNow"] = (params, principal) => {
-      const elsewhere = Effect.suspend(() => mounted(params) ?? Effect.fail(unknownTool(params.name)))
-      return registry.holding(
-        params.name,
-        (entry) => (visible(entry, principal) ? entry.call(params) : elsewhere),
-        elsewhere
-      )
+      const { name } = params
+      const elsewhere = () => mounted(params) ?? Effect.fail(unknownTool(name))
+      const entry = registry.get(name)
+      return entry === undefined || !visible(entry, principal)
+        ? elsewhere()
+        : registry.holding(name, entry, entry.call(params), elsewhere)
     }
     const call: ToolSource["call"] = (params) =>
       registry.get(params.name) === undefined

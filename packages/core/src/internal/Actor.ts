@@ -83,7 +83,7 @@ export class Actor implements Peer {
     for (const [id, next] of this.pending) {
       if (this.busy >= this.permits) break
       this.pending.delete(id)
-      this.start(next)
+      this.start(next.exchange, next.stands, next.since)
     }
     this.starting = false
   }
@@ -96,15 +96,17 @@ export class Actor implements Peer {
     }
   }
 
-  private start(entry: Running): void {
+  private start(exchange: Exchange, stands: boolean, since: number): void {
+    const { id } = exchange.request
+    const effect = this.handle(exchange)
+    // What is answered already needs no fiber, and nobody could have heard of it.
+    const done = exitOf(effect)
+    if (done !== undefined) return answer(exchange.sink, response(id, undefined, done))
     // Registered before it runs: the handler starts inside this very call.
-    this.running.set(entry.exchange.request.id, entry)
-    if (entry.stands) this.standing++
-    const answer = this.handle(entry.exchange)
-    // What is answered already needs no fiber.
-    const done = exitOf(answer)
-    if (done !== undefined) return this.settle(entry, done)
-    entry.fiber = this.runFork(answer)
+    const entry: Running = { exchange, since, stands, fiber: undefined, ended: undefined }
+    this.running.set(id, entry)
+    if (stands) this.standing++
+    entry.fiber = this.runFork(effect)
     if (entry.ended !== undefined) entry.fiber.interruptUnsafe()
     entry.fiber.addObserver((exit) => this.settle(entry, exit))
   }
@@ -125,10 +127,12 @@ export class Actor implements Peer {
     const exchange: Exchange = { request, envelope, sink, peer: this }
     const stands = options.standing?.(request) === true
     const since = this.clock.currentTimeMillisUnsafe()
-    const entry: Running = { exchange, since, stands, fiber: undefined, ended: undefined }
-    if (stands ? this.standing < maxPending : this.busy < permits) return this.start(entry)
+    if (stands ? this.standing < maxPending : this.busy < permits) return this.start(exchange, stands, since)
     this.pending ??= new Map()
-    if (!stands && this.pending.size < maxPending) return void this.pending.set(request.id, entry)
+    if (!stands && this.pending.size < maxPending) {
+      this.pending.set(request.id, { exchange, since, stands, fiber: undefined, ended: undefined })
+      return
+    }
     this.refuse(request, sink, McpError.limitExceeded(`More than ${permits + maxPending} requests are in flight`))
   }
 
