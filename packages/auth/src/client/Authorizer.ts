@@ -12,6 +12,7 @@ import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as Terminal from "effect/Terminal"
+import { parseUrl } from "./internal/url.ts"
 import { OAuthError, printable, shown } from "./OAuthError.ts"
 
 /** A way there and back, for one authorization. */
@@ -62,8 +63,9 @@ export const layerScripted = (options?: {
           const { status, headers } = yield* Effect.mapError(http.execute(HttpClientRequest.get(url)), () =>
             fail(url, "the page cannot be reached")
           )
-          const target = headers["location"] === undefined ? null : URL.parse(headers["location"], url.href)
-          if (target === null || pages === maxPages) return yield* fail(url, "the page does not redirect back", status)
+          const target = headers["location"] === undefined ? undefined : parseUrl(headers["location"], url.href)
+          if (target === undefined || pages === maxPages)
+            return yield* fail(url, "the page does not redirect back", status)
           const back = target.href.startsWith(`${redirectUri}?`) || target.href === redirectUri
           return back ? target.searchParams : yield* visit(target, pages + 1)
         })
@@ -96,7 +98,7 @@ export const layerTerminal = (options?: {
         Effect.gen(function* () {
           yield* Effect.mapError(terminal.display("Paste the address that the browser shows in the end: "), failed)
           const line = (yield* Effect.mapError(terminal.readLine, failed)).trim()
-          const answer = URL.parse(line)?.searchParams
+          const answer = parseUrl(line)?.searchParams
           if (answer?.get("state") === url.searchParams.get("state")) return answer
           yield* Effect.mapError(
             terminal.display(`That is not the answer to this login: ${printable(redirectUri)}?... is expected.\n`),

@@ -10,6 +10,7 @@ import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import * as Option from "effect/Option"
 import * as Endpoint from "./Endpoint.ts"
 import * as Fetch from "./internal/Fetch.ts"
+import { parseUrl } from "./internal/url.ts"
 import * as Metadata from "./Metadata.ts"
 import { OAuthError, printable, shown, type Step } from "./OAuthError.ts"
 
@@ -55,8 +56,8 @@ export const serverMetadataUrls = (issuer: URL): ReadonlyArray<URL> => {
 
 /** Whether metadata that name `resource` speak for this server: the same URL, or one that it lies under. */
 export const speaksFor = (resource: string, server: URL): boolean => {
-  const url = URL.parse(resource)
-  if (url === null || url.hash !== "" || url.origin !== server.origin) return false
+  const url = parseUrl(resource)
+  if (url === undefined || url.hash !== "" || url.origin !== server.origin) return false
   if (url.search !== "" && url.search !== server.search) return false
   const base = url.pathname.replace(/\/+$/, "")
   return server.pathname === base || server.pathname.startsWith(`${base}/`)

@@ -6,6 +6,7 @@
  * resolved: one that leads to a private address gets no further than the handshake of TLS, for which nobody there has the certificate.
  */
 import * as Effect from "effect/Effect"
+import { parseUrl } from "./internal/url.ts"
 import { OAuthError, printable, type Step } from "./OAuthError.ts"
 
 /** `localhost`, its subdomains, 127.0.0.0/8 and ::1. */
@@ -55,10 +56,10 @@ export const isSecure = (url: URL): boolean =>
 
 /** Parses a URL that another party named; fails unless it is a secure one that this server may lead to. */
 export const check = (step: Step, what: string, text: string, trust: Trust): Effect.Effect<URL, OAuthError> => {
-  const url = URL.parse(text)
+  const url = parseUrl(text)
   const refuse = (problem: string, expected: string) =>
     Effect.fail(new OAuthError({ step, problem: `${what} ${problem}`, expected, found: printable(text) }))
-  if (url === null) return refuse("is not a URL", "an absolute URL")
+  if (url === undefined) return refuse("is not a URL", "an absolute URL")
   if (url.username !== "" || url.password !== "" || url.hash !== "")
     return refuse("has a user or a fragment", "a URL without")
   if (!isSecure(url)) return refuse("is not secure", "https, or http on the loopback interface")
@@ -74,6 +75,6 @@ export const check = (step: Step, what: string, text: string, trust: Trust): Eff
 
 /** Whether a redirect URI may be used: HTTPS, or HTTP on the loopback interface; never with a fragment. */
 export const isRedirectUri = (text: string): boolean => {
-  const url = URL.parse(text)
-  return url !== null && url.hash === "" && isSecure(url)
+  const url = parseUrl(text)
+  return url !== undefined && url.hash === "" && isSecure(url)
 }

@@ -11,6 +11,7 @@ import * as ClientIdentity from "./ClientIdentity.ts"
 import * as Endpoint from "./Endpoint.ts"
 import type { Grant, Request } from "./Grant.ts"
 import { issuerOnly } from "./internal/bound.ts"
+import { parseUrl } from "./internal/url.ts"
 import { OAuthError, printable, shown } from "./OAuthError.ts"
 import * as TokenEndpoint from "./TokenEndpoint.ts"
 import { grantType } from "./WorkloadIdentity.ts"
@@ -41,8 +42,8 @@ const exchange = Effect.fnUntraced(function* (
   { assertion, assertionType, client, issuer, tokenEndpoint }: IdentityProvider,
   request: Request
 ): Effect.fn.Return<string, OAuthError> {
-  const url = URL.parse(tokenEndpoint)
-  if (url === null || !Endpoint.isSecure(url))
+  const url = parseUrl(tokenEndpoint)
+  if (url === undefined || !Endpoint.isSecure(url))
     return yield* new OAuthError({
       step: "identity",
       problem: "the token endpoint of the identity provider is not secure",

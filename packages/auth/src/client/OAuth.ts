@@ -17,6 +17,7 @@ import * as Challenge from "./Challenge.ts"
 import * as Dpop from "./Dpop.ts"
 import * as Endpoint from "./Endpoint.ts"
 import type { Grant } from "./Grant.ts"
+import { parseUrl } from "./internal/url.ts"
 import { OAuthError, printable } from "./OAuthError.ts"
 import * as Revocation from "./Revocation.ts"
 import * as Stored from "./Stored.ts"
@@ -101,10 +102,10 @@ const make = Effect.fnUntraced(function* <R>(
   const nonces = Dpop.nonces()
   const { allowPrivate, dpop = "auto", fallback = true, grant, protocolVersion = "2025-11-25", scopes = [] } = options
   const servers = new Map<string, Access.Access>()
-  const only = options.server === undefined ? null : URL.parse(String(options.server))
+  const only = options.server === undefined ? undefined : parseUrl(String(options.server))
   /** What tokens are for: a server without the query of a single request. */
   const serverOf = (url: URL): URL => {
-    const { origin, pathname } = only !== null && only.origin === url.origin ? only : url
+    const { origin, pathname } = only !== undefined && only.origin === url.origin ? only : url
     return new URL(pathname, origin)
   }
 
@@ -129,8 +130,8 @@ const make = Effect.fnUntraced(function* <R>(
   })
 
   const parse = (server: string | URL) => {
-    const url = URL.parse(String(server))
-    return url !== null && Endpoint.isSecure(url)
+    const url = parseUrl(String(server))
+    return url !== undefined && Endpoint.isSecure(url)
       ? Effect.succeed(serverOf(url))
       : Effect.fail(
           new OAuthError({

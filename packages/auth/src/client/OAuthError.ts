@@ -5,6 +5,7 @@
  * a secret or the query of a URL: an error is logged and shown as it is.
  */
 import * as Data from "effect/Data"
+import { parseUrl } from "./internal/url.ts"
 
 /** Where in the flow it failed. */
 export type Step =
@@ -60,8 +61,8 @@ export class OAuthError extends Data.TaggedError("OAuthError")<Details> {
 
 /** A URL as it may be shown: no user, no query, no fragment. */
 export const shown = (url: URL | string): string => {
-  const parsed = typeof url === "string" ? URL.parse(url) : url
-  return parsed === null ? printable(String(url)) : `${parsed.origin}${parsed.pathname}`
+  const parsed = typeof url === "string" ? parseUrl(url) : url
+  return parsed === undefined ? printable(String(url)) : `${parsed.origin}${parsed.pathname}`
 }
 
 /** Text of another party as it may be shown: one line of at most 200 printable characters. */

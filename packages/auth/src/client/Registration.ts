@@ -14,6 +14,7 @@ import type { Credentials, PreRegistered, SigningKey } from "./ClientIdentity.ts
 import * as Endpoint from "./Endpoint.ts"
 import type { Request } from "./Grant.ts"
 import * as Fetch from "./internal/Fetch.ts"
+import { parseUrl } from "./internal/url.ts"
 import { OAuthError, printable, shown } from "./OAuthError.ts"
 import * as Stored from "./Stored.ts"
 import * as TokenEndpoint from "./TokenEndpoint.ts"
@@ -52,7 +53,7 @@ const fromStored = ({ clientId, clientSecret, method }: Stored.Registration): Cr
 
 /** A client id that is the URL of a document: https, with a path, and nothing that could be read in two ways. */
 const isDocumentUrl = (text: string): boolean => {
-  const url = URL.parse(text)
+  const url = parseUrl(text)
   return (
     url?.protocol === "https:" && url.pathname !== "/" && url.hash === "" && url.username === "" && url.href === text
   )

@@ -9,6 +9,7 @@ import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import { serverMetadataUrls } from "../client/Discovery.ts"
 import * as Endpoint from "../client/Endpoint.ts"
 import * as Fetch from "../client/internal/Fetch.ts"
+import { parseUrl } from "../client/internal/url.ts"
 import { shown, VerifierUnavailable } from "./TokenVerifier.ts"
 
 export interface JsonObject {
@@ -69,8 +70,8 @@ export const endpoint = (
   name: string
 ): Effect.Effect<string, VerifierUnavailable> => {
   const found = metadata[name]
-  const url = typeof found === "string" ? URL.parse(found) : null
-  return url !== null && (Endpoint.isSecure(url) || url.origin === URL.parse(issuer)?.origin)
+  const url = typeof found === "string" ? parseUrl(found) : undefined
+  return url !== undefined && (Endpoint.isSecure(url) || url.origin === parseUrl(issuer)?.origin)
     ? Effect.succeed(url.href)
     : Effect.fail(
         new VerifierUnavailable({

@@ -82,20 +82,23 @@ const make = Effect.fnUntraced(function* (
 ): Effect.fn.Return<TokenVerifier["Service"], never, HttpClient.HttpClient> {
   const http = yield* HttpClient.HttpClient
   const cacheFor = Duration.fromInputUnsafe(options.cacheFor ?? 0)
-  let known = options.endpoint
+  // By issuer: resources of several may share a verifier, and what one of them says is no word of another.
+  const endpoints = new Map<string, string>()
 
-  const endpoint = Effect.fnUntraced(function* ({ issuers }: Expected): Effect.fn.Return<string, VerifierUnavailable> {
+  const endpoint = Effect.fnUntraced(function* (issuer: string): Effect.fn.Return<string, VerifierUnavailable> {
+    const known = options.endpoint ?? endpoints.get(issuer)
     if (known !== undefined) return known
-    const issuer = issuers[0] ?? ""
     const metadata = yield* Documents.metadata(http, issuer)
-    return (known = yield* Documents.endpoint(step, issuer, metadata, "introspection_endpoint"))
+    const found = yield* Documents.endpoint(step, issuer, metadata, "introspection_endpoint")
+    endpoints.set(issuer, found)
+    return found
   })
 
   const ask = Effect.fnUntraced(function* (
     token: Redacted.Redacted<string>,
-    expected: Expected
+    issuer: string
   ): Effect.fn.Return<Claims, InvalidToken | VerifierUnavailable> {
-    const url = yield* endpoint(expected)
+    const url = yield* endpoint(issuer)
     const form = { token: Redacted.value(token), token_type_hint: "access_token" }
     const { json, status } = yield* Documents.send(
       step,
@@ -111,18 +114,17 @@ const make = Effect.fnUntraced(function* (
     // Whoever answers at the endpoint is the issuer; some leave out what goes without saying.
     return {
       ...json,
-      iss: json.iss ?? expected.issuers[0],
+      iss: json.iss ?? issuer,
       ...(json.aud === undefined && options.assumeAudience !== undefined ? { aud: options.assumeAudience } : undefined)
     }
   })
-  if (Duration.isZero(cacheFor)) return { verify: ask }
+  const issuerOf = ({ issuers }: Expected): string => issuers[0] ?? ""
+  if (Duration.isZero(cacheFor)) return { verify: (token, expected) => ask(token, issuerOf(expected)) }
 
-  const tokens = new Map<string, { readonly token: Redacted.Redacted<string>; readonly expected: Expected }>()
+  /** The questions of those who wait for an answer. */
+  const asking = new Map<string, Effect.Effect<Claims, InvalidToken | VerifierUnavailable>>()
   const answers = yield* Cache.makeWith(
-    (key: string): Effect.Effect<Claims, InvalidToken | VerifierUnavailable> => {
-      const asked = tokens.get(key)
-      return asked === undefined ? Effect.fail(inactive) : Effect.map(ask(asked.token, asked.expected), frozen)
-    },
+    (key: string) => Effect.map(asking.get(key) ?? Effect.die(new Error("Nobody asks")), frozen),
     {
       capacity: options.capacity ?? 10_000,
       // An endpoint that is down is asked again by the next request.
@@ -134,16 +136,19 @@ const make = Effect.fnUntraced(function* (
   )
   return {
     verify: Effect.fnUntraced(function* (token, expected) {
-      const key = yield* digest(Redacted.value(token))
-      tokens.set(key, { token, expected })
+      const issuer = issuerOf(expected)
+      const key = `${yield* digest(Redacted.value(token))} ${issuer}`
+      const question = ask(token, issuer)
+      asking.set(key, question)
       return yield* Effect.ensuring(
         Cache.get(answers, key),
-        Effect.sync(() => tokens.delete(key))
+        // Whoever asked the same later still needs it.
+        Effect.sync(() => asking.get(key) === question && asking.delete(key))
       )
     })
   }
 })
 
-/** Asks the authorization server of every token. */
+/** Asks the authorization server of every token: the first that the resource names. */
 export const layer = (options: Options): Layer.Layer<TokenVerifier, never, HttpClient.HttpClient> =>
   Layer.effect(TokenVerifier, make(options))

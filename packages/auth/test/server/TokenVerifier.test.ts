@@ -5,7 +5,7 @@ import * as JwtVerifier from "@effect-mcp/auth/server/JwtVerifier"
 import { TokenVerifier } from "@effect-mcp/auth/server/TokenVerifier"
 import * as AuthServer from "@effect-mcp/testing/auth/AuthServer"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Layer, Redacted, Schema } from "effect"
+import { Context, Deferred, Effect, Fiber, Layer, Redacted, Schema } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { TestClock } from "effect/testing"
 import * as Jose from "jose"
@@ -145,6 +145,32 @@ describe("Introspection", () => {
       }
     }).pipe(Effect.provide(issuer({ tokens: "opaque" })))
   )
+
+  for (const cacheFor of [0, "1 minute"] as const)
+    it.effect(`takes no authorization server's word for another's, answers kept for ${cacheFor}`, () =>
+      Effect.gen(function* () {
+        const credentials = { clientId: "resource", clientSecret: Redacted.make("s3cret") }
+        const servers = yield* Effect.forEach([1, 2], () =>
+          Effect.gen(function* () {
+            const built = yield* Layer.build(issuer({ tokens: "opaque" }))
+            const server = Context.get(built, AuthServer.AuthServer)
+            yield* server.register({ ...credentials, secret: "s3cret", authMethod: "client_secret_basic" })
+            yield* server.script({ claims: (_, { iss: _iss, ...claims }) => claims })
+            return server
+          })
+        )
+        const [one, other] = servers
+        const verifier = yield* Layer.build(
+          Introspection.layer({ credentials, cacheFor }).pipe(Layer.provide(FetchHttpClient.layer))
+        )
+        const token = (yield* one?.issue({ resources: [resource] }) ?? Effect.die("no server")) ?? ""
+        const ask = (server = one) => Effect.provideContext(verify(token, server?.issuer), verifier)
+        assert.strictEqual((yield* ask()).iss, one?.issuer)
+        assert.strictEqual((yield* ask()).iss, one?.issuer)
+        const error = yield* Effect.flip(ask(other))
+        assert.strictEqual(error._tag, "InvalidToken")
+      })
+    )
 
   it.effect("sends credentials of any alphabet as the grammar wants them", () =>
     Effect.gen(function* () {

@@ -12,6 +12,7 @@ import type * as HttpClientResponse from "effect/http/HttpClientResponse"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { OAuthError, shown, type Step } from "../OAuthError.ts"
+import { parseUrl } from "./url.ts"
 
 /** No document of the flow is larger; what is, is cut off and refused. */
 const limit = 256 * 1024
@@ -70,9 +71,9 @@ const follow = Effect.fnUntraced(function* (
   const { status, headers } = response
   const location = headers["location"]
   if (status >= 300 && status < 400 && location !== undefined) {
-    const target = URL.parse(location, request.url)
+    const target = parseUrl(location, request.url)
     if (request.method !== "GET") return yield* fail(`a redirect (${status}), which is not followed`)
-    if (target === null || target.origin !== new URL(request.url).origin)
+    if (target === undefined || target.origin !== new URL(request.url).origin)
       return yield* fail(`a redirect to another origin, ${target?.origin ?? "none"}, which is not followed`)
     if (hops === maxRedirects) return yield* fail(`more than ${maxRedirects} redirects`)
     return yield* follow(http, fail, HttpClientRequest.setUrl(request, target), hops + 1)
