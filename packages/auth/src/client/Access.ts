@@ -37,8 +37,6 @@ export interface Current {
   readonly granted: boolean
 }
 
-/** Tokens are renewed this long before they expire, if there is a refresh token. */
-const early = 30_000
 /** Metadata of an authorization server are read again after this long. */
 const freshFor = 300_000
 
@@ -69,6 +67,9 @@ export const make = Effect.fnUntraced(function* <R>(
   const shelf = Stored.place(store, server.href)
   const cached = new Map<string, { readonly metadata: Metadata.AuthorizationServer; readonly until: number }>()
 
+  /** Whether stored tokens may be used at all. */
+  const isAcceptable = ({ tokenType }: Stored.Tokens): boolean => options.dpop !== "require" || tokenType === "DPoP"
+
   let current: Current | undefined
   let loaded = false
   let flight: { readonly needed: Scopes.Scopes; readonly fiber: Fiber.Fiber<Current, OAuthError> } | undefined
@@ -89,13 +90,13 @@ export const make = Effect.fnUntraced(function* <R>(
     stored: Redacted.Redacted<string> | undefined
   ): Effect.fn.Return<TokenEndpoint.Binding | undefined, OAuthError> {
     const { nonces, dpop } = options
-    if (stored !== undefined) return { key: yield* Dpop.restore(stored), nonces }
     const required = dpop === "require" || resource?.dpop_bound_access_tokens_required === true
+    if (stored !== undefined) return { key: yield* Dpop.restore(stored), nonces, required }
     const accepted = resource?.dpop_signing_alg_values_supported
     if (dpop === "never" || (!required && dpop === "auto" && accepted === undefined)) return undefined
     const offered = issuer.dpop_signing_alg_values_supported
     const algorithm = Dpop.choose(offered?.filter((name) => accepted === undefined || accepted.includes(name)))
-    if (algorithm !== undefined) return { key: yield* Dpop.generate(algorithm), nonces }
+    if (algorithm !== undefined) return { key: yield* Dpop.generate(algorithm), nonces, required }
     if (!required) return undefined
     return yield* new OAuthError({
       step: "server-metadata",
@@ -109,7 +110,7 @@ export const make = Effect.fnUntraced(function* <R>(
   /** New tokens by the refresh token; undefined when there is none, or it is not taken any more. */
   const refresh = Effect.fnUntraced(function* (request: Request, stored: Stored.Tokens) {
     if (stored.refreshToken === undefined) return undefined
-    const credentials = yield* options.grant.credentials(request, stored.clientId)
+    const credentials = yield* options.grant.credentials(request, stored)
     if (credentials === undefined) return undefined
     const parameters = {
       grant_type: "refresh_token",
@@ -151,12 +152,13 @@ export const make = Effect.fnUntraced(function* <R>(
       shelf: Stored.accountOf(store, place),
       good: (found) =>
         !Stored.isSame(found.accessToken, used?.tokens.accessToken) &&
+        isAcceptable(found) &&
         Scopes.covers(found.requested, needed) &&
         !isExpired(found, now),
       keep: () => !dead,
       work: Effect.fnUntraced(function* (stored) {
         const target = { ...discovery, metadata: issuerMetadata, resource: resource.indicator, scopes: undefined }
-        if (stored !== undefined && !stepUp && Scopes.covers(stored.requested, needed)) {
+        if (stored !== undefined && isAcceptable(stored) && !stepUp && Scopes.covers(stored.requested, needed)) {
           const binding = stored.key && (yield* bindingFor(issuerMetadata, resource.metadata, stored.key))
           const refreshed = yield* refresh({ ...target, binding }, stored)
           if (refreshed !== undefined) return refreshed
@@ -212,7 +214,7 @@ export const make = Effect.fnUntraced(function* <R>(
   const load = Effect.gen(function* () {
     const { value: place } = yield* shelf.read
     const { value } = place === undefined ? {} : yield* Stored.accountOf(store, place).read
-    if (!loaded && place !== undefined && value?.tokens !== undefined)
+    if (!loaded && place !== undefined && value?.tokens !== undefined && isAcceptable(value.tokens))
       current = { place, tokens: value.tokens, granted: false }
     loaded = true
   })
@@ -227,7 +229,7 @@ export const make = Effect.fnUntraced(function* <R>(
     current: Effect.gen(function* () {
       if (!loaded) yield* load
       const now = yield* Clock.currentTimeMillis
-      if (current?.tokens.refreshToken === undefined || !isExpired(current.tokens, now + early)) return current
+      if (current?.tokens.refreshToken === undefined || (current.tokens.renewAt ?? Infinity) > now) return current
       const attempt = renew(current, undefined)
       // Still good for a moment: a refresh that fails now may succeed the next time.
       return isExpired(current.tokens, now) ? yield* attempt : yield* Effect.orElseSucceed(attempt, () => current)

@@ -146,12 +146,7 @@ export const make = (options: Options): Grant<Authorizer> => ({
       // It was registered once and is not known any more: the next attempt registers anew.
       code === "invalid_client" ? Registration.forget(request.metadata.issuer) : Effect.void
     ),
-  credentials: (request, clientId) =>
-    Effect.map(Registration.known(options, request), (credentials) =>
-      credentials === undefined || (clientId !== undefined && credentials.clientId !== clientId)
-        ? undefined
-        : credentials
-    ),
+  credentials: (request, tokens) => Registration.known(options, request, tokens),
   forget: Registration.forget,
   prefers: (issuer) => options.preRegistered?.some((credentials) => credentials.issuer === issuer) === true
 })

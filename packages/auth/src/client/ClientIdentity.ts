@@ -11,7 +11,7 @@ import * as Redacted from "effect/Redacted"
 import * as Jose from "jose"
 import type * as Metadata from "./Metadata.ts"
 import { OAuthError } from "./OAuthError.ts"
-import type { AuthMethod } from "./Stored.ts"
+import type { AuthMethod, Registration } from "./Stored.ts"
 
 /** A private key for `private_key_jwt`: PKCS #8 in PEM, or a JWK in JSON. */
 export interface SigningKey {
@@ -28,6 +28,11 @@ export interface Credentials {
   readonly signingKey?: SigningKey | undefined
   /** How it is proved; by default what the authorization server supports. */
   readonly method?: AuthMethod | undefined
+}
+
+/** Credentials, and the registration that they are of: it is kept with the tokens, which need it to be refreshed. */
+export interface Known extends Credentials {
+  readonly registration?: Registration | undefined
 }
 
 /** Credentials that were made out of band with one authorization server, which `issuer` names exactly. */

@@ -23,11 +23,11 @@ export interface Request extends TokenEndpoint.Target {
 export interface Grant<R = never> {
   /** Gets tokens anew. */
   readonly obtain: (request: Request) => Effect.Effect<Tokens, OAuthError, R | TokenStore>
-  /** As whom a refresh token is used that was issued to this client id; undefined if it cannot be used any more. */
+  /** As whom these tokens are refreshed and revoked; undefined if they cannot be any more. */
   readonly credentials: (
     request: Request,
-    clientId: string | undefined
-  ) => Effect.Effect<ClientIdentity.Credentials | undefined, OAuthError, R | TokenStore>
+    tokens: Pick<Tokens, "clientId" | "registration">
+  ) => Effect.Effect<ClientIdentity.Known | undefined, OAuthError, R | TokenStore>
   /** The authorization server says that it does not know the client: what was registered there is void. */
   readonly forget: (issuer: string) => Effect.Effect<void, OAuthError, R | TokenStore>
   /** Whether it can be used at this issuer: decides between several authorization servers of one resource. */

@@ -10,7 +10,7 @@ import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import type { Credentials, PreRegistered, SigningKey } from "./ClientIdentity.ts"
+import type { Credentials, Known, PreRegistered, SigningKey } from "./ClientIdentity.ts"
 import * as Endpoint from "./Endpoint.ts"
 import type { Request } from "./Grant.ts"
 import * as Fetch from "./internal/Fetch.ts"
@@ -45,11 +45,14 @@ const Response = Schema.Struct({
 const decodeResponse = Schema.decodeUnknownOption(Response)
 const isMethod = Schema.is(Stored.AuthMethod)
 
-const fromStored = ({ clientId, clientSecret, method }: Stored.Registration): Credentials => ({
-  clientId,
-  clientSecret,
-  method
-})
+const fromStored = (registration: Stored.Registration): Known => {
+  const { clientId, clientSecret, method } = registration
+  return { clientId, clientSecret, method, registration }
+}
+
+/** Whether its secret has not expired. */
+const isCurrent = ({ expiresAt }: Stored.Registration): Effect.Effect<boolean> =>
+  Effect.map(Clock.currentTimeMillis, (now) => expiresAt === undefined || expiresAt > now)
 
 /** A client id that is the URL of a document: https, with a path, and nothing that could be read in two ways. */
 const isDocumentUrl = (text: string): boolean => {
@@ -160,19 +163,15 @@ const documented = (options: Options, request: Request): Credentials | undefined
     ? { clientId: options.metadataUrl, signingKey: options.signingKey, method: options.signingKey ? undefined : "none" }
     : undefined
 
-/** Who the client is at this issuer without asking or telling anybody anything; undefined if nobody yet. */
+/** The client that tokens were issued to; undefined if it is not there any more. */
 export const known = Effect.fnUntraced(function* (
   options: Options,
-  request: Request
-): Effect.fn.Return<Credentials | undefined, OAuthError, TokenStore> {
-  const store = yield* TokenStore
+  request: Request,
+  { clientId, registration }: Pick<Stored.Tokens, "clientId" | "registration">
+): Effect.fn.Return<Known | undefined> {
+  if (registration !== undefined) return (yield* isCurrent(registration)) ? fromStored(registration) : undefined
   const fixed = preRegistered(options, request.metadata.issuer) ?? documented(options, request)
-  if (fixed !== undefined) return fixed
-  const { value } = yield* Stored.registration(store, request.metadata.issuer).read
-  const now = yield* Clock.currentTimeMillis
-  return value === undefined || (value.expiresAt !== undefined && value.expiresAt <= now)
-    ? undefined
-    : fromStored(value)
+  return clientId === undefined || fixed?.clientId === clientId ? fixed : undefined
 })
 
 /** Forgets what was registered with an issuer: it says that it does not know us. */
@@ -184,7 +183,7 @@ export const credentials = Effect.fnUntraced(function* (
   options: Options,
   request: Request,
   redirectUri: string
-): Effect.fn.Return<Credentials, OAuthError, TokenStore> {
+): Effect.fn.Return<Known, OAuthError, TokenStore> {
   const { issuer, registration_endpoint } = request.metadata
   if (options.metadataUrl !== undefined && !isDocumentUrl(options.metadataUrl))
     return yield* new OAuthError({
@@ -198,25 +197,23 @@ export const credentials = Effect.fnUntraced(function* (
 
   const shelf = Stored.registration(yield* TokenStore, issuer)
   if (registration_endpoint !== undefined && options.registration !== false) {
-    const now = yield* Clock.currentTimeMillis
     const { value } = yield* shelf.read
-    const current = value?.expiresAt === undefined || value.expiresAt > now
-    if (value !== undefined && current && value.redirectUris.includes(redirectUri)) return fromStored(value)
+    if (value?.redirectUris.includes(redirectUri) === true && (yield* isCurrent(value))) return fromStored(value)
     const registered = yield* register(options, request, registration_endpoint, redirectUri)
     yield* shelf.write(registered)
     return fromStored(registered)
   }
   const asked = yield* options.ask?.(issuer) ?? Effect.succeed(undefined)
   if (asked !== undefined) {
-    // Kept for the refresh, which asks nobody.
-    const { clientId, clientSecret, method } = asked
-    yield* shelf.write({
+    const { clientId, clientSecret, method, signingKey } = asked
+    // What is kept cannot sign: without the key the user is asked again.
+    if (signingKey !== undefined) return asked
+    return fromStored({
       clientId,
       redirectUris: [redirectUri],
       ...(clientSecret === undefined ? undefined : { clientSecret }),
       ...(method === undefined ? undefined : { method })
     })
-    return asked
   }
   const others = options.preRegistered?.map((credentials) => credentials.issuer) ?? []
   return yield* new OAuthError({

@@ -17,7 +17,7 @@ export const revoke = Effect.fnUntraced(function* <R>(
   tokens: Tokens
 ): Effect.fn.Return<void, OAuthError, R | TokenStore> {
   const { revocation_endpoint } = request.metadata
-  const credentials = yield* grant.credentials(request, tokens.clientId)
+  const credentials = yield* grant.credentials(request, tokens)
   if (revocation_endpoint === undefined || credentials === undefined) return
   const url = yield* Endpoint.check("token", "`revocation_endpoint`", revocation_endpoint, request)
   const send = Effect.fnUntraced(function* (token: Redacted.Redacted<string>, hint: string) {

@@ -14,30 +14,6 @@ import type { TokenStore } from "./TokenStore.ts"
 const Secret = Schema.RedactedFromValue(Schema.String)
 const Millis = Schema.Finite
 
-/** Tokens as they were issued. */
-export const Tokens = Schema.Struct({
-  accessToken: Secret,
-  tokenType: Schema.Literals(["Bearer", "DPoP"]),
-  /** When the access token expires, in milliseconds since 1970; not known without. */
-  expiresAt: Schema.optionalKey(Millis),
-  refreshToken: Schema.optionalKey(Secret),
-  /** What was asked for: a challenge for no more than this cannot be met by asking again. */
-  requested: Schema.Array(Schema.String),
-  /** What was granted, where the authorization server said so. */
-  granted: Schema.optionalKey(Schema.Array(Schema.String)),
-  clientId: Schema.optionalKey(Schema.String),
-  /** The private key that the tokens are bound to (RFC 9449), as a JWK in JSON. */
-  key: Schema.optionalKey(Secret)
-})
-export type Tokens = typeof Tokens.Type
-
-/** Tokens, and who is getting new ones. */
-export const Account = Schema.Struct({
-  tokens: Schema.optionalKey(Tokens),
-  lease: Schema.optionalKey(Schema.Struct({ owner: Schema.String, until: Millis }))
-})
-export type Account = typeof Account.Type
-
 export const AuthMethod = Schema.Literals(["none", "client_secret_basic", "client_secret_post", "private_key_jwt"])
 export type AuthMethod = typeof AuthMethod.Type
 
@@ -51,6 +27,34 @@ export const Registration = Schema.Struct({
   redirectUris: Schema.Array(Schema.String)
 })
 export type Registration = typeof Registration.Type
+
+/** Tokens as they were issued. */
+export const Tokens = Schema.Struct({
+  accessToken: Secret,
+  tokenType: Schema.Literals(["Bearer", "DPoP"]),
+  /** When the access token expires, in milliseconds since 1970; not known without. */
+  expiresAt: Schema.optionalKey(Millis),
+  /** When it should be renewed: not so late that it expires on its way. */
+  renewAt: Schema.optionalKey(Millis),
+  refreshToken: Schema.optionalKey(Secret),
+  /** What was asked for: a challenge for no more than this cannot be met by asking again. */
+  requested: Schema.Array(Schema.String),
+  /** What was granted, where the authorization server said so. */
+  granted: Schema.optionalKey(Schema.Array(Schema.String)),
+  clientId: Schema.optionalKey(Schema.String),
+  /** That client, if it was registered: by now there may be another one at the same issuer. */
+  registration: Schema.optionalKey(Registration),
+  /** The private key that the tokens are bound to (RFC 9449), as a JWK in JSON. */
+  key: Schema.optionalKey(Secret)
+})
+export type Tokens = typeof Tokens.Type
+
+/** Tokens, and who is getting new ones. */
+export const Account = Schema.Struct({
+  tokens: Schema.optionalKey(Tokens),
+  lease: Schema.optionalKey(Schema.Struct({ owner: Schema.String, until: Millis }))
+})
+export type Account = typeof Account.Type
 
 /** Where a server's URL led when it was last found out. */
 export const Place = Schema.Struct({

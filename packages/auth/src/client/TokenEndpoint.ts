@@ -19,6 +19,9 @@ import { OAuthError, printable, shown, type Step } from "./OAuthError.ts"
 import * as Scopes from "./Scopes.ts"
 import type { Tokens } from "./Stored.ts"
 
+/** Tokens are renewed this long before they expire, if they live much longer. */
+const early = 30_000
+
 /** Form parameters; those that are undefined are left out. */
 export interface Parameters {
   readonly [name: string]: string | undefined
@@ -28,6 +31,8 @@ export interface Parameters {
 export interface Binding {
   readonly key: Dpop.Key
   readonly nonces: Dpop.Nonces
+  /** Whether a token that is not bound to the key is refused. */
+  readonly required: boolean
 }
 
 /** Whom to ask, and as whom. */
@@ -56,12 +61,26 @@ export const withoutNulls = (value: unknown): unknown =>
     ? Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null))
     : value
 
-/** What the error of an answer says, as details of an `OAuthError`. */
-export const refusal = (json: unknown): { readonly code?: string; readonly found?: string } => {
+const secrets = [
+  "assertion",
+  "client_assertion",
+  "client_secret",
+  "code",
+  "code_verifier",
+  "refresh_token",
+  "subject_token"
+]
+
+/** Text of an authorization server that may repeat what it was sent. */
+const withoutSecrets = (text: string, sent: Parameters): string =>
+  secrets.reduce((text, name) => (sent[name] ? text.replaceAll(sent[name], "***") : text), text)
+
+/** What the error of an answer says, as details of an `OAuthError`; nothing that was `sent` in confidence. */
+export const refusal = (json: unknown, sent: Parameters = {}): { readonly code?: string; readonly found?: string } => {
   const { error, error_description } = Option.getOrUndefined(decodeRefusal(withoutNulls(json))) ?? {}
   return {
     ...(error === undefined ? undefined : { code: printable(error) }),
-    ...(error_description === undefined ? undefined : { found: printable(error_description) })
+    ...(error_description === undefined ? undefined : { found: printable(withoutSecrets(error_description, sent)) })
   }
 }
 
@@ -103,7 +122,7 @@ export const ask = Effect.fnUntraced(function* (
       problem: "the token endpoint refused the request",
       url: shown(url),
       status,
-      ...refusal(json)
+      ...refusal(json, parameters)
     })
   const response = Option.getOrUndefined(decodeResponse(withoutNulls(json)))
   // What is no visible ASCII could not be sent, or would end the header that it is sent in.
@@ -134,7 +153,7 @@ export const endpoint = (target: Target): Effect.Effect<URL, OAuthError> =>
 /** Asks for tokens. `requested` is what of them is remembered as asked for. */
 export const tokens = Effect.fnUntraced(function* (
   target: Target,
-  credentials: ClientIdentity.Credentials,
+  credentials: ClientIdentity.Known,
   parameters: Parameters,
   requested: Scopes.Scopes
 ): Effect.fn.Return<Tokens, OAuthError> {
@@ -151,12 +170,24 @@ export const tokens = Effect.fnUntraced(function* (
       expected: target.binding === undefined ? "Bearer" : "DPoP or Bearer",
       found: printable(type)
     })
+  if (type === "bearer" && target.binding?.required === true)
+    return yield* new OAuthError({
+      step: "token",
+      problem: "the token is not bound to a key, which it has to be",
+      url: shown(url),
+      expected: "DPoP",
+      found: printable(type)
+    })
+  const lifetime = response.expires_in === undefined ? undefined : response.expires_in * 1000
   return {
     accessToken: Redacted.make(response.access_token),
     tokenType: type === "dpop" ? "DPoP" : "Bearer",
     requested,
     clientId: credentials.clientId,
-    ...(response.expires_in === undefined ? undefined : { expiresAt: before + response.expires_in * 1000 }),
+    ...(lifetime === undefined
+      ? undefined
+      : { expiresAt: before + lifetime, renewAt: before + Math.max(lifetime - early, lifetime / 2) }),
+    ...(credentials.registration === undefined ? undefined : { registration: credentials.registration }),
     ...(response.refresh_token === undefined ? undefined : { refreshToken: Redacted.make(response.refresh_token) }),
     ...(response.scope === undefined ? undefined : { granted: Scopes.parse(response.scope) }),
     // The refresh token of a public client is bound as well, whatever the type of the access token.

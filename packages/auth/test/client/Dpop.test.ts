@@ -159,6 +159,21 @@ describe("Dpop", () => {
     })
   )
 
+  it.effect("a token without a key is not taken where one is required, be it new, refreshed or stored", () =>
+    Effect.gen(function* () {
+      const world = bound({ token: (body) => body })
+      const careless = yield* World.client(world)
+      yield* careless.oauth.login(World.server)
+      const client = yield* World.client(world, { dpop: "require" }, careless.store)
+      const error = yield* World.failure(client.ask())
+      assert.match(error.message, /not bound to a key.*expected: DPoP/)
+      world.parts.token = (body) => ({ ...body, token_type: "DPoP" })
+      assert.strictEqual(yield* client.ask(), 200)
+      const sent = world.at(World.server).map((hit) => hit.headers["authorization"]?.split(" ")[0])
+      assert.notInclude(sent, "Bearer")
+    })
+  )
+
   describe("is used", () => {
     const used = Effect.fnUntraced(function* (dpop: "auto" | "prefer" | "never", prm: object = {}, as: object = {}) {
       const world = bound()

@@ -66,7 +66,7 @@ describe("AuthorizationCode at our server", () => {
 
   it.live("a refresh token is used once: rotation holds, and its family lives", () =>
     Effect.gen(function* () {
-      const { server, url } = yield* Live.open({ issuer: { script: { lifetime: 1 } } })
+      const { server, url } = yield* Live.open({ issuer: { script: { lifetime: 0 } } })
       const { client } = yield* Live.connect(url)
       for (let round = 0; round < 3; round++) assert.strictEqual(yield* Live.call(client, "whoami"), "alice")
       assert.isAtLeast(yield* server.count("refresh_token"), 3)
@@ -282,7 +282,7 @@ describe("DPoP at our server", () => {
     Effect.gen(function* () {
       const { server, url } = yield* Live.open({
         guard: { dpop: {} },
-        issuer: { dpop: "required", script: { lifetime: 1 } }
+        issuer: { dpop: "required", script: { lifetime: 0 } }
       })
       const { client } = yield* Live.connect(url, { dpop: "prefer" })
       assert.strictEqual(yield* Live.call(client, "whoami"), "alice")

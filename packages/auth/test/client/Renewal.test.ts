@@ -55,6 +55,65 @@ describe("Renewal", () => {
     })
   )
 
+  it.effect("a token that lives shortly is used for half of its life, and not renewed for each request", () =>
+    Effect.gen(function* () {
+      const world = World.make({ token: (body) => ({ ...body, expires_in: 20 }) })
+      const client = yield* World.client(world)
+      for (let request = 0; request < 5; request++) yield* client.ask()
+      assert.strictEqual(world.at(`${World.issuer}/token`).length, 1)
+      yield* TestClock.adjust("11 seconds")
+      for (let request = 0; request < 5; request++) yield* client.ask()
+      assert.strictEqual(world.grants("refresh_token").length, 1)
+    })
+  )
+
+  it.effect("a login at another server of the same authorization server takes nothing from this one", () =>
+    Effect.gen(function* () {
+      const { valid, world } = strict()
+      valid.add("at-2")
+      const other = "https://mcp.example.com/other"
+      world.parts.intercept = ({ headers, url }) => {
+        if (url.pathname === "/.well-known/oauth-protected-resource/other")
+          return World.json({ resource: other, authorization_servers: [World.issuer] })
+        if (url.href !== other) return undefined
+        return headers["authorization"] === undefined ? new Response("", { status: 401 }) : World.json({})
+      }
+      const client = yield* World.client(world)
+      yield* client.ask()
+      // A listener on the loopback interface has another port each time, for which the client registers anew.
+      world.parts.redirectUri = "http://127.0.0.1:7777/callback"
+      assert.strictEqual(yield* client.ask(HttpClientRequest.post(other)), 200)
+      valid.clear()
+      valid.add("at-3")
+      assert.strictEqual(yield* client.ask(), 200)
+      assert.deepStrictEqual(
+        world.grants("refresh_token").map((form) => [form.get("refresh_token"), form.get("client_id")]),
+        [["rt-1", "client-1"]]
+      )
+      assert.strictEqual(world.visits.length, 2)
+    })
+  )
+
+  it.effect("an authorization server that repeats what it was sent does not bring it into an error", () =>
+    Effect.gen(function* () {
+      const world = World.make({
+        intercept: ({ form, url }) =>
+          url.href === `${World.issuer}/token`
+            ? World.json(
+                { error: "invalid_grant", error_description: `What is ${form.get("code_verifier")} of code-1?` },
+                400
+              )
+            : undefined
+      })
+      world.parts.redirect = (answer) => answer.set("code", "a-code-that-is-secret")
+      const client = yield* World.client(world)
+      const error = yield* World.failure(client.ask())
+      const [form] = world.grants("authorization_code")
+      assert.notInclude(error.message, form?.get("code_verifier") ?? "")
+      assert.include(error.message, "What is *** of code-1?")
+    })
+  )
+
   it.effect(
     `without a refresh token the user is asked again${verifies("authorization.client.refresh-not-assumed")}`,
     () =>
