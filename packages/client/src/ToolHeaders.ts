@@ -37,6 +37,14 @@ export interface Options {
   readonly maxPages: number
 }
 
+/** What a schema annotates, found out once. */
+const annotated = new WeakMap<JsonObject, ReadonlyArray<HeaderParams.HeaderParam>>()
+const paramsOf = (schema: JsonObject): ReadonlyArray<HeaderParams.HeaderParam> => {
+  const known = annotated.get(schema) ?? HeaderParams.parse(schema).params
+  annotated.set(schema, known)
+  return known
+}
+
 export const make = ({ catalog, connection, maxPages }: Options): ToolHeaders => {
   const list = (options?: CallOptions): Effect.Effect<void, ClientError> =>
     Lists.pages(connection, "tools/list", maxPages, options).pipe(
@@ -50,7 +58,7 @@ export const make = ({ catalog, connection, maxPages }: Options): ToolHeaders =>
     )
 
   const headersOf = (schema: JsonObject | undefined, args: unknown) =>
-    schema === undefined ? undefined : Headers.ofParams(HeaderParams.parse(schema).params, args)
+    schema === undefined ? undefined : Headers.ofParams(paramsOf(schema), args)
 
   return {
     know,

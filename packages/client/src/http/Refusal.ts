@@ -9,21 +9,18 @@ export interface Refusal {
   readonly unsent: boolean
 }
 
-/** What platforms call a connection that was never made. */
-const unconnected: ReadonlySet<unknown> = new Set([
-  "ECONNREFUSED",
-  "EAI_AGAIN",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "ENOTFOUND",
-  "UND_ERR_CONNECT_TIMEOUT"
-])
+/** What platforms call a connection that was never made, or a server that is not who it should be: nothing was sent then. */
+const unconnected = new RegExp(
+  "^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket" +
+    "|(ERR_TLS_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_).*)$"
+)
 
-/** The codes of an error and of what caused it; chains are short, but nobody promises that. */
-const codes = (error: unknown, depth = 5): ReadonlyArray<unknown> => {
-  if (depth === 0 || !Predicate.isObject(error)) return []
-  const { cause, code }: { readonly cause?: unknown; readonly code?: unknown } = error
-  return [code, ...codes(cause, depth - 1)]
+/** Looks at an error and at what caused it; chains are short, but nobody promises that. */
+const neverConnected = (error: unknown, depth = 5): boolean => {
+  if (depth === 0 || !Predicate.isObject(error)) return false
+  const { cause, code, syscall }: { readonly [field in "cause" | "code" | "syscall"]?: unknown } = error
+  if (syscall === "connect" || syscall === "getaddrinfo") return true
+  return (typeof code === "string" && unconnected.test(code)) || neverConnected(cause, depth - 1)
 }
 
 /** No answer came at all, or a client that answers demands itself (OAuth) could not meet one. */
@@ -37,7 +34,7 @@ export const unreachable = (error: HttpClientError, { origin }: URL): Refusal =>
       error: new TransportError({ reason: "Status", status, message, cause: error })
     }
   }
-  const unsent = _tag !== "TransportError" || codes(cause).some((code) => unconnected.has(code))
+  const unsent = _tag !== "TransportError" || neverConnected(cause)
   const why =
     cause instanceof Error ? (cause.cause instanceof Error ? cause.cause.message : cause.message) : error.message
   return {
