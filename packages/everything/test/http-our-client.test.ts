@@ -22,3 +22,5 @@ modernSuite("Streamable HTTP", clientOf("sdk-v2-modern-http-server.ts"))
 everythingSuite("Streamable HTTP", clientOf("server-everything-http.ts"))
 effectSuite("Streamable HTTP", "2026-07-28", true, clientOf("effect-ai-http-server.ts", "2026-07-28"))
 effectSuite("Streamable HTTP", "2025-11-25", false, clientOf("effect-ai-http-server.ts", "2025-11-25"))
+// It is given a URL, and finds out the rest.
+suiteOver("the TypeScript SDK v1 that speaks only HTTP with SSE, found out,", clientOf("sdk-v1-sse-server.ts"))
