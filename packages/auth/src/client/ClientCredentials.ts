@@ -17,6 +17,7 @@ export interface Options extends Credentials {
 }
 
 export const make = (options: Options): Grant => ({
+  clientId: options.clientId,
   obtain: (request) =>
     Effect.andThen(
       issuerOnly(options, request.metadata.issuer),

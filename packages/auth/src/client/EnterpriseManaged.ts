@@ -24,7 +24,7 @@ export interface IdentityProvider {
   readonly tokenEndpoint: string
   /** The client as the provider knows it from single sign-on. */
   readonly client: ClientIdentity.Credentials
-  /** Who signed in: an ID token, or a SAML assertion. Asked for each time that a token is wanted. */
+  /** Who signed in: an ID token, or a SAML assertion. Asked for each time that a token is wanted; see `account` of `OAuth`. */
   readonly assertion: Effect.Effect<Redacted.Redacted<string>, OAuthError>
   /** Default `id_token`. */
   readonly assertionType?: "id_token" | "saml2" | undefined
@@ -80,6 +80,7 @@ const exchange = Effect.fnUntraced(function* (
 })
 
 export const make = (options: Options): Grant => ({
+  clientId: options.clientId,
   obtain: (request) =>
     issuerOnly(options, request.metadata.issuer).pipe(
       Effect.andThen(exchange(options.identityProvider, request)),

@@ -21,6 +21,8 @@ export interface Request extends TokenEndpoint.Target {
 }
 
 export interface Grant<R = never> {
+  /** The client, where there is only one: others that share the store do not get its tokens. */
+  readonly clientId?: string | undefined
   /** Gets tokens anew. */
   readonly obtain: (request: Request) => Effect.Effect<Tokens, OAuthError, R | TokenStore>
   /** As whom these tokens are refreshed and revoked; undefined if they cannot be any more. */

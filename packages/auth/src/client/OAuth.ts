@@ -21,7 +21,7 @@ import { parseUrl } from "./internal/url.ts"
 import { OAuthError, printable } from "./OAuthError.ts"
 import * as Revocation from "./Revocation.ts"
 import * as Stored from "./Stored.ts"
-import { TokenStore } from "./TokenStore.ts"
+import { partOf, TokenStore } from "./TokenStore.ts"
 
 export interface Options<R = never> {
   /**
@@ -31,6 +31,8 @@ export interface Options<R = never> {
   readonly server?: string | URL | undefined
   /** How tokens are got: `AuthorizationCode.make`, `ClientCredentials.make`, `EnterpriseManaged.make` or `WorkloadIdentity.make`. */
   readonly grant: Grant<R>
+  /** Whose tokens these are, where several users share a store: each has only his own. Default: there is one user. */
+  readonly account?: string | undefined
   /** Scopes to ask for beside those that the server demands. Default none. */
   readonly scopes?: ReadonlyArray<string> | undefined
   /**
@@ -96,9 +98,13 @@ const make = Effect.fnUntraced(function* <R>(
   R | TokenStore | HttpClient.HttpClient | Scope.Scope
 > {
   const http = yield* HttpClient.HttpClient
-  const store = yield* TokenStore
+  const shared = yield* TokenStore
+  const store =
+    options.account === undefined && options.grant.clientId === undefined
+      ? shared
+      : partOf(shared, options.account ?? "", options.grant.clientId ?? "")
   const scope = yield* Effect.scope
-  const context = yield* Effect.context<R | TokenStore>()
+  const context = Context.add(yield* Effect.context<R | TokenStore>(), TokenStore, store)
   const nonces = Dpop.nonces()
   const { allowPrivate, dpop = "auto", fallback = true, grant, protocolVersion = "2025-11-25", scopes = [] } = options
   const servers = new Map<string, Access.Access>()

@@ -78,7 +78,7 @@ const shelf =
     const json = Schema.fromJsonString(schema)
     const decode = Schema.decodeUnknownOption(json)
     const encode = Schema.encodeSync(json)
-    const key = [kind, ...names].join(" ")
+    const key = JSON.stringify([kind, ...names])
     const read = Effect.map(store.read(key), ({ version, text }) => ({
       version,
       value: text === undefined ? undefined : Option.getOrUndefined(decode(text))

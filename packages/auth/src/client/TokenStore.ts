@@ -50,6 +50,15 @@ export const makeMemory = (): TokenStore["Service"] => {
 
 export const layerMemory: Layer.Layer<TokenStore> = Layer.sync(TokenStore, makeMemory)
 
+/** A part of a store that has nothing in common with the others: `names` say whose it is. */
+export const partOf = (store: TokenStore["Service"], ...names: ReadonlyArray<string>): TokenStore["Service"] => {
+  const inside = (key: string) => JSON.stringify(["of", ...names, key])
+  return TokenStore.of({
+    read: (key) => store.read(inside(key)),
+    swap: (key, version, text) => store.swap(inside(key), version, text)
+  })
+}
+
 const encoder = new TextEncoder()
 const decoder = new TextDecoder("utf-8", { fatal: true })
 const nonceLength = Aead.aes256Gcm.nonceLength

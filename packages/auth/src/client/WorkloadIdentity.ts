@@ -22,6 +22,7 @@ export interface Options extends Credentials {
 }
 
 export const make = (options: Options): Grant => ({
+  clientId: options.clientId,
   obtain: (request) =>
     issuerOnly(options, request.metadata.issuer).pipe(
       Effect.andThen(options.assertion(request.metadata.issuer)),

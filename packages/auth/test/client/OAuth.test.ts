@@ -1,3 +1,4 @@
+import * as ClientCredentials from "@effect-mcp/auth/client/ClientCredentials"
 import { assert, describe, it } from "@effect/vitest"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { Effect, Logger, Option, Redacted, References, Tracer } from "effect"
@@ -186,6 +187,26 @@ describe("OAuth", () => {
       const error = yield* Effect.flip(client.ask())
       const shown = `${String(error)} ${JSON.stringify(error)}`
       assert.notMatch(shown, /at-1|rt-1|code-1/)
+    })
+  )
+
+  it.effect("a client and a user get no tokens of others that share their store", () =>
+    Effect.gen(function* () {
+      const world = World.make()
+      world.parts.as = { ...world.parts.as, token_endpoint_auth_methods_supported: undefined }
+      const machine = (clientId: string) =>
+        ClientCredentials.make({ issuer: World.issuer, clientId, clientSecret: Redacted.make("s3cret") })
+      const user = yield* World.client(world)
+      yield* user.ask()
+      const others = [{ grant: machine("a") }, { grant: machine("b") }, { account: "bob" }]
+      for (const [index, options] of others.entries()) {
+        for (let time = 0; time < 2; time++) {
+          const client = yield* World.client(world, options, user.store)
+          assert.strictEqual(yield* client.ask(), 200)
+          assert.strictEqual(world.at(World.server).at(-1)?.headers["authorization"], `Bearer at-${index + 2}`)
+        }
+      }
+      assert.strictEqual((yield* user.oauth.whoami(World.server))?.clientId, "client-1")
     })
   )
 
