@@ -9,6 +9,8 @@ import type { Envelope, Decoded, Single } from "./Transport.ts"
 
 /** The largest message that is read, in bytes. */
 export const defaultMaxMessageBytes = 4 * 1024 * 1024
+/** The most members that are read of a batch. Millions of them fit into one message, and each that is junk costs an error. */
+export const maxBatchMembers = 4096
 
 const none: Envelope = {}
 /** How much of what cannot be read is shown to whoever reports it, in characters. */
@@ -30,9 +32,10 @@ export const decode = (text: string, envelope: Envelope = none): Decoded => {
       text: text.slice(0, excerpt)
     }
   }
-  return Array.isArray(json)
-    ? { _tag: "Batch", members: json.map((member) => single(member, envelope)) }
-    : single(json, envelope)
+  if (!Array.isArray(json)) return single(json, envelope)
+  if (json.length <= maxBatchMembers) return { _tag: "Batch", members: json.map((member) => single(member, envelope)) }
+  const error = McpError.invalidRequest(`A batch must not have more than ${maxBatchMembers} members`)
+  return { _tag: "Unreadable", error, id: undefined, response: false, text: text.slice(0, excerpt) }
 }
 
 const single = (json: unknown, envelope: Envelope): Single => {
