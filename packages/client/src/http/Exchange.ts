@@ -41,25 +41,38 @@ export interface Exchange {
   begun: boolean
   session: string | undefined
   answered: boolean
-  /** Done when the server has begun to answer. */
+  /** Called when the server has begun to answer, or when it never will. */
+  readonly accept: () => void
+  /** Done by then. */
   readonly accepted: Deferred.Deferred<void>
   /** Done when it was answered. */
   readonly done: Deferred.Deferred<void>
   fiber: Fiber.Fiber<void> | undefined
 }
 
-export const make = (request: JsonRpc.Request, headers: RequestHeaders | undefined): Exchange => ({
-  request,
-  text: JsonRpc.encode(request),
-  headers,
-  stateless: isStateless(request),
-  begun: false,
-  session: undefined,
-  answered: false,
-  accepted: Deferred.makeUnsafe(),
-  done: Deferred.makeUnsafe(),
-  fiber: undefined
-})
+/** `accepted` is called once. */
+export const make = (
+  request: JsonRpc.Request,
+  headers: RequestHeaders | undefined,
+  accepted: (exchange: Exchange) => void
+): Exchange => {
+  const exchange: Exchange = {
+    request,
+    text: JsonRpc.encode(request),
+    headers,
+    stateless: isStateless(request),
+    begun: false,
+    session: undefined,
+    answered: false,
+    accept: () => {
+      if (Deferred.doneUnsafe(exchange.accepted, Effect.void)) accepted(exchange)
+    },
+    accepted: Deferred.makeUnsafe(),
+    done: Deferred.makeUnsafe(),
+    fiber: undefined
+  }
+  return exchange
+}
 
 /** How long the rest of a stream is read after the answer, so that its connection can be used again. */
 const rest = "1 second"
@@ -126,7 +139,7 @@ export const run = Effect.fnUntraced(function* (
     yield* Body.skip(response)
     return yield* Effect.fail(Refusal.sessionLost(true))
   }
-  Deferred.doneUnsafe(exchange.accepted, Effect.void)
+  exchange.accept()
   const accepted = status >= 200 && status < 300
   if (accepted && method === "initialize") endpoint.session = response.headers["mcp-session-id"]
   if (accepted && Body.isEventStream(response)) return yield* streamed(conversation, exchange, response)

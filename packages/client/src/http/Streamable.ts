@@ -154,10 +154,9 @@ export const make = Effect.fnUntraced(function* (
       endpoint.version = undefined
       reconnect.reset()
     }
-    const exchange = Exchange.make(request, headers)
-    const bytes = exchange.text.length
+    const exchange = Exchange.make(request, headers, ({ text }) => room.release("data", text.length))
     exchanges.set(id, exchange)
-    room.take("data", bytes)
+    room.take("data", exchange.text.length)
     const outcome = Effect.catchCause(Effect.andThen(gate, Exchange.run(conversation, exchange)), (cause) => {
       if (Cause.hasInterruptsOnly(cause)) return Effect.void
       const refusal = Option.getOrElse(Cause.findErrorOption(cause), () => Refusal.unanswered(Cause.pretty(cause)))
@@ -167,12 +166,10 @@ export const make = Effect.fnUntraced(function* (
       Effect.onExit(outcome, () =>
         Effect.sync(() => {
           exchanges.delete(id)
-          Deferred.doneUnsafe(exchange.accepted, Effect.void)
+          exchange.accept()
         })
       )
     )
-    // What has been taken makes room.
-    run(Effect.map(Deferred.await(exchange.accepted), () => room.release("data", bytes)))
   }
 
   /** What the server has to say without being asked, for as long as it gives a stream for that. */
