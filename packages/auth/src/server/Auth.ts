@@ -53,7 +53,10 @@ type Protected<R> =
   | GuardModule.Guard
   | HttpRouter.HttpRouter
 
-/** Guards an endpoint (or any routes), and serves the metadata of its resource beside it. */
+/**
+ * Guards an endpoint (or any routes), and serves the metadata of its resource beside it. A session's own stream and a subscription end
+ * when the token expires that opened them.
+ */
 export const protect = <A, E, R>(
   endpoint: Layer.Layer<A, E, R>,
   options: {

@@ -2,7 +2,8 @@
  * Who calls, for handlers that serve nobody else: the caller is always authenticated, and has the scopes that are demanded.
  *
  * Owns the marker that makes this a matter of types: what uses it requires `Auth`, and only a layer that authenticates provides that.
- * A request that lacks something fails before it has an effect, and becomes a challenge where it came over HTTP.
+ * A request that lacks something fails before it has an effect, and becomes a challenge where its answer is an HTTP response of its own:
+ * not over HTTP with SSE, nor on a stream that has begun. There the error says what is needed.
  */
 import * as Principal from "@effect-mcp/core/Principal"
 import { RequestContext } from "@effect-mcp/core/RequestContext"

@@ -19,6 +19,7 @@ import * as Credentials from "./Credentials.ts"
 import * as Dpop from "./Dpop.ts"
 import * as Pending from "./Pending.ts"
 import * as ResourceMetadata from "./ResourceMetadata.ts"
+import * as Standing from "./Standing.ts"
 import { InvalidToken, TokenVerifier } from "./TokenVerifier.ts"
 
 export interface Options extends ResourceMetadata.Options {
@@ -43,10 +44,18 @@ interface Admitted {
   readonly principal: Principal.Principal["Service"]
   /** Of the proof, if there was one. */
   readonly nonce: unknown
+  readonly scheme: "Bearer" | "DPoP" | undefined
+  /** When the response must have ended, in milliseconds since 1970. */
+  readonly until: number | undefined
 }
 
 /** Nobody in particular, but as a value of its own: notes are kept by identity. */
-const anonymous = (): Admitted => ({ principal: { ...Principal.anonymous }, nonce: undefined })
+const anonymous = (): Admitted => ({
+  principal: { ...Principal.anonymous },
+  nonce: undefined,
+  scheme: undefined,
+  until: undefined
+})
 
 type Gate = Effect.Effect<Admitted, HttpServerResponse.HttpServerResponse>
 
@@ -193,21 +202,26 @@ export const make = Effect.fnUntraced(function* (
     if (lacking.length > 0) {
       return yield* refuse(403, "insufficient_scope", `The token lacks: ${lacking.join(" ")}`, { scheme })
     }
-    return { principal, nonce }
+    const { exp } = claims
+    const until = typeof exp === "number" && Standing.isStanding(request) ? (exp + skew) * 1000 : undefined
+    return { principal, nonce, scheme, until }
   })
 
-  const respond: Guard["Service"]["respond"] = Effect.fnUntraced(function* ({ nonce, principal }, response) {
+  const respond: Guard["Service"]["respond"] = Effect.fnUntraced(function* (
+    { nonce, principal, scheme, until },
+    response
+  ) {
     const need = Pending.noted(principal)
-    let answer = response
+    let answer = until === undefined ? response : yield* Standing.until(response, until)
     if (need !== undefined && isRefusal(response)) {
       const status = need.authentication ? 401 : 403
       const details = need.authentication
         ? {}
         : { error: "insufficient_scope" as const, description: `This needs: ${need.scopes.join(" ")}` }
       answer = HttpServerResponse.setHeader(
-        HttpServerResponse.setStatus(response, status),
+        HttpServerResponse.setStatus(answer, status),
         "www-authenticate",
-        challenges(details, need.scopes)
+        challenges(details, need.scopes, scheme)
       )
     }
     const newest = yield* dpop?.nonce ?? Effect.undefined
@@ -219,8 +233,9 @@ export const make = Effect.fnUntraced(function* (
 })
 
 /** Whether all that was asked for was refused: of a batch, something may have been done that its client must learn of. */
-const isRefusal = ({ body }: HttpServerResponse.HttpServerResponse): boolean => {
-  if (body._tag !== "Uint8Array") return false
+const isRefusal = ({ body, status }: HttpServerResponse.HttpServerResponse): boolean => {
+  // What is accepted only is answered elsewhere (HTTP with SSE): sent again, it would be done for nobody.
+  if (body._tag !== "Uint8Array" || status === 202) return false
   const text = new TextDecoder().decode(body.body)
   if (!text.startsWith("[")) return true
   const answers: unknown = JSON.parse(text)

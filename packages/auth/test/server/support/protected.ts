@@ -6,6 +6,7 @@ import type { TokenVerifier } from "@effect-mcp/auth/server/TokenVerifier"
 import * as Headers from "@effect-mcp/protocol/Headers"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import * as Http from "@effect-mcp/server/endpoint/Http"
+import * as Sse from "@effect-mcp/server/endpoint/Sse"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import * as AuthServer from "@effect-mcp/testing/auth/AuthServer"
 import { NodeHttpServer } from "@effect/platform-node"
@@ -57,6 +58,8 @@ export interface Options<E, R> {
   readonly issuers?: ReadonlyArray<string>
   readonly verifier?: (issuer: string) => Layer.Layer<TokenVerifier, never, HttpClient.HttpClient>
   readonly endpoint?: Partial<Http.Options>
+  /** Serves HTTP with SSE at `/sse` as well, under the same guard. */
+  readonly sse?: boolean
   /** Further routes beside the endpoint. */
   readonly routes?: Layer.Layer<never, never, Auth.Guard | HttpClient.HttpClient | HttpRouter.HttpRouter>
 }
@@ -83,6 +86,7 @@ export const open = Effect.fnUntraced(function* <E>({
   issuer,
   issuers = [],
   routes = Layer.empty,
+  sse = false,
   verifier = () => JwtVerifier.layer()
 }: Options<E, McpServer.Registries | Auth.Auth>): Effect.fn.Return<Protected, E, Scope.Scope> {
   const authServer = yield* Layer.build(
@@ -95,7 +99,9 @@ export const open = Effect.fnUntraced(function* <E>({
   const auth = Auth.layer({ resource: url, authorizationServers: [server.issuer, ...issuers], ...guard }).pipe(
     Layer.provide(verifier(server.issuer))
   )
-  const endpoint = Auth.protect(Http.layer({ path: "/mcp", ...endpointOptions }))
+  const endpoint = Auth.protect(
+    Layer.merge(Http.layer({ path: "/mcp", ...endpointOptions }), sse ? Sse.layer({ path: "/sse" }) : Layer.empty)
+  )
   const app = Http.serve(Layer.merge(endpoint, routes), { disableLogger: true, disableListenLog: true }).pipe(
     Layer.provide(McpServer.layer({ name: "protected", version: "1", features })),
     Layer.provide(auth),
