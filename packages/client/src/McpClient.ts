@@ -51,6 +51,11 @@ export type { WatchEvent } from "./Watch.ts"
 type CallEvent<A> = Calls.CallEvent<A>
 type Requests = Method.ClientRequests
 
+/** A notification of the server's, decoded: `params` has the canonical type of `method`. */
+export type Announcement = {
+  [M in keyof Method.ServerNotifications]: { readonly method: M; readonly params: Method.ServerNotifications[M] }
+}[keyof Method.ServerNotifications]
+
 export interface Options {
   /** Who asks. Default: this library. */
   readonly clientInfo?: Implementation | undefined
@@ -77,10 +82,10 @@ export interface Options {
   /** Log messages that wait for a slow reader at most; the oldest are dropped. Default 256. */
   readonly logBuffer?: number | undefined
   /**
-   * Told of every log message before the next message is read: it must not block. `relatedTo` is the id of the request that it belongs
-   * to, where the wire says so. Default: `logs` is all there is.
+   * Told of whatever the server says without being asked, before the next message is read: it must not block. `relatedTo` is the id of
+   * the request that it belongs to, where the wire says so. For whoever passes it on; the client's streams are for everybody else.
    */
-  readonly onLog?: ((message: LogMessageParams, relatedTo: JsonRpc.Id | undefined) => void) | undefined
+  readonly onAnnouncement?: ((announcement: Announcement, relatedTo: JsonRpc.Id | undefined) => void) | undefined
   /** Pings the server, and gives the connection up when it does not answer. Default off. */
   readonly keepAlive?: KeepAlive | undefined
   /**

@@ -150,17 +150,21 @@ export const open = Effect.fnUntraced(function* <E>(
   const calls = new Set<Call<unknown>>()
   const scope = yield* Scope.Scope
   const services = Context.merge(options.context, relays(asking(calls, connection), downstream))
+  const session = connection?.input === undefined ? undefined : connection
+  const told = knowsPages(downstream)
   // In the reader: what was said before an answer gets there before it.
-  const onLog: McpClient.Options["onLog"] = (message, relatedTo) => {
-    const call = related(calls, relatedTo)
-    if (call !== undefined) call.log(message)
-    else if (connection?.input !== undefined) connection.notify("notifications/message", { ...message })
+  const onAnnouncement: McpClient.Options["onAnnouncement"] = ({ method, params }, relatedTo) => {
+    if (method === "notifications/message") {
+      const call = related(calls, relatedTo)
+      if (call === undefined) session?.notify(method, { ...params })
+      else call.log(params)
+    } else if (method === "notifications/elicitation/complete" && told) session?.notify(method, { ...params })
   }
   const speaking = (revisions: ReadonlyArray<Version>) =>
     McpClient.open(options.connector, {
       ...options.client,
       revisions,
-      onLog,
+      onAnnouncement,
       ...(clientInfo === undefined ? undefined : { clientInfo })
     })
   const client = yield* alike(options, downstream, speaking).pipe(
@@ -169,7 +173,7 @@ export const open = Effect.fnUntraced(function* <E>(
   )
   const updates = new Map<string, Fiber.Fiber<void>>()
 
-  if (connection?.input !== undefined) yield* announce(client, connection, downstream)
+  if (session !== undefined) yield* announce(client, session)
 
   return {
     client,
@@ -214,11 +218,10 @@ const tell = (connection: Connection, method: string, params?: { readonly [key: 
     Effect.sync(() => connection.notify(method, params))
   )
 
-/** Passes on what a session's server says without being asked. */
+/** Tells a session of lists that have changed. */
 const announce = Effect.fnUntraced(function* (
   client: McpClient.McpClient["Service"],
-  connection: Connection,
-  { capabilities, revision }: Downstream
+  connection: Connection
 ): Effect.fn.Return<void, never, Scope.Scope> {
   const { prompts, resources, tools } = client.serverCapabilities
   const each = (declared: boolean | undefined, changes: Stream.Stream<void>, method: string) =>
@@ -231,10 +234,8 @@ const announce = Effect.fnUntraced(function* (
   yield* each(tools?.listChanged, client.toolChanges, "notifications/tools/list_changed")
   yield* each(resources?.listChanged, client.resourceChanges, "notifications/resources/list_changed")
   yield* each(prompts?.listChanged, client.promptChanges, "notifications/prompts/list_changed")
-  const method = "notifications/elicitation/complete"
-  if (revision.serverNotifications[method] === undefined || capabilities.elicitation?.url === undefined) return
-  const done = Stream.runForEach(client.elicitationsCompleted, (elicitationId) =>
-    tell(connection, method, { elicitationId })
-  )
-  yield* Effect.forkScoped(done, { startImmediately: true })
 })
+
+/** Whether the client knows pages by ids, and is told when they are done. */
+const knowsPages = ({ capabilities: { elicitation }, revision: { serverNotifications } }: Downstream): boolean =>
+  serverNotifications["notifications/elicitation/complete"] !== undefined && elicitation?.url !== undefined

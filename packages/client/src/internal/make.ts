@@ -1,6 +1,5 @@
 /** The client's parts, put together over whatever makes its connections. */
 import { keepAlive } from "@effect-mcp/core/KeepAlive"
-import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Method from "@effect-mcp/protocol/Method"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
@@ -19,7 +18,7 @@ import * as Handlers from "../Handlers.ts"
 import * as Healing from "../Healing.ts"
 import * as InputRounds from "../InputRounds.ts"
 import * as Lists from "../Lists.ts"
-import type { McpClient, Options } from "../McpClient.ts"
+import type { Announcement, McpClient, Options } from "../McpClient.ts"
 import * as ResponseCache from "../ResponseCache.ts"
 import { ToolCatalog } from "../ToolCatalog.ts"
 import * as ToolHeaders from "../ToolHeaders.ts"
@@ -55,10 +54,7 @@ export const make = Effect.fnUntraced(function* <E, R>(
   let catalog: ToolCatalog | undefined
 
   const announced: Announcements = {
-    "notifications/message": (params, relatedTo) => {
-      options.onLog?.(params, relatedTo)
-      logs.publish(params)
-    },
+    "notifications/message": (params) => logs.publish(params),
     "notifications/resources/updated": ({ _meta, uri }) => {
       // One that names its subscription has reached its watchers already.
       if (_meta?.[subscriptionId] === undefined) watches.updated(uri)
@@ -87,7 +83,12 @@ export const make = Effect.fnUntraced(function* <E, R>(
     maxRounds: options.maxRounds ?? InputRounds.defaultMaxRounds,
     cacheSize: options.cacheSize ?? ResponseCache.defaultCapacity,
     policy,
-    announced: (method, params, relatedTo) => announced[method]?.(params, relatedTo),
+    announced: (method, params, relatedTo) => {
+      // They were decoded together; a union cannot say so.
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the boundary named above
+      options.onAnnouncement?.({ method, params } as Announcement, relatedTo)
+      announced[method]?.(params)
+    },
     missed: () => {
       tools.forget()
       watches.missed()
@@ -120,10 +121,11 @@ export const make = Effect.fnUntraced(function* <E, R>(
     Effect.suspend(() => (areTold(conversation.revision) ? urls.retrying(call) : call))
 
   const maxPages = options.maxPages ?? Lists.defaultMaxPages
+  const headers = ToolHeaders.make({ connection: conversation, catalog: tools, maxPages })
   const calls = Calls.make({
     connection: conversation,
     catalog: tools,
-    headers: ToolHeaders.make({ connection: conversation, catalog: tools, maxPages }),
+    headers,
     retrying,
     consent: services.consent,
     validate: options.validateOutput ?? true
@@ -185,15 +187,12 @@ export const make = Effect.fnUntraced(function* <E, R>(
     promptChanges: changesOf(changes.prompts),
     elicitationsCompleted: urls.completions,
     ping: Effect.map(Effect.timed(conversation.ping()), ([duration]) => duration),
-    request,
+    request: headers.request,
     awaitClosed: recovery.awaitClosed
   }
   return client
 })
 
 type Announcements = {
-  readonly [M in keyof Method.ServerNotifications]?: (
-    params: Method.ServerNotifications[M],
-    relatedTo: JsonRpc.Id | undefined
-  ) => void
+  readonly [M in keyof Method.ServerNotifications]?: (params: Method.ServerNotifications[M]) => void
 }
