@@ -107,7 +107,7 @@ console.log(
 for (const [title, map, n] of [
   ["package", packages, 12],
   ["file", files, 25],
-  ["function, with what it calls", inclusive, 60],
+  ["function, with what it calls", inclusive, 160],
   ["function", frames, 45]
 ] as const) {
   console.log(`\n-- by ${title}\n${top(map, n)}`)

@@ -63,7 +63,9 @@ const isWeb = (span: Tracer.AnySpan): boolean =>
   /^[0-9a-f]{32}$/.test(span.traceId) && /^[0-9a-f]{16}$/.test(span.spanId)
 
 /** Whether there is a tracer of the user's. */
-export const isTraced = (context: Context.Context<never>): boolean => context.mapUnsafe.has(Tracer.Tracer.key)
+export const isTraced = (context: Context.Context<never>): boolean =>
+  // Not its default, which is nobody's choice; nor the map of a context, which may have to be made first.
+  Context.getOrUndefined(context, Tracer.Tracer) !== undefined
 
 /**
  * Runs a request in a span of its own (MCP semantic conventions), child of the one that its `_meta` names. Without a tracer of the

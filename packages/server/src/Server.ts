@@ -4,6 +4,7 @@
  *
  * Owns the sessions, which `Connect` makes of wires.
  */
+import { attempt, exitOf } from "@effect-mcp/core/Done"
 import * as Peer from "@effect-mcp/core/Peer"
 import * as Principal from "@effect-mcp/core/Principal"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
@@ -86,6 +87,8 @@ export interface DispatchOptions {
   readonly closing?: Effect.Effect<void> | undefined
   /** Called when the request has passed all checks that need no handler: what is refused without it never got to one. */
   readonly admitted?: (() => void) | undefined
+  /** The effect runs at once, in a context like this: what can be answered right away then is, and the effect is done. */
+  readonly now?: Context.Context<never> | undefined
 }
 
 export class McpServer extends Context.Service<
@@ -189,23 +192,31 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
     request: JsonRpc.Request,
     envelope: Envelope,
     sink: Sink,
-    { closing = Effect.never, admitted }: DispatchOptions = {}
-  ): Effect.Effect<void> =>
-    Effect.withFiber((fiber) => {
-      const origin = { principal: envelope.principal ?? Principal.anonymous, closing, admitted }
-      const exchange = { request, envelope, sink }
-      return observed(() => stateless.handle(origin, exchange), request, TraceContext.isTraced(fiber.context))
-    }).pipe(
-      Effect.onExit((exit) =>
-        Effect.sync(() => {
-          const ended = Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
-          const why = ended ? "The request was interrupted" : undefined
-          Peer.answer(sink, Peer.response(request.id, why, exit))
-        })
-      ),
+    { admitted, closing = Effect.never, now }: DispatchOptions = {}
+  ): Effect.Effect<void> => {
+    const origin = { principal: envelope.principal ?? Principal.anonymous, closing, admitted }
+    const handle = () => stateless.handle(origin, { request, envelope, sink })
+    const answer = (exit: Exit.Exit<unknown, McpError.McpError>): void => {
+      const ended = Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
+      Peer.answer(sink, Peer.response(request.id, ended ? "The request was interrupted" : undefined, exit))
+    }
+    let effect: ReturnType<typeof handle> | undefined
+    if (now !== undefined && !TraceContext.isTraced(now)) {
+      effect = attempt(handle)
+      const done = exitOf(effect)
+      if (done !== undefined && Exit.isSuccess(done)) {
+        answer(done)
+        return Effect.void
+      }
+    }
+    return Effect.withFiber((fiber) =>
+      observed(() => effect ?? handle(), request, TraceContext.isTraced(fiber.context))
+    ).pipe(
+      Effect.onExit((exit) => Effect.sync(() => answer(exit))),
       Effect.exit,
       Effect.asVoid
     )
+  }
   const hasSessions = identity.revisions.some(({ era }) => era === "stateful")
   const pings = (request: JsonRpc.Request): boolean => hasSessions && !Stateless.isModern(request)
   const sessions = new Set<Session>()

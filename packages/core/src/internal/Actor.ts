@@ -11,7 +11,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import { exitOf } from "../Done.ts"
+import { attempt, exitOf } from "../Done.ts"
 import type { Exchange, Handlers, Options, Peer } from "../Peer.ts"
 import type { Envelope, Inbound, Single, Sink, TransportError } from "../Transport.ts"
 import { answer, response } from "./answer.ts"
@@ -88,17 +88,9 @@ export class Actor implements Peer {
     this.starting = false
   }
 
-  private handle(exchange: Exchange): Effect.Effect<unknown, McpError.McpError> {
-    try {
-      return this.handlers.request(exchange)
-    } catch (defect) {
-      return Effect.die(defect)
-    }
-  }
-
   private start(exchange: Exchange, stands: boolean, since: number): void {
     const { id } = exchange.request
-    const effect = this.handle(exchange)
+    const effect = attempt(() => this.handlers.request(exchange))
     // What is answered already needs no fiber, and nobody could have heard of it.
     const done = exitOf(effect)
     if (done !== undefined) return answer(exchange.sink, response(id, undefined, done))

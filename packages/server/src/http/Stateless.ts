@@ -3,6 +3,7 @@
  * or by events if something precedes the answer. Who hangs up interrupts it.
  */
 import { Principal } from "@effect-mcp/core/Principal"
+import { exitOf } from "@effect-mcp/core/Done"
 import type { Envelope } from "@effect-mcp/core/Transport"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -55,17 +56,23 @@ export const make = ({ context, keepAlive, scope, server, work }: Options) => {
     let admitted = false
     const dispatched = server.dispatch(request, envelope, sink, {
       closing: work.closing,
-      admitted: () => (admitted = true)
+      admitted: () => (admitted = true),
+      now: context
     })
-    const fiber = runFork(span === undefined ? dispatched : Effect.provideService(dispatched, Tracer.ParentSpan, span))
-    Fiber.runIn(fiber, scope)
-    post.stop = () => fiber.interruptUnsafe()
-    post.left = () => {
-      sink.close()
-      // The asker has gone, unless the answer was sent: then this does nothing.
-      fiber.interruptUnsafe()
+    // What was answered already needs no fiber, and leaves nobody to wait for.
+    if (exitOf(dispatched) === undefined) {
+      const fiber = runFork(
+        span === undefined ? dispatched : Effect.provideService(dispatched, Tracer.ParentSpan, span)
+      )
+      Fiber.runIn(fiber, scope)
+      post.stop = () => fiber.interruptUnsafe()
+      post.left = () => {
+        sink.close()
+        // The asker has gone, unless the answer was sent: then this does nothing.
+        fiber.interruptUnsafe()
+      }
+      yield* sink.first
     }
-    yield* sink.first
     if (!sink.streaming && sink.answer !== undefined) {
       const { message, text } = sink.answer
       return json(text, statusOf(message, admitted))
