@@ -8,7 +8,7 @@
 import * as HeaderParams from "@effect-mcp/protocol/HeaderParams"
 import * as Headers from "@effect-mcp/protocol/Headers"
 import * as McpError from "@effect-mcp/protocol/McpError"
-import type { JsonObject } from "@effect-mcp/protocol/model/Shape"
+import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { CallToolResult } from "@effect-mcp/protocol/model/Tool"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -28,6 +28,8 @@ export interface ToolHeaders {
     options: CallOptions | undefined,
     schema: JsonObject | undefined
   ) => Effect.Effect<CallToolResult, ClientError>
+  /** Any request; one that calls a tool takes along what the list says. */
+  readonly request: Healing["request"]
 }
 
 export interface Options {
@@ -60,23 +62,39 @@ export const make = ({ catalog, connection, maxPages }: Options): ToolHeaders =>
   const headersOf = (schema: JsonObject | undefined, args: unknown) =>
     schema === undefined ? undefined : Headers.ofParams(paramsOf(schema), args)
 
+  const sending = <A>(
+    name: string,
+    args: unknown,
+    options: CallOptions | undefined,
+    schema: JsonObject | undefined,
+    request: (options: CallOptions) => Effect.Effect<A, ClientError>
+  ): Effect.Effect<A, ClientError> => {
+    const send = (mirrored: CallOptions["headers"]) =>
+      request({ ...options, headers: mirrored === undefined ? options?.headers : { ...options?.headers, ...mirrored } })
+    const listed = Effect.sync(() => headersOf(catalog.inputSchema(name), args))
+    const taken = schema === undefined ? listed : Effect.succeed(headersOf(schema, args))
+    return Effect.suspend(() => {
+      if (!connection.headers) return send(undefined)
+      return Effect.catchTag(Effect.flatMap(taken, send), "McpError", (error) =>
+        error.code === McpError.HeaderMismatch
+          ? Effect.andThen(list({ fresh: true }), Effect.flatMap(listed, send))
+          : Effect.fail(error)
+      )
+    })
+  }
+
   return {
     know,
-    call: (name, args, options, schema) => {
-      const send = (mirrored: CallOptions["headers"]) => {
-        const headers = mirrored === undefined ? options?.headers : { ...options?.headers, ...mirrored }
-        return connection.request("tools/call", { name, arguments: args }, { ...options, headers })
-      }
-      const listed = Effect.sync(() => headersOf(catalog.inputSchema(name), args))
-      const taken = schema === undefined ? listed : Effect.succeed(headersOf(schema, args))
-      return Effect.suspend(() => {
-        if (!connection.headers) return send(undefined)
-        return Effect.catchTag(Effect.flatMap(taken, send), "McpError", (error) =>
-          error.code === McpError.HeaderMismatch
-            ? Effect.andThen(list({ fresh: true }), Effect.flatMap(listed, send))
-            : Effect.fail(error)
-        )
-      })
+    call: (name, args, options, schema) =>
+      sending(name, args, options, schema, (options) =>
+        connection.request("tools/call", { name, arguments: args }, options)
+      ),
+    request: (method, params, options) => {
+      const wanted: unknown = method === "tools/call" ? params : undefined
+      const { arguments: args, name }: JsonObject = isJsonObject(wanted) ? wanted : {}
+      const send = (options?: CallOptions) => connection.request(method, params, options)
+      if (typeof name !== "string") return send(options)
+      return Effect.andThen(know(name), sending(name, args, options, undefined, send))
     }
   }
 }

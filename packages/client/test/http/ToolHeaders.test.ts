@@ -104,6 +104,19 @@ describe("an argument with a header", () => {
   )
 
   test(
+    "is taken along by the bare request, too",
+    Effect.gen(function* () {
+      const { client, server } = yield* open()
+      const asked = yield* fork(client.request("tools/call", { name: "route", arguments: { region: "nord" } }))
+      yield* (yield* server.next).result(page([listed("Region")]))
+      const post = yield* server.next
+      assert.deepStrictEqual(params(post), { "mcp-param-region": "nord" })
+      yield* post.result(called)
+      assert.deepStrictEqual(yield* Fiber.join(asked), { content: [] })
+    })
+  )
+
+  test(
     "is nothing of a tool that the server does not list, or when it lists none: it is called without",
     Effect.gen(function* () {
       const { client, server } = yield* open()
