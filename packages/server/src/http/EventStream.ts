@@ -14,7 +14,7 @@ import * as Latch from "effect/Latch"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { takeSome } from "../internal/takeSome.ts"
-import type { Event, EventsGone } from "../session/EventStore.ts"
+import { type Event, EventsGone } from "../session/EventStore.ts"
 
 /** Above this many bytes waiting, senders wait. */
 const highWater = 1024 * 1024
@@ -24,6 +24,7 @@ const comment = encoder.encode(": keep-alive\n\n")
 /** Where the events of one stream are kept. */
 export interface Log {
   readonly append: (event: Event) => void
+  /** Those behind a place, up to the newest whose append was called, but for any that were not kept. */
   readonly after: (seq: number) => Effect.Effect<ReadonlyArray<Event>, EventsGone>
 }
 
@@ -125,6 +126,14 @@ export class EventStream {
     this.ended = true
     this.room.openUnsafe()
     this.connection?.wake.openUnsafe()
+    this.shed()
+  }
+
+  /** What is over is in the log only, once its connection has gone: what clients never come for must not be kept twice. */
+  private shed(): void {
+    if (!this.ended || this.fresh || this.attached || this.log === undefined) return
+    this.waiting = []
+    this.bytes = 0
   }
 
   /** Drops what nobody will ever take. */
@@ -159,13 +168,17 @@ export class EventStream {
       const connection = this.attach()
       const after = this.log?.after(seq) ?? Effect.succeed([])
       return Effect.onExit(
-        Effect.map(after, (events) => {
+        Effect.flatMap(after, (events) => {
+          // A newer one took over while the log was read: what waits is not for this one.
+          if (this.connection !== connection) return Effect.succeed(connection)
           const last = events.at(-1)?.seq ?? seq
+          const first = this.next - this.waiting.length
+          const isWhole = last + 1 >= first && events.every((event, at) => event.seq === seq + 1 + at)
+          if (!isWhole) return Effect.fail(new EventsGone({ message: "Not all of these events were kept" }))
           connection.before = events.map(({ text }) => text).join("")
           // Sent while the log was read: it may have been in there already.
-          const first = this.next - this.waiting.length
           this.drop(Math.min(last + 1 - first, this.waiting.length))
-          return connection
+          return Effect.succeed(connection)
         }),
         (exit) => Effect.sync(() => void (exit._tag === "Failure" && this.detach(connection)))
       )
@@ -187,6 +200,7 @@ export class EventStream {
     connection.close("")
     if (this.connection !== connection) return
     this.connection = undefined
+    this.shed()
     this.owner.detached()
   }
 

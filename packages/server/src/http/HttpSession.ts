@@ -17,6 +17,7 @@ import type { Session } from "../Session.ts"
 import type { EventStore } from "../session/EventStore.ts"
 import { EventStream, type Log, type Owner } from "./EventStream.ts"
 import type { PostStream } from "./PostStream.ts"
+import { SessionLog } from "./SessionLog.ts"
 
 /** What all sessions of an endpoint have in common. */
 export interface Config {
@@ -53,7 +54,7 @@ export class HttpSession implements Sink {
   private connections = 0
   private used: number
   private fiber: Fiber.Fiber<void> | undefined = undefined
-  private over = false
+  private written: SessionLog | undefined = undefined
   /** Waits until the standing stream is read, and has room. */
   readonly ready: Effect.Effect<void> = Effect.suspend(() => {
     if (this.standing?.attached === true) return this.standing.ready
@@ -193,12 +194,7 @@ export class HttpSession implements Sink {
   private log(stream: string): Log | undefined {
     const { runFork, store } = this.config
     if (store === undefined) return undefined
-    const key = { session: this.id, stream }
-    return {
-      // What outlives the session must not bring its events back.
-      append: (event) => void (this.over || runFork(store.append(key, event))),
-      after: (seq) => store.after(key, seq)
-    }
+    return (this.written ??= new SessionLog(store, this.id, runFork)).of(stream)
   }
 
   /** A stream has ended: it is kept for a while, in case its client did not get all of it. */
@@ -211,13 +207,13 @@ export class HttpSession implements Sink {
 
   /** Forgets what was kept long enough. */
   prune(): void {
-    const { clock, runFork, store, window } = this.config
+    const { clock, window } = this.config
     const oldest = clock.currentTimeMillisUnsafe() - Duration.toMillis(window)
     for (let first = this.retired?.[0]; first !== undefined; first = this.retired?.[0]) {
       if (first.at > oldest && (this.retired?.length ?? 0) <= maxRetired) break
       this.retired?.shift()
       this.streams?.delete(first.stream.name)
-      if (store !== undefined) runFork(store.forget(this.id, first.stream.name))
+      this.written?.forget(first.stream.name)
     }
   }
 
@@ -259,8 +255,7 @@ export class HttpSession implements Sink {
         this.fiber === undefined ? Effect.void : Fiber.interrupt(this.fiber),
         Effect.suspend(() => {
           this.endStanding()
-          this.over = true
-          return this.config.store?.forget(this.id) ?? Effect.void
+          return this.written?.close ?? Effect.void
         })
       )
     })

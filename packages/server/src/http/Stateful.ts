@@ -56,6 +56,9 @@ const keyOf = ({ claims, subject }: Principal.Principal["Service"]): string =>
 const requestOf = (single: Single): JsonRpc.Request | undefined =>
   single._tag === "Message" && JsonRpc.isRequest(single.message) ? single.message : undefined
 
+/** What is kept cannot be read now. */
+const unkept = refuse(503, McpError.internalError("The events cannot be read"), undefined, { "retry-after": "1" })
+
 /** The endpoint's side of sessions. */
 export const make = (options: Options) => {
   const { config, inFlight, keepAlive, lifetime, patience, scope, server, sessions, work } = options
@@ -237,7 +240,7 @@ export const make = (options: Options) => {
     return Effect.match(stream.resume(cursor.seq), {
       onFailure: () => gone,
       onSuccess: (connection) => [stream, connection] as const
-    })
+    }).pipe(Effect.catchDefect((defect) => Effect.as(Effect.logError("The event store failed", defect), unkept)))
   }
 
   const got = Effect.fnUntraced(function* (
@@ -253,8 +256,11 @@ export const make = (options: Options) => {
       eventId === undefined
         ? Effect.sync(() => [session.standalone(), session.standalone().attach()] as const)
         : resumed(session, eventId)
-    const attached = yield* Effect.acquireRelease(attaching, (attached) =>
-      Effect.sync(() => void (isRefusal(attached) || attached[0].detach(attached[1])))
+    // Whoever hangs up does not wait for the log.
+    const attached = yield* Effect.acquireRelease(
+      attaching,
+      (attached) => Effect.sync(() => void (isRefusal(attached) || attached[0].detach(attached[1]))),
+      { interruptible: true }
     )
     if (isRefusal(attached)) return attached
     const [stream, connection] = attached

@@ -27,9 +27,9 @@ export class EventsGone extends Data.TaggedError("EventsGone")<{ readonly messag
 export class EventStore extends Context.Service<
   EventStore,
   {
-    /** Keeps one event. Appends to a stream are started in the order of their events, and not waited for. */
+    /** Keeps one event. A session calls one after the other, in order; one that dies leaves a gap. */
     readonly append: (key: StreamKey, event: Event) => Effect.Effect<void>
-    /** The events of a stream behind `seq`, in order: all whose append had been started. */
+    /** The events of a stream behind `seq`, in order: all whose append has ended. */
     readonly after: (key: StreamKey, seq: number) => Effect.Effect<ReadonlyArray<Event>, EventsGone>
     /** Drops one stream, or all of the session. */
     readonly forget: (session: string, stream?: string) => Effect.Effect<void>
@@ -110,7 +110,7 @@ export const makeMemory = (limits: MemoryLimits = {}): EventStore["Service"] => 
         const [first] = events
         return first === undefined || first.seq > seq + 1
           ? Effect.fail(new EventsGone({ message: "These events are not kept any more" }))
-          : Effect.succeed(events.slice(seq + 1 - first.seq))
+          : Effect.succeed(events.filter((event) => event.seq > seq))
       }),
     forget: (session, stream) =>
       Effect.sync(() => {

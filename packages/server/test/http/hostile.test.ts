@@ -1,9 +1,13 @@
 /** Callers, stores and handlers that do what none should: none takes the endpoint from the others. */
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import * as Progress from "@effect-mcp/core/Progress"
+import { EventStore, makeMemory } from "@effect-mcp/server/session/EventStore"
+import { Deferred, Effect, Fiber, Latch, Layer, Option, Queue } from "effect"
+import { TestClock } from "effect/testing"
 import { echo, open } from "./support/http.ts"
-import { openSession } from "./support/session.ts"
+import * as Puppet from "./support/puppet.ts"
+import { eventsOf, type Opened, openSession, saidOf } from "./support/session.ts"
 
 describe("a body", () => {
   it.live("of a million members is refused as a whole: it is no work, and no memory", () =>
@@ -19,6 +23,154 @@ describe("a body", () => {
       }
       // Nine seconds each, when every member was looked at.
       assert.isBelow(performance.now() - before, 3000)
+    })
+  )
+})
+
+type Store = EventStore["Service"]
+
+const storing = (change: (memory: Store) => Partial<Store>) => {
+  const memory = makeMemory()
+  return Layer.succeed(EventStore, { ...memory, ...change(memory) })
+}
+
+/** Reports one, two, three, is cut off before the second, and answers. Gives the id of the first. */
+const cutCall = Effect.fnUntraced(function* (session: Opened, puppet: Puppet.Puppet, name = "a") {
+  yield* puppet.tell(name, Progress.report(1))
+  const reply = yield* session.follow("puppet", { name })
+  const { id } = yield* Effect.repeat(reply.event, { until: ({ data }) => data?.params?.progress === 1 })
+  yield* reply.disconnect
+  for (let turn = 0; turn < 3; turn++) yield* session.request("ping", {}, `turn ${turn}`)
+  for (const step of [2, 3]) yield* puppet.tell(name, Progress.report(step))
+  yield* puppet.tell(name, Puppet.answer("done"))
+  yield* Queue.take(puppet.ended)
+  return id
+})
+const stepsOf = (session: Opened, id: string | undefined) =>
+  Effect.map(Effect.flatMap(session.get(id), eventsOf), (events) =>
+    saidOf(events).map(({ params, result }) => params?.progress ?? result.content[0].text)
+  )
+
+describe("an event store", () => {
+  it.live("that is slow, and slower at times, keeps everything in order", () =>
+    Effect.gen(function* () {
+      let turns = 40
+      const store = storing((memory) => ({
+        append: (key, event) =>
+          Effect.andThen(Effect.repeat(Effect.yieldNow, { times: (turns -= 7) }), memory.append(key, event))
+      }))
+      const puppet = yield* Puppet.make
+      const session = yield* openSession(yield* open(puppet.layer, { store }))
+      const id = yield* cutCall(session, puppet)
+      assert.deepStrictEqual(yield* stepsOf(session, id), [2, 3, "done"])
+    })
+  )
+
+  it.live("that lost an event says so; what came after it can be had, and the session lives", () =>
+    Effect.gen(function* () {
+      const store = storing((memory) => ({
+        append: (key, event) => {
+          // Not even an effect, at times.
+          if (event.text.includes('"progress":2')) throw new Error("no")
+          return event.text.includes('"progress":9') ? Effect.die("no") : memory.append(key, event)
+        },
+        forget: () => {
+          throw new Error("no")
+        }
+      }))
+      const puppet = yield* Puppet.make
+      const client = yield* open(puppet.layer, { store })
+      const session = yield* openSession(client)
+      const id = (yield* cutCall(session, puppet)) ?? ""
+      assert.strictEqual((yield* session.get(id)).status, 410)
+      assert.deepStrictEqual(
+        yield* stepsOf(
+          session,
+          id.replace(/\d+$/, (seq) => `${Number(seq) + 1}`)
+        ),
+        [3, "done"]
+      )
+      assert.strictEqual((yield* session.request("ping")).status, 200)
+      assert.strictEqual((yield* session.delete).status, 204)
+      assert.isTrue(Option.isSome(yield* Effect.timeoutOption(client.shutdown, "2 seconds")))
+    })
+  )
+
+  it.live("that cannot be read is no reason to give up: its client may come again", () =>
+    Effect.gen(function* () {
+      let broken = true
+      const store = storing((memory) => ({
+        after: (key, seq) => (broken ? Effect.die(new Error("secret")) : memory.after(key, seq))
+      }))
+      const puppet = yield* Puppet.make
+      const session = yield* openSession(yield* open(puppet.layer, { store }))
+      const id = yield* cutCall(session, puppet)
+      const refused = yield* session.get(id)
+      assert.deepStrictEqual([refused.status, refused.headers["retry-after"]], [503, "1"])
+      assert.notInclude(yield* refused.text, "secret")
+      broken = false
+      assert.deepStrictEqual(yield* stepsOf(session, id), [2, 3, "done"])
+    })
+  )
+
+  it.live("that answers two who come back in the wrong order takes nothing from the newer", () =>
+    Effect.gen(function* () {
+      const reads: Array<Latch.Latch> = []
+      const asked = yield* Queue.unbounded<void>()
+      const store = storing((memory) => ({
+        after: (key, seq) =>
+          Effect.suspend(() => {
+            const latch = Latch.makeUnsafe(false)
+            const first = reads.push(latch) === 1
+            Queue.offerUnsafe(asked, undefined)
+            // The newer one read before the last event, the older one after it.
+            return first
+              ? Effect.andThen(latch.await, memory.after(key, seq))
+              : Effect.tap(memory.after(key, seq), () => latch.await)
+          })
+      }))
+      const puppet = yield* Puppet.make
+      const session = yield* openSession(yield* open(puppet.layer, { store }))
+      yield* puppet.tell("a", Progress.report(1))
+      const reply = yield* session.follow("puppet", { name: "a" })
+      const { id } = yield* Effect.repeat(reply.event, { until: ({ data }) => data?.params?.progress === 1 })
+      const older = yield* Effect.forkChild(session.get(id), { startImmediately: true })
+      yield* Queue.take(asked)
+      const newer = yield* Effect.forkChild(session.get(id), { startImmediately: true })
+      yield* Queue.take(asked)
+      yield* puppet.tell("a", Progress.report(2))
+      yield* puppet.tell("a", Puppet.answer("done"))
+      yield* Queue.take(puppet.ended)
+      reads[0]?.openUnsafe()
+      assert.deepStrictEqual(saidOf(yield* eventsOf(yield* Fiber.join(older))), [])
+      reads[1]?.openUnsafe()
+      const events = saidOf(yield* eventsOf(yield* Fiber.join(newer)))
+      assert.deepStrictEqual(
+        events.map(({ params }) => params?.progress),
+        [2, undefined]
+      )
+    })
+  )
+
+  it.effect("that hangs holds up neither who asks nor the end", () =>
+    Effect.gen(function* () {
+      const appending = yield* Deferred.make<void>()
+      const store = storing(() => ({
+        append: () => Effect.andThen(Deferred.succeed(appending, undefined), Effect.never)
+      }))
+      const puppet = yield* Puppet.make
+      const client = yield* open(puppet.layer, { store })
+      const session = yield* openSession(client)
+      const stream = yield* session.get()
+      yield* Deferred.await(appending)
+      const { id } = yield* stream.event
+      const coming = yield* Effect.forkChild(session.get(id), { startImmediately: true })
+      yield* Effect.repeat(TestClock.adjust("1 second"), { until: () => coming.pollUnsafe() !== undefined })
+      assert.strictEqual((yield* Fiber.join(coming)).status, 503)
+      assert.strictEqual((yield* session.request("ping")).status, 200)
+      const down = yield* Effect.forkChild(client.shutdown, { startImmediately: true })
+      yield* Effect.repeat(TestClock.adjust("1 second"), { until: () => down.pollUnsafe() !== undefined, times: 60 })
+      assert.isDefined(down.pollUnsafe())
     })
   )
 })
