@@ -108,6 +108,41 @@ describe("the text of a message", () => {
     { arbitrary: { runs: 200, size: 6, seed: 7 } }
   )
 
+  it("of a progress notification is what JSON.stringify gives", () => {
+    const values = [
+      0,
+      -0,
+      1.5,
+      -1e-7,
+      1e21,
+      Number.NaN,
+      Infinity,
+      "",
+      'a"\n\u2028',
+      undefined,
+      null,
+      true,
+      [1],
+      { a: 1 }
+    ]
+    const method = "notifications/progress"
+    const send = (message: object) => {
+      const expected = JSON.stringify(message).replaceAll("\u2028", "\\u2028")
+      assert.strictEqual(JsonRpc.encode(message as JsonRpc.Message), expected)
+    }
+    for (const a of values) {
+      for (const b of values) {
+        send({ jsonrpc: "2.0", method, params: { progressToken: a, progress: b } })
+        send({ jsonrpc: "2.0", method, params: { progressToken: 1, progress: a, total: b, message: a } })
+        send({ params: { other: a, progress: b }, method, jsonrpc: "2.0" })
+        send({ jsonrpc: "2.0", method, params: { progress: a }, other: b })
+      }
+    }
+    send({ jsonrpc: "2.0", method, params: {} })
+    send({ jsonrpc: "2.0", method })
+    send({ jsonrpc: "2.0", id: 1, method, params: { progress: 1 } })
+  })
+
   it("takes a result that is text already as it is", () => {
     const line = JsonRpc.encode(JsonRpc.success(`"`, new JsonRpc.RawResult(`{"tools":[]}`)))
     assert.strictEqual(line, String.raw`{"jsonrpc":"2.0","id":"\"","result":{"tools":[]}}`)
