@@ -67,8 +67,12 @@ export const make = Effect.fnUntraced(function* <R>(
   const shelf = Stored.place(store, server.href)
   const cached = new Map<string, { readonly metadata: Metadata.AuthorizationServer; readonly until: number }>()
 
+  /** Whether tokens have to be bound to a key. */
+  const needsKey = (resource: Metadata.ProtectedResource | undefined): boolean =>
+    options.dpop === "require" || (options.dpop !== "never" && resource?.dpop_bound_access_tokens_required === true)
   /** Whether stored tokens may be used at all. */
-  const isAcceptable = ({ tokenType }: Stored.Tokens): boolean => options.dpop !== "require" || tokenType === "DPoP"
+  const isAcceptable = ({ tokenType }: Stored.Tokens, resource?: Metadata.ProtectedResource): boolean =>
+    tokenType === "DPoP" || !needsKey(resource)
 
   let current: Current | undefined
   let loaded = false
@@ -90,7 +94,7 @@ export const make = Effect.fnUntraced(function* <R>(
     stored: Redacted.Redacted<string> | undefined
   ): Effect.fn.Return<TokenEndpoint.Binding | undefined, OAuthError> {
     const { nonces, dpop } = options
-    const required = dpop === "require" || resource?.dpop_bound_access_tokens_required === true
+    const required = needsKey(resource)
     if (stored !== undefined) return { key: yield* Dpop.restore(stored), nonces, required }
     const accepted = resource?.dpop_signing_alg_values_supported
     if (dpop === "never" || (!required && dpop === "auto" && accepted === undefined)) return undefined
@@ -152,13 +156,18 @@ export const make = Effect.fnUntraced(function* <R>(
       shelf: Stored.accountOf(store, place),
       good: (found) =>
         !Stored.isSame(found.accessToken, used?.tokens.accessToken) &&
-        isAcceptable(found) &&
+        isAcceptable(found, resource.metadata) &&
         Scopes.covers(found.requested, needed) &&
         !isExpired(found, now),
       keep: () => !dead,
       work: Effect.fnUntraced(function* (stored) {
         const target = { ...discovery, metadata: issuerMetadata, resource: resource.indicator, scopes: undefined }
-        if (stored !== undefined && isAcceptable(stored) && !stepUp && Scopes.covers(stored.requested, needed)) {
+        if (
+          stored !== undefined &&
+          isAcceptable(stored, resource.metadata) &&
+          !stepUp &&
+          Scopes.covers(stored.requested, needed)
+        ) {
           const binding = stored.key && (yield* bindingFor(issuerMetadata, resource.metadata, stored.key))
           const refreshed = yield* refresh({ ...target, binding }, stored)
           if (refreshed !== undefined) return refreshed

@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Base64 from "effect/encoding/Base64"
 import * as Redacted from "effect/Redacted"
 import * as Jose from "jose"
+import { formEncoded } from "./internal/hash.ts"
 import type * as Metadata from "./Metadata.ts"
 import { OAuthError } from "./OAuthError.ts"
 import type { AuthMethod, Registration } from "./Stored.ts"
@@ -60,9 +61,6 @@ export interface Proof {
   readonly parameters: { readonly [name: string]: string }
   readonly headers: { readonly [name: string]: string }
 }
-
-/** `application/x-www-form-urlencoded`, as RFC 6749 section 2.3.1 wants the parts of Basic. */
-const form = (text: string): string => new URLSearchParams({ v: text }).toString().slice(2)
 
 const missing = (what: string, clientId: string) =>
   new OAuthError({
@@ -124,6 +122,6 @@ export const prove = Effect.fnUntraced(function* (
   const secret = Redacted.value(clientSecret)
   if (method === "client_secret_post")
     return { parameters: { client_id: clientId, client_secret: secret }, headers: {} }
-  const authorization = `Basic ${Base64.encode(`${form(clientId)}:${form(secret)}`)}`
+  const authorization = `Basic ${Base64.encode(`${formEncoded(clientId)}:${formEncoded(secret)}`)}`
   return { parameters: {}, headers: { authorization } }
 })

@@ -11,10 +11,7 @@ import { OAuthError, printable, type Step } from "./OAuthError.ts"
 
 /** `localhost`, its subdomains, 127.0.0.0/8 and ::1. */
 export const isLoopback = (url: URL): boolean =>
-  url.hostname === "localhost" ||
-  url.hostname.endsWith(".localhost") ||
-  url.hostname === "[::1]" ||
-  /^127\.\d+\.\d+\.\d+$/.test(url.hostname)
+  /^(.+\.)?localhost\.?$/.test(url.hostname) || url.hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(url.hostname)
 
 const privateV4 = (a: number, b: number): boolean =>
   a === 0 ||
@@ -23,7 +20,7 @@ const privateV4 = (a: number, b: number): boolean =>
   (a === 100 && b >= 64 && b < 128) ||
   (a === 169 && b === 254) ||
   (a === 172 && b >= 16 && b < 32) ||
-  (a === 192 && b === 168) ||
+  (a === 192 && (b === 0 || b === 168)) ||
   (a === 198 && (b === 18 || b === 19)) ||
   a >= 224
 
@@ -35,7 +32,7 @@ export const isPrivateAddress = (url: URL): boolean => {
   if (!url.hostname.startsWith("[")) return false
   const address = url.hostname.slice(1, -1)
   const mapped =
-    /^::(?:ffff:)?([0-9a-f]{1,4}):[0-9a-f]{1,4}$/.exec(address) ?? /^64:ff9b::([0-9a-f]{1,4}):/.exec(address)
+    /^::(?:ffff:)?([0-9a-f]{1,4}):[0-9a-f]{1,4}$/.exec(address) ?? /^(?:64:ff9b:|2002):([0-9a-f]{1,4}):/.exec(address)
   if (mapped?.[1] !== undefined) {
     const high = Number.parseInt(mapped[1], 16)
     return privateV4(high >> 8, high & 255)

@@ -35,8 +35,8 @@ export type AuthorizationServer = typeof AuthorizationServer.Type
 const decodeResource = Schema.decodeUnknownOption(ProtectedResource)
 const decodeServer = Schema.decodeUnknownOption(AuthorizationServer)
 
-/** Real servers write `null` where they have nothing to say. */
-const withoutNulls = (value: unknown): unknown =>
+/** Without the fields that are null: real servers write that where they have nothing to say. */
+export const withoutNulls = (value: unknown): unknown =>
   typeof value === "object" && value !== null && !Array.isArray(value)
     ? Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null))
     : value

@@ -15,6 +15,7 @@ import * as Endpoint from "./Endpoint.ts"
 import type { Request } from "./Grant.ts"
 import * as Fetch from "./internal/Fetch.ts"
 import { parseUrl } from "./internal/url.ts"
+import * as Metadata from "./Metadata.ts"
 import { OAuthError, printable, shown } from "./OAuthError.ts"
 import * as Stored from "./Stored.ts"
 import * as TokenEndpoint from "./TokenEndpoint.ts"
@@ -123,7 +124,7 @@ const register = Effect.fnUntraced(function* (
     "registration",
     HttpClientRequest.bodyJsonUnsafe(HttpClientRequest.post(url), body)
   )
-  const response = Option.getOrUndefined(decodeResponse(TokenEndpoint.withoutNulls(json)))
+  const response = Option.getOrUndefined(decodeResponse(Metadata.withoutNulls(json)))
   if (status !== 200 && status !== 201)
     return yield* new OAuthError({
       step: "registration",

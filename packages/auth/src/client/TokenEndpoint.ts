@@ -14,7 +14,7 @@ import * as ClientIdentity from "./ClientIdentity.ts"
 import * as Dpop from "./Dpop.ts"
 import * as Endpoint from "./Endpoint.ts"
 import * as Fetch from "./internal/Fetch.ts"
-import type * as Metadata from "./Metadata.ts"
+import * as Metadata from "./Metadata.ts"
 import { OAuthError, printable, shown, type Step } from "./OAuthError.ts"
 import * as Scopes from "./Scopes.ts"
 import type { Tokens } from "./Stored.ts"
@@ -55,12 +55,6 @@ const decodeResponse = Schema.decodeUnknownOption(Response)
 const Refusal = Schema.Struct({ error: Schema.String, error_description: Schema.optionalKey(Schema.String) })
 const decodeRefusal = Schema.decodeUnknownOption(Refusal)
 
-/** Without the fields that are null: real servers write that where they have nothing to say. */
-export const withoutNulls = (value: unknown): unknown =>
-  typeof value === "object" && value !== null
-    ? Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null))
-    : value
-
 const secrets = [
   "assertion",
   "client_assertion",
@@ -77,7 +71,7 @@ const withoutSecrets = (text: string, sent: Parameters): string =>
 
 /** What the error of an answer says, as details of an `OAuthError`; nothing that was `sent` in confidence. */
 export const refusal = (json: unknown, sent: Parameters = {}): { readonly code?: string; readonly found?: string } => {
-  const { error, error_description } = Option.getOrUndefined(decodeRefusal(withoutNulls(json))) ?? {}
+  const { error, error_description } = Option.getOrUndefined(decodeRefusal(Metadata.withoutNulls(json))) ?? {}
   return {
     ...(error === undefined ? undefined : { code: printable(error) }),
     ...(error_description === undefined ? undefined : { found: printable(withoutSecrets(error_description, sent)) })
@@ -124,7 +118,7 @@ export const ask = Effect.fnUntraced(function* (
       status,
       ...refusal(json, parameters)
     })
-  const response = Option.getOrUndefined(decodeResponse(withoutNulls(json)))
+  const response = Option.getOrUndefined(decodeResponse(Metadata.withoutNulls(json)))
   // What is no visible ASCII could not be sent, or would end the header that it is sent in.
   if (response === undefined || !/^[\x21-\x7e]+$/.test(response.access_token))
     return yield* new OAuthError({

@@ -73,12 +73,16 @@ export const encrypted = Effect.fnUntraced(function* (
 ): Effect.fn.Return<TokenStore["Service"], OAuthError, Aead.Aead | SecureRandom.SecureRandom> {
   const aead = yield* Aead.Aead
   const random = yield* SecureRandom.SecureRandom
-  const wrong = (problem: string) => (cause: unknown) => new OAuthError({ step: "storage", problem, cause })
+  const wrong = (problem: string, advice?: string) => (cause: unknown) =>
+    new OAuthError({ step: "storage", problem, advice, cause })
   const secret = yield* Effect.mapError(
     Aead.key(Aead.aes256Gcm, Redacted.value(key)),
     wrong("the key of the encrypted store does not have 32 bytes")
   )
-  const unreadable = wrong("stored tokens cannot be decrypted: they were made with another key, or changed")
+  const unreadable = wrong(
+    "stored tokens cannot be decrypted: they were made with another key, or changed",
+    "Give the key that they were made with, or remove them from the store and log in again."
+  )
 
   return TokenStore.of({
     read: Effect.fnUntraced(function* (name) {

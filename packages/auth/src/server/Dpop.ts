@@ -8,9 +8,9 @@ import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Base64Url from "effect/encoding/Base64Url"
 import * as Redacted from "effect/Redacted"
 import * as Jose from "jose"
+import { randomUnsafe, sha256 } from "../client/internal/hash.ts"
 import { defaultAlgorithms, type Algorithm } from "./JwtVerifier.ts"
 import { shown } from "./TokenVerifier.ts"
 
@@ -78,10 +78,6 @@ export interface Dpop {
 
 const invalid = (message: string) => new InvalidProof({ error: "invalid_dpop_proof", message })
 
-const digest = (text: string): Promise<ArrayBuffer> => crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))
-
-const random = (): string => Base64Url.encode(crypto.getRandomValues(new Uint8Array(16)))
-
 const normalized = (url: unknown): string | undefined => {
   if (typeof url !== "string" || !URL.canParse(url)) return undefined
   const { origin, pathname } = new URL(url)
@@ -97,7 +93,7 @@ const makeNonces = (lifetime: number) => {
     if (current === undefined || now >= made + lifetime) {
       // One that was not asked for in time is not worth keeping.
       previous = now < made + 2 * lifetime ? current : undefined
-      current = random()
+      current = randomUnsafe()
       made = now
     }
     return { current, previous }
@@ -121,15 +117,20 @@ export const make = (options: Options, skew: number): Dpop => {
         )
 
   const check: Dpop["check"] = Effect.fnUntraced(function* ({ method, proof, thumbprint, token, urls }) {
-    const { payload, protectedHeader } = yield* Effect.tryPromise({
-      // Times are checked below.
-      try: () => Jose.compactVerify(proof, Jose.EmbeddedJWK, { algorithms: [...algorithms] }),
-      catch: () => invalid(`The proof must be a JWT signed with ${algorithms.join(" or ")} by the key in its header.`)
-    })
-    const { jwk, typ } = protectedHeader
+    const unsigned = () =>
+      invalid(`The proof must be a JWT signed with ${algorithms.join(" or ")} by the key in its header.`)
+    const { jwk, typ } = yield* Effect.try({ try: () => Jose.decodeProtectedHeader(proof), catch: unsigned })
     if (typ !== "dpop+jwt") return yield* invalid(`The proof's type must be dpop+jwt, not ${shown(typ)}.`)
     if (jwk === undefined || "d" in jwk || "k" in jwk)
       return yield* invalid("The proof must hold a public key, and only that.")
+    // Before the signature: how much work that is, is up to the key.
+    const made = yield* Effect.tryPromise({ try: () => Jose.calculateJwkThumbprint(jwk), catch: unsigned })
+    if (made !== thumbprint) return yield* invalid("The token is bound to another key.")
+    const { payload } = yield* Effect.tryPromise({
+      // Times are checked below.
+      try: () => Jose.compactVerify(proof, Jose.EmbeddedJWK, { algorithms: [...algorithms] }),
+      catch: unsigned
+    })
     const claims = yield* Effect.try({
       try: (): unknown => JSON.parse(new TextDecoder().decode(payload)),
       catch: () => invalid("The proof's claims are not JSON.")
@@ -145,10 +146,7 @@ export const make = (options: Options, skew: number): Dpop => {
     if (typeof iat !== "number" || iat > now + skew || iat < now - maxAge - skew) {
       return yield* invalid(`The proof was made at ${shown(iat)}; it is ${now}, and it lasts ${maxAge} seconds.`)
     }
-    const hash = yield* Effect.promise(() => digest(Redacted.value(token)))
-    if (ath !== Base64Url.encode(new Uint8Array(hash))) return yield* invalid("The proof is for another token.")
-    const made = yield* Effect.promise(() => Jose.calculateJwkThumbprint(jwk))
-    if (made !== thumbprint) return yield* invalid("The token is bound to another key.")
+    if (ath !== (yield* sha256(Redacted.value(token)))) return yield* invalid("The proof is for another token.")
     if (typeof jti !== "string" || jti === "" || jti.length > 256) return yield* invalid("The proof needs a jti.")
     const { seen } = yield* ProofMemory
     if (yield* seen(`${made} ${jti}`, maxAge + 2 * skew)) return yield* invalid("The proof was used before.")

@@ -12,6 +12,7 @@ import * as Headers from "effect/http/Headers"
 import * as HttpRouter from "effect/http/HttpRouter"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import * as Endpoint from "../client/Endpoint.ts"
 import * as Admission from "./Admission.ts"
 import { named, type Satisfies } from "./Caller.ts"
 import * as Challenge from "./Challenge.ts"
@@ -102,6 +103,9 @@ export const make = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Guard["Service"], never, TokenVerifier> {
   const problem = check(options)
   if (problem !== undefined) return yield* Effect.die(new Error(problem))
+  for (const issuer of options.authorizationServers.filter((issuer) => !Endpoint.isSecure(new URL(issuer)))) {
+    yield* Effect.logWarning(`${issuer} is not https: whoever is on the way to it can make tokens that are taken here`)
+  }
   const verifier = yield* TokenVerifier
   const proofs = yield* Dpop.ProofMemory
   const { authorizationServers: issuers, resource, satisfies = named, scopes = [] } = options

@@ -9,11 +9,11 @@ import * as Cache from "effect/Cache"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Base64Url from "effect/encoding/Base64Url"
 import * as HttpClient from "effect/http/HttpClient"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
+import { formEncoded, sha256 } from "../client/internal/hash.ts"
 import * as Documents from "./Documents.ts"
 import {
   type Claims,
@@ -46,8 +46,6 @@ export interface Options {
 
 const step = "Asking for the token's introspection"
 
-const encode = (text: string): string => new URLSearchParams([["", text]]).toString().slice(1)
-
 const authenticated = (
   request: HttpClientRequest.HttpClientRequest,
   credentials: Options["credentials"],
@@ -61,14 +59,11 @@ const authenticated = (
   return method === "post"
     ? HttpClientRequest.bodyUrlParams(request, { ...form, client_id: clientId, client_secret: secret })
     : // Both are form-encoded first (RFC 6749 section 2.3.1).
-      HttpClientRequest.bodyUrlParams(HttpClientRequest.basicAuth(request, encode(clientId), encode(secret)), form)
+      HttpClientRequest.bodyUrlParams(
+        HttpClientRequest.basicAuth(request, formEncoded(clientId), formEncoded(secret)),
+        form
+      )
 }
-
-const digest = (token: string): Effect.Effect<string> =>
-  Effect.map(
-    Effect.promise(() => crypto.subtle.digest("SHA-256", new TextEncoder().encode(token))),
-    (bytes) => Base64Url.encode(new Uint8Array(bytes))
-  )
 
 const inactive = new InvalidToken({
   step,
@@ -137,7 +132,7 @@ const make = Effect.fnUntraced(function* (
   return {
     verify: Effect.fnUntraced(function* (token, expected) {
       const issuer = issuerOf(expected)
-      const key = `${yield* digest(Redacted.value(token))} ${issuer}`
+      const key = `${yield* sha256(Redacted.value(token))} ${issuer}`
       const question = ask(token, issuer)
       asking.set(key, question)
       return yield* Effect.ensuring(

@@ -174,6 +174,20 @@ describe("Dpop", () => {
     })
   )
 
+  it.effect("a server that begins to require keys gets tokens that have one, not the old ones refreshed", () =>
+    Effect.gen(function* () {
+      const world = bound({ accepts: (_, { headers }) => headers["dpop"] !== undefined })
+      const before = World.make()
+      const careless = yield* World.client(before)
+      yield* careless.oauth.login(World.server)
+      world.parts.prm = { ...world.parts.prm, dpop_bound_access_tokens_required: true }
+      const client = yield* World.client(world, {}, careless.store)
+      assert.strictEqual(yield* client.ask(), 200)
+      assert.strictEqual(world.grants("refresh_token").length, 0)
+      assert.strictEqual(world.visits.length, 1)
+    })
+  )
+
   describe("is used", () => {
     const used = Effect.fnUntraced(function* (dpop: "auto" | "prefer" | "never", prm: object = {}, as: object = {}) {
       const world = bound()

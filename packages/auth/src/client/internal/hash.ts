@@ -1,5 +1,4 @@
-/** Hashes and random texts of the flow, in base64url. */
-import * as Digest from "effect/crypto/Digest"
+/** Hashes and random texts, in base64url; secrets as a form carries them. */
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import * as Effect from "effect/Effect"
 import * as Base64Url from "effect/encoding/Base64Url"
@@ -8,9 +7,15 @@ const encoder = new TextEncoder()
 
 /** SHA-256 of the text's UTF-8 bytes. */
 export const sha256 = (text: string): Effect.Effect<string> =>
-  Digest.Digest.use((digest) => Effect.map(digest.digest(Digest.sha256, encoder.encode(text)), Base64Url.encode)).pipe(
-    Effect.provide(Digest.layerWebCrypto)
+  Effect.map(
+    Effect.promise(() => crypto.subtle.digest("SHA-256", encoder.encode(text))),
+    (bytes) => Base64Url.encode(new Uint8Array(bytes))
   )
 
 /** 32 random bytes: 43 characters, which no one guesses. */
-export const random: Effect.Effect<string> = Effect.sync(() => Base64Url.encode(SecureRandom.randomBytesUnsafe(32)))
+export const randomUnsafe = (): string => Base64Url.encode(SecureRandom.randomBytesUnsafe(32))
+
+export const random: Effect.Effect<string> = Effect.sync(randomUnsafe)
+
+/** `application/x-www-form-urlencoded`, as RFC 6749 section 2.3.1 wants the parts of Basic. */
+export const formEncoded = (text: string): string => new URLSearchParams({ v: text }).toString().slice(2)
