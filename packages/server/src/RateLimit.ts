@@ -37,11 +37,11 @@ export const layer = (limits: Limits): Layer.Layer<never, never, Middleware.Midd
       const perSecond = limits[method]
       if (perSecond === undefined) return next
       return Effect.gen(function* () {
-        const { subject } = yield* Principal
+        const { claims, subject } = yield* Principal
         const { sessionId } = yield* RequestContext
         const now = yield* Clock.currentTimeMillis
         const bucket = bucketOf(
-          JSON.stringify([method, subject ?? null, subject === undefined ? sessionId : null]),
+          JSON.stringify([method, claims["iss"] ?? null, subject ?? null, subject === undefined ? sessionId : null]),
           perSecond,
           now
         )
