@@ -33,7 +33,10 @@ export class Progress extends Context.Service<
 
 /** Tells the asker how far the request has come. `progress` must grow from call to call; what does not, or is not finite, is dropped. */
 export const report = (progress: number, options?: ReportOptions): Effect.Effect<void, never, Progress> =>
-  Effect.flatMap(Progress, (service) => service.report(progress, options))
+  // One step, where a flatMap over the service is three: this is the hot path of whoever counts.
+  Effect.withFiber<void, never, Progress>(({ context }) =>
+    Context.getUnsafe(context, Progress).report(progress, options)
+  )
 
 export const none: Progress["Service"] = { wanted: false, report: () => Effect.void }
 
