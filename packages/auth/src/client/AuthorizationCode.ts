@@ -14,6 +14,7 @@ import { OAuthError, printable } from "./OAuthError.ts"
 import * as Registration from "./Registration.ts"
 import * as TokenEndpoint from "./TokenEndpoint.ts"
 
+/** How the client introduces itself, and whether it asks for a refresh token. */
 export interface Options extends Registration.Options {
   /** Asks for `offline_access`, and with it for a refresh token, where the authorization server has that scope. Default true. */
   readonly offlineAccess?: boolean | undefined

@@ -23,6 +23,7 @@ export interface Way {
   readonly authorize: (url: URL) => Effect.Effect<URLSearchParams, OAuthError>
 }
 
+/** Opens ways to the user; fails with an `OAuthError` where there is none. */
 export class Authorizer extends Context.Service<
   Authorizer,
   {

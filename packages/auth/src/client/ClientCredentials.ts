@@ -8,6 +8,7 @@ import type { Grant } from "./Grant.ts"
 import { issuerOnly } from "./internal/bound.ts"
 import * as TokenEndpoint from "./TokenEndpoint.ts"
 
+/** The client, and the authorization server that knows it. */
 export interface Options extends Credentials {
   /**
    * The authorization server that the credentials are for, exactly as its metadata name it. Without it they go to whichever one the MCP
@@ -16,6 +17,7 @@ export interface Options extends Credentials {
   readonly issuer?: string | undefined
 }
 
+/** Tokens for the program itself. */
 export const make = (options: Options): Grant => ({
   clientId: options.clientId,
   obtain: (request) =>

@@ -95,6 +95,7 @@ export interface Nonces {
   ) => boolean
 }
 
+/** Remembers nonces, none at first. */
 export const nonces = (): Nonces => {
   const known = new Map<string, string>()
   const keyOf = (role: string, url: URL) => `${role} ${url.origin}`

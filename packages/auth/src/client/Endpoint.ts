@@ -40,6 +40,7 @@ export const isPrivateAddress = (url: URL): boolean => {
   return address === "::" || address === "::1" || /^f[cd]|^fe[89a-f]|^ff/.test(address)
 }
 
+/** Which URLs of others are followed. */
 export interface Trust {
   /** The MCP server that the user named: what it leads to may be where it is itself. */
   readonly server: URL

@@ -18,6 +18,7 @@ import { grantType } from "./WorkloadIdentity.ts"
 
 const idJag = "urn:ietf:params:oauth:token-type:id-jag"
 
+/** The identity provider of the organization. */
 export interface IdentityProvider {
   /** The provider's issuer identifier. */
   readonly issuer: string
@@ -79,6 +80,7 @@ const exchange = Effect.fnUntraced(function* (
   return response.access_token
 })
 
+/** Tokens for whoever signed in at the identity provider. */
 export const make = (options: Options): Grant => ({
   clientId: options.clientId,
   obtain: (request) =>

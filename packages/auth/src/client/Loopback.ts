@@ -33,6 +33,7 @@ const page = (status: number, text: string) =>
     }
   )
 
+/** The listener, and what brings the user to the page. */
 export interface Options<E, R> {
   /** A server on a port of the loopback interface, such as `NodeHttpServer.layer(createServer, { host: "127.0.0.1", port: 0 })`. */
   readonly server: Layer.Layer<HttpServer.HttpServer, E, R>
@@ -44,6 +45,7 @@ export interface Options<E, R> {
   readonly timeout?: Duration.Input | undefined
 }
 
+/** Listens anew for each authorization, and shows its page by `open`. */
 export const layer = <E, R>(options: Options<E, R>): Layer.Layer<Authorizer, never, R> =>
   Layer.effect(
     Authorizer,

@@ -6,6 +6,7 @@ import * as Schema from "effect/Schema"
 
 const Strings = Schema.Array(Schema.String)
 
+/** Protected Resource Metadata (RFC 9728). */
 export const ProtectedResource = Schema.Struct({
   resource: Schema.String,
   authorization_servers: Schema.optionalKey(Strings),
@@ -15,6 +16,7 @@ export const ProtectedResource = Schema.Struct({
 })
 export type ProtectedResource = typeof ProtectedResource.Type
 
+/** Metadata of an authorization server (RFC 8414). */
 export const AuthorizationServer = Schema.Struct({
   issuer: Schema.String,
   authorization_endpoint: Schema.optionalKey(Schema.String),
@@ -41,5 +43,7 @@ export const withoutNulls = (value: unknown): unknown =>
     ? Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null))
     : value
 
+/** None where the document is no such metadata. */
 export const protectedResource = (value: unknown) => decodeResource(withoutNulls(value))
+/** None where the document is no such metadata. */
 export const authorizationServer = (value: unknown) => decodeServer(withoutNulls(value))

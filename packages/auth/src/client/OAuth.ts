@@ -23,6 +23,7 @@ import * as Revocation from "./Revocation.ts"
 import * as Stored from "./Stored.ts"
 import { partOf, TokenStore } from "./TokenStore.ts"
 
+/** What is asked for, of whom, and how far it may lead. */
 export interface Options<R = never> {
   /**
    * The server, if all requests to its origin are for it: one of HTTP with SSE has two URLs. By default every URL without its query is a

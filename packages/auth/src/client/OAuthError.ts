@@ -18,6 +18,7 @@ export type Step =
   | "access"
   | "storage"
 
+/** What an error says; nothing of it is secret. */
 export interface Details {
   readonly step: Step
   /** What went wrong, in one sentence. */
@@ -46,6 +47,7 @@ const steps: { readonly [K in Step]: string } = {
   storage: "reading or writing stored tokens"
 }
 
+/** Authorization failed; the message says where, why and what to do. */
 export class OAuthError extends Data.TaggedError("OAuthError")<Details> {
   override get message(): string {
     const parts = [`Authorization failed while ${steps[this.step]}: ${this.problem}`]

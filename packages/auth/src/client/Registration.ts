@@ -21,6 +21,7 @@ import * as Stored from "./Stored.ts"
 import * as TokenEndpoint from "./TokenEndpoint.ts"
 import { TokenStore } from "./TokenStore.ts"
 
+/** The client, as authorization servers may get to know it. */
 export interface Options {
   /** Shown to the user by authorization servers. */
   readonly clientName: string

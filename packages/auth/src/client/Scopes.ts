@@ -1,9 +1,12 @@
 /** Sets of scopes, as the lists that travel: in order, without doubles (RFC 6749 section 3.3). */
 
+/** Names of scopes; case matters. */
 export type Scopes = ReadonlyArray<string>
 
+/** The scopes of a space-separated list. */
 export const parse = (text: string): Scopes => [...new Set(text.split(" ").filter((scope) => scope !== ""))]
 
+/** All scopes of all sets, in order of first mention. */
 export const union = (...sets: ReadonlyArray<Scopes | undefined>): Scopes => [
   ...new Set(sets.flatMap((set) => set ?? []))
 ]

@@ -14,6 +14,7 @@ import type { TokenStore } from "./TokenStore.ts"
 const Secret = Schema.RedactedFromValue(Schema.String)
 const Millis = Schema.Finite
 
+/** How a client proves itself at a token endpoint. */
 export const AuthMethod = Schema.Literals(["none", "client_secret_basic", "client_secret_post", "private_key_jwt"])
 export type AuthMethod = typeof AuthMethod.Type
 
@@ -99,8 +100,10 @@ export const registration = shelf("registration", Registration)
 /** Where a server leads, by its URL. */
 export const place = shelf("place", Place)
 
+/** The account at a place. */
 export const accountOf = (store: TokenStore["Service"], { issuer, resource }: Place): Shelf<Account> =>
   account(store, issuer, resource ?? "")
 
+/** Whether two secrets have the same value. */
 export const isSame = (one: Redacted.Redacted | undefined, other: Redacted.Redacted | undefined): boolean =>
   one === other || (one !== undefined && other !== undefined && Redacted.value(one) === Redacted.value(other))

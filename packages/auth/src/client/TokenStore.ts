@@ -21,6 +21,7 @@ export interface Versioned {
   readonly text: string | undefined
 }
 
+/** Texts by key, each with a version. */
 export class TokenStore extends Context.Service<
   TokenStore,
   {
@@ -48,6 +49,7 @@ export const makeMemory = (): TokenStore["Service"] => {
   })
 }
 
+/** Tokens that are forgotten with the process. */
 export const layerMemory: Layer.Layer<TokenStore> = Layer.sync(TokenStore, makeMemory)
 
 /** A part of a store that has nothing in common with the others: `names` say whose it is. */

@@ -12,8 +12,10 @@ import { issuerOnly } from "./internal/bound.ts"
 import type { OAuthError } from "./OAuthError.ts"
 import * as TokenEndpoint from "./TokenEndpoint.ts"
 
+/** JWT bearer assertions (RFC 7523). */
 export const grantType = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
+/** The client, and what its platform says of it. */
 export interface Options extends Credentials {
   /** The authorization server that trusts the platform, exactly as its metadata name it; see `ClientCredentials`. */
   readonly issuer?: string | undefined
@@ -21,6 +23,7 @@ export interface Options extends Credentials {
   readonly assertion: (issuer: string) => Effect.Effect<Redacted.Redacted<string>, OAuthError>
 }
 
+/** Tokens for what the platform vouches for. */
 export const make = (options: Options): Grant => ({
   clientId: options.clientId,
   obtain: (request) =>

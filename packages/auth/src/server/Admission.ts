@@ -6,6 +6,7 @@
 import type { Principal } from "@effect-mcp/core/Principal"
 import { type Claims, InvalidToken, shown } from "./TokenVerifier.ts"
 
+/** What claims are held against. */
 export interface Rules {
   readonly issuers: ReadonlyArray<string>
   /** A token must name one of them. */

@@ -21,6 +21,7 @@ export const InsufficientScope = -31403
 /** Whether scopes that were granted are enough for one that is needed. */
 export type Satisfies = (granted: ReadonlyArray<string>, needed: string) => boolean
 
+/** Who counts as a caller, and what every request needs. */
 export class Auth extends Context.Service<
   Auth,
   {

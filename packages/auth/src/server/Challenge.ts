@@ -12,6 +12,7 @@ export type ErrorCode =
   | "invalid_dpop_proof"
   | "use_dpop_nonce"
 
+/** One challenge; what is undefined or empty is left out. */
 export interface Challenge {
   readonly scheme: "Bearer" | "DPoP"
   readonly error?: ErrorCode | undefined

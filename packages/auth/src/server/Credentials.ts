@@ -6,6 +6,7 @@
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as Redacted from "effect/Redacted"
 
+/** No token, something that is none, or one. */
 export type Credentials =
   | { readonly _tag: "None" }
   | { readonly _tag: "Malformed"; readonly problem: string }
@@ -27,6 +28,7 @@ const b64token = /^[A-Za-z0-9\-._~+/]+=*$/
 /** Longer tokens are refused unread; every header of a request together is limited by the HTTP server anyway. */
 const maxTokenLength = 16_384
 
+/** Reads the header; refuses tokens in the query. */
 export const parse = ({ headers, url }: Pick<HttpServerRequest, "headers" | "url">): Credentials => {
   if (/[?&]access_token=/.test(url)) return malformed("A token must not be in the query: use the Authorization header")
   const header = headers["authorization"]

@@ -12,9 +12,11 @@ import * as Fetch from "../client/internal/Fetch.ts"
 import { parseUrl } from "../client/internal/url.ts"
 import { shown, VerifierUnavailable } from "./TokenVerifier.ts"
 
+/** Any JSON object. */
 export interface JsonObject {
   readonly [name: string]: unknown
 }
+/** No array, and not null. */
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 

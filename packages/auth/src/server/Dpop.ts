@@ -14,6 +14,7 @@ import { randomUnsafe, sha256 } from "../client/internal/hash.ts"
 import { defaultAlgorithms, type Algorithm } from "./JwtVerifier.ts"
 import { shown } from "./TokenVerifier.ts"
 
+/** Which proofs are demanded and taken. */
 export interface Options {
   /** Whether tokens without a key are refused. Default false: both kinds are taken. */
   readonly required?: boolean | undefined

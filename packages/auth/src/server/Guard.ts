@@ -23,6 +23,7 @@ import * as ResourceMetadata from "./ResourceMetadata.ts"
 import * as Standing from "./Standing.ts"
 import { InvalidToken, TokenVerifier } from "./TokenVerifier.ts"
 
+/** The resource, whose tokens count for it, and what they must grant. */
 export interface Options extends ResourceMetadata.Options {
   /** Scopes that every request needs. Default none. */
   readonly scopes?: ReadonlyArray<string> | undefined
@@ -98,6 +99,7 @@ const check = ({ authorizationServers, resource, scopes = [], scopesSupported = 
   return refresh ? "offline_access is the client's to ask for, no resource needs it" : undefined
 }
 
+/** Dies on options that nobody can have meant. */
 export const make = Effect.fnUntraced(function* (
   options: Options
 ): Effect.fn.Return<Guard["Service"], never, TokenVerifier> {

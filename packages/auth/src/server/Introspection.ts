@@ -25,6 +25,7 @@ import {
   VerifierUnavailable
 } from "./TokenVerifier.ts"
 
+/** Whom to ask, as whom, and how long answers count. */
 export interface Options {
   /** The endpoint. Default: `introspection_endpoint` of the first authorization server's metadata. */
   readonly endpoint?: string | undefined

@@ -16,6 +16,7 @@ import * as Jose from "jose"
 import * as Documents from "./Documents.ts"
 import { VerifierUnavailable } from "./TokenVerifier.ts"
 
+/** Where keys are, and for how long. */
 export interface Options {
   /** Where the keys of an issuer are. Default: `jwks_uri` of its metadata. */
   readonly jwksUri?: ((issuer: string) => string | undefined) | undefined
@@ -27,6 +28,7 @@ export interface Options {
   readonly staleFor?: Duration.Input | undefined
 }
 
+/** Keys by issuer. */
 export interface Jwks {
   /** The keys of an issuer; `unknownKey` says that those given before lacked one. */
   readonly get: (
@@ -47,6 +49,7 @@ interface Cached {
 const step = "Fetching the authorization server's keys"
 const remedy = "See that the authorization server runs and publishes its keys."
 
+/** No keys at first; each issuer's are fetched when they are needed. */
 export const make = (http: HttpClient.HttpClient, options: Options = {}): Jwks => {
   const timeToLive = Duration.toMillis(options.timeToLive ?? "10 minutes")
   const coolDown = Duration.toMillis(options.coolDown ?? "30 seconds")

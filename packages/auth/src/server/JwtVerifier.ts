@@ -20,6 +20,7 @@ import {
   type VerifierUnavailable
 } from "./TokenVerifier.ts"
 
+/** Asymmetric algorithms of JWS. */
 export type Algorithm =
   | "RS256"
   | "RS384"
@@ -33,6 +34,7 @@ export type Algorithm =
   | "EdDSA"
   | "Ed25519"
 
+/** All of `Algorithm`. */
 export const defaultAlgorithms: ReadonlyArray<Algorithm> = [
   "RS256",
   "RS384",
@@ -47,6 +49,7 @@ export const defaultAlgorithms: ReadonlyArray<Algorithm> = [
   "Ed25519"
 ]
 
+/** Which signatures count, and where the keys are. */
 export interface Options extends Jwks.Options {
   /** Signature algorithms that count. Default all asymmetric ones. */
   readonly algorithms?: ReadonlyArray<Algorithm> | undefined

@@ -23,4 +23,5 @@ export const note = (principal: Principal["Service"], need: Need): void => {
   })
 }
 
+/** What was lacking in the request of this principal, if anything was. */
 export const noted = (principal: Principal["Service"]): Need | undefined => notes.get(principal)

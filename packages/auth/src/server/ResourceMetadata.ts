@@ -4,6 +4,7 @@
 import * as Headers from "effect/http/Headers"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 
+/** What the metadata say. */
 export interface Options {
   /** The public URL of the MCP endpoint, as clients know it: the audience of its tokens. */
   readonly resource: string
@@ -17,6 +18,7 @@ export interface Options {
   readonly documentation?: string | undefined
 }
 
+/** The well-known path of RFC 9728. */
 export const suffix = "/.well-known/oauth-protected-resource"
 
 /** The path of the metadata: the suffix, then the path of the resource. */
@@ -28,11 +30,13 @@ export const path = (resource: string): `/${string}` => {
 /** The URL of the metadata, as challenges name it. */
 export const url = (resource: string): string => `${new URL(resource).origin}${path(resource)}`
 
+/** What the metadata say of proofs. */
 export interface Dpop {
   readonly algorithms: ReadonlyArray<string>
   readonly required: boolean
 }
 
+/** The metadata as JSON. */
 export const document = (options: Options, scopes: ReadonlyArray<string>, dpop: Dpop | undefined) => ({
   resource: options.resource,
   authorization_servers: options.authorizationServers,
@@ -51,6 +55,7 @@ export const document = (options: Options, scopes: ReadonlyArray<string>, dpop: 
 /** Metadata are public, so clients in browsers may read them from anywhere. */
 const open = { "access-control-allow-origin": "*", "cache-control": "max-age=300" }
 
+/** A public document. */
 export const response = (body: unknown): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.jsonUnsafe(body, { headers: Headers.fromInput(open) })
 

@@ -12,6 +12,7 @@ import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Stream from "effect/Stream"
 
+/** Whether the request asks for a response that its client keeps open. */
 export const isStanding = ({ headers, method }: Pick<HttpServerRequest, "headers" | "method">): boolean =>
   method === "GET" ? headers["mcp-session-id"] !== undefined : headers["mcp-method"] === "subscriptions/listen"
 

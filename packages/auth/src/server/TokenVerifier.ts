@@ -48,6 +48,7 @@ export interface Expected {
   readonly resource: string
 }
 
+/** Says what an authentic token claims; fails on any other. */
 export class TokenVerifier extends Context.Service<
   TokenVerifier,
   {
