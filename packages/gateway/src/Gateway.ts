@@ -107,7 +107,8 @@ export const layer = <E extends { readonly message: string }, R>(
           // What passes is decided behind.
           logging: { level: "debug", perSecond: 1000, ...logging },
           revisions,
-          rounds
+          // Answers travel with the state, though nobody here needs them again: how much may be asked is bounded behind.
+          rounds: { rounds: 100, stateBytes: 1024 * 1024, ...rounds }
         })
       )
     })

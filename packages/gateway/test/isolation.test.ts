@@ -289,6 +289,18 @@ describe("a call that asks, of a client that answers in rounds", () => {
   )
 })
 
+describe("answers of a client that answers in rounds", () => {
+  test(
+    "may be as large as a picture",
+    stateful,
+    Effect.gen(function* () {
+      const picture = "x".repeat(500_000)
+      const { result } = yield* play("greet", { first: "Ada" }, (message) => (message === "Ada?" ? picture : "small"))
+      assert.strictEqual(text(result), `${picture} and small`)
+    })
+  )
+})
+
 describe("a server behind that goes away", () => {
   test(
     "fails what runs, and is opened again for what comes next",
