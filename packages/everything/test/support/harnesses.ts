@@ -1,11 +1,13 @@
-/** Wires to the reference server that are more than memory: a process of its own, a Unix socket, and HTTP. */
+/** Wires to the reference server that are more than memory: a process of its own, a Unix socket, HTTP, and a gateway. */
 import { NodeHttpServer, NodeServices, NodeSocket, NodeSocketServer } from "@effect/platform-node"
 import { Http, McpClient, Sse, Stdio } from "@effect-mcp/client"
 import { McpServer } from "@effect-mcp/server"
 import * as HttpEndpoint from "@effect-mcp/server/endpoint/Http"
 import * as Socket from "@effect-mcp/server/endpoint/Socket"
 import * as SseEndpoint from "@effect-mcp/server/endpoint/Sse"
-import type { Harness } from "@effect-mcp/testing"
+import { Memory } from "@effect-mcp/core"
+import { Gateway } from "@effect-mcp/gateway"
+import { type Harness, McpTest } from "@effect-mcp/testing"
 import { Context, Effect, Layer, Logger } from "effect"
 import { FetchHttpClient, HttpServer } from "effect/http"
 import { createServer } from "node:http"
@@ -108,5 +110,22 @@ export const web: Harness.Harness = {
         Effect.provideService(FetchHttpClient.Fetch, fetch)
       )
       return yield* McpClient.open(connector, { revisions: [version], ...options?.client })
+    })
+}
+
+/** A gateway before the server, both in memory; it speaks behind as it is spoken to. */
+export const gateway: Harness.Harness = {
+  name: "a gateway",
+  connect: (features, revision, options) =>
+    Effect.gen(function* () {
+      const server = McpServer.layer({ name: "test", version: "0.0.0", ...options?.server, features })
+      const behind = Context.get(yield* Layer.build(server), McpServer.McpServer)
+      const connector = Effect.gen(function* () {
+        const [client, end] = yield* Memory.pair()
+        yield* behind.connect(end)
+        return client
+      })
+      const built = yield* Layer.build(Gateway.layer({ connector }))
+      return yield* Effect.provideContext(McpTest.join(revision, options), built)
     })
 }
