@@ -6,7 +6,8 @@ import * as WorkloadIdentity from "@effect-mcp/auth/client/WorkloadIdentity"
 import * as AuthServer from "@effect-mcp/testing/auth/AuthServer"
 import { assert, describe, it } from "@effect/vitest"
 import { verifies } from "@effect-mcp/spec/verifies"
-import { Cause, Context, Effect, Exit, Layer, Redacted } from "effect"
+import { Cause, Context, Deferred, Effect, Exit, Layer, Redacted, Stream } from "effect"
+import { FetchHttpClient } from "effect/http"
 import * as Jose from "jose"
 import { listen } from "../server/support/protected.ts"
 import * as Live from "./support/live.ts"
@@ -63,6 +64,31 @@ describe("AuthorizationCode at our server", () => {
       assert.strictEqual(yield* server.count("register"), 0)
     })
   )
+
+  const isStanding = ({ headers, method = "GET" }: RequestInit): boolean => {
+    const all = new Headers(headers)
+    return method === "GET" ? all.has("mcp-session-id") : all.get("mcp-method") === "subscriptions/listen"
+  }
+  for (const version of ["2025-11-25", "2026-07-28"] as const)
+    it.live(`listens on with a fresh token when the one that it began with expires, in ${version}`, () =>
+      Effect.gen(function* () {
+        const { server, url } = yield* Live.open({ guard: { clockSkew: 0 }, issuer: { script: { lifetime: 1 } } })
+        const again = yield* Deferred.make<void>()
+        const tokens = new Set<string | null>()
+        const watched: typeof fetch = async (input, init = {}) => {
+          const response = await fetch(input, init)
+          if (response.status === 200 && isStanding(init)) tokens.add(new Headers(init.headers).get("authorization"))
+          if (tokens.size === 2) Deferred.doneUnsafe(again, Effect.void)
+          return response
+        }
+        yield* Effect.gen(function* () {
+          const { client } = yield* Live.connect(url, { version })
+          yield* Effect.forkChild(Stream.runDrain(client.toolChanges))
+          yield* Deferred.await(again)
+        }).pipe(Effect.provideService(FetchHttpClient.Fetch, watched), Effect.timeout("10 seconds"))
+        assert.strictEqual(yield* server.count("authorize"), 1)
+      })
+    )
 
   it.live("a refresh token is used once: rotation holds, and its family lives", () =>
     Effect.gen(function* () {
