@@ -121,7 +121,8 @@ const make = Effect.fnUntraced(function* (options: Options) {
       store: yield* storeOf(options.resume),
       window: Duration.fromInputUnsafe(resume.window ?? "2 minutes"),
       grace: Duration.fromInputUnsafe(sessionOptions.grace ?? "10 seconds"),
-      retry: Duration.fromInputUnsafe(resume.retry ?? "1 second")
+      retry: Duration.fromInputUnsafe(resume.retry ?? "1 second"),
+      leftBehind: (change) => work.leftBehind(change)
     }
   })
 
@@ -134,11 +135,13 @@ const make = Effect.fnUntraced(function* (options: Options) {
     return Effect.interruptible(Effect.timeoutOption(Effect.andThen(work.settled, idle), drain)).pipe(
       Effect.andThen(Effect.sync(() => work.stop())),
       Effect.andThen(sessions.endAll("The server is shutting down")),
-      Effect.andThen(Effect.interruptible(Effect.timeoutOption(work.settled, "1 second"))),
-      Effect.asVoid
+      Effect.andThen(Effect.interruptible(Effect.timeoutOption(work.silent, "1 second"))),
+      // Who does not read would hold up the HTTP server.
+      Effect.andThen(Effect.sync(() => work.cut()))
     )
   })
   yield* onShutdown(end)
+  yield* Effect.forkScoped(work.sweep)
   if (stateful.hasSessions) yield* Effect.forkScoped(sessions.sweep)
 
   /** Whether it came from a client of the stateless era, or one that is to be told of it. */
@@ -156,10 +159,10 @@ const make = Effect.fnUntraced(function* (options: Options) {
     const { message } = body
     if (!stateful.hasSessions || isModern(message) || modern(http)) {
       if (work.draining) return Effect.succeed(shuttingDown(message.id))
-      if (work.over) return Effect.succeed(tooMany("requests are in flight", work.inFlight, message.id))
+      if (work.busy) return Effect.succeed(tooMany("requests are in flight", work.inFlight, message.id))
       return stateless(message, envelope, post)
     }
-    if (work.over) return Effect.succeed(tooMany("requests are in flight", work.inFlight, message.id))
+    if (work.busy) return Effect.succeed(tooMany("requests are in flight", work.inFlight, message.id))
     return message.method === "initialize" && http.headers[Stateful.sessionId] === undefined
       ? stateful.opened(body, message, envelope, post)
       : stateful.posted(http, envelope, body, post)
@@ -180,7 +183,16 @@ const make = Effect.fnUntraced(function* (options: Options) {
       onFailure: (refusal) => refusal,
       onSuccess: (body) => body
     })
+    post.reading = undefined
     return HttpServerResponse.isHttpServerResponse(body) ? body : yield* single(http, envelope, body, post)
+  })
+
+  const got = Effect.fnUntraced(function* (http: HttpServerRequest): Effect.fn.Return<Response, never, Scope.Scope> {
+    const response = Fiber.getCurrent()
+    const cut = () => response?.interruptUnsafe()
+    work.open(cut)
+    yield* Effect.addFinalizer(() => Effect.sync(() => work.closed(cut)))
+    return yield* stateful.got(http, yield* envelopeOf(http))
   })
 
   const notAllowed = HttpServerResponse.empty({
@@ -196,7 +208,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
     if (http.method !== "GET") return Effect.succeed(notAllowed)
     const unacceptable = admission.get(http)
     if (unacceptable !== undefined) return Effect.succeed(unacceptable)
-    return Effect.flatMap(envelopeOf(http), (envelope) => stateful.got(http, envelope))
+    return got(http)
   }
   const { cors = false } = options
   if (cors === false) return handle

@@ -31,6 +31,8 @@ export interface Config {
   readonly retry: Duration.Duration
   readonly clock: Clock.Clock
   readonly runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
+  /** Told of a request that goes on without its POST, and of its end. */
+  readonly leftBehind: (change: 1 | -1) => void
 }
 
 /** Streams that have ended and are still kept, in a session. */
@@ -83,7 +85,12 @@ export class HttpSession implements Sink {
         this.opened = session
         return Effect.map(Scope.addFinalizer(session.scope, Effect.sync(ended)), () => resume(Effect.void))
       })
-      const whole = Effect.onExit(Effect.andThen(open, Effect.never), (exit) => Scope.close(this.scope, exit))
+      const whole = Effect.onExit(Effect.andThen(open, Effect.never), (exit) => {
+        // Whatever became of it: it is not there any more, and who waits for it goes on.
+        ended()
+        resume(Effect.void)
+        return Scope.close(this.scope, exit)
+      })
       this.fiber = Fiber.runIn(this.config.runFork(whole), endpoint)
     })
   }

@@ -32,6 +32,7 @@ export class PostStream implements Sink {
   private over = false
   /** Nobody can get anything of it any more. */
   private lost = false
+  private leftBehind = false
   private waiting: Fiber.Fiber<void> | undefined = undefined
   private readonly said = Latch.makeUnsafe(false)
   /** Once it is no plain JSON. */
@@ -86,6 +87,7 @@ export class PostStream implements Sink {
     if (id !== undefined) this.session.settled(id)
     if (--this.expected > 0) return
     this.over = true
+    if (this.leftBehind) this.session.config.leftBehind(-1)
     this.waiting?.interruptUnsafe()
     if (this.stream !== undefined) {
       this.stream.end()
@@ -119,6 +121,9 @@ export class PostStream implements Sink {
   left(): void {
     if (this.over) return
     const { config } = this.session
+    // Counted to its end, whoever comes back for it.
+    if (!this.leftBehind) config.leftBehind(1)
+    this.leftBehind = true
     const canReturn = this.stream?.resumable === true
     if (!canReturn) {
       this.lost = true

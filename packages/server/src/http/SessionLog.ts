@@ -87,7 +87,7 @@ export class SessionLog {
     this.over = true
     this.write(0, () => this.store.forget(this.session))
     return Effect.andThen(
-      Effect.timeoutOption(this.settled, patience),
+      Effect.timeoutOption(this.settled, "1 second"),
       Effect.sync(() => this.writer?.interruptUnsafe())
     )
   })

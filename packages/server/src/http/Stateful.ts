@@ -217,11 +217,11 @@ export const make = (options: Options) => {
     const wire = { incoming: Stream.never, sink: session, broken: Effect.never }
     const connecting = server.connect(wire, { id: session.id, principal, passive: true })
     yield* session.start(connecting, scope, () => sessions.end(session, "The session has ended"))
-    const response = yield* exchange(
-      session,
-      [initialize],
-      new PostStream({ session, ids: [request.id], answers: 1, batch: false }),
-      post
+    if (session.session === undefined) return refuse(500, McpError.internalError(), request.id)
+    const answers = new PostStream({ session, ids: [request.id], answers: 1, batch: false })
+    const response = yield* Effect.onInterrupt(exchange(session, [initialize], answers, post), () =>
+      // Nobody will ever learn its id.
+      Effect.sync(() => sessions.end(session, "The client has disconnected"))
     )
     if (session.session?.negotiated !== undefined) {
       return HttpServerResponse.setHeader(response, sessionId, session.id)

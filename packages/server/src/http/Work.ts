@@ -2,14 +2,19 @@
  * What an endpoint is at work on: its POSTs, the limits on them, and how they end at a shutdown.
  */
 import * as Deferred from "effect/Deferred"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 
 /** One POST, from its admission until its response was written or cut off. */
 export interface Post {
   /** Stands open by design (a subscription): counted apart. */
   stands: boolean
+  /** Whether its body is still to come, and for how many rounds of the sweep it has been. */
+  reading: number | undefined
   /** Interrupts what was asked for. */
   stop: () => void
+  /** Cuts the response off. */
+  readonly cut: () => void
   /** Called when it is over. */
   left: (() => void) | undefined
 }
@@ -19,42 +24,81 @@ export interface Limits {
   readonly inFlight?: number | undefined
   /** Subscriptions that stand open at once, beside them. Default 1024. */
   readonly subscriptions?: number | undefined
+  /** A body has that long to arrive, and at most twice as long. Default 30 seconds. */
+  readonly bodyTimeout?: Duration.Input | undefined
 }
 
 export class Work {
   readonly inFlight: number
   readonly subscriptions: number
   private readonly posts = new Set<Post>()
+  /** What cuts responses off that are no POST's. */
+  private readonly streams = new Set<() => void>()
   private standing = 0
+  private away = 0
   private readonly ending = Deferred.makeUnsafe<void>()
   private readonly gone = Deferred.makeUnsafe<void>()
   /** Completes when the endpoint is about to end: what stands open then ends by itself. */
   readonly closing: Effect.Effect<void> = Deferred.await(this.ending)
   /** Waits until nothing is left to do, once it is closed. */
   readonly settled: Effect.Effect<void> = Deferred.await(this.gone)
+  private readonly silence = Deferred.makeUnsafe<void>()
+  /** Waits until no response is open, once it is closed. */
+  readonly silent: Effect.Effect<void> = Deferred.await(this.silence)
   draining = false
+  /** Lets go of those who begin a body and do not end it. Runs for as long as the endpoint is there. */
+  readonly sweep: Effect.Effect<never>
 
-  constructor({ inFlight = 1024, subscriptions = 1024 }: Limits) {
+  constructor({ bodyTimeout = "30 seconds", inFlight = 1024, subscriptions = 1024 }: Limits) {
     this.inFlight = inFlight
     this.subscriptions = subscriptions
+    this.sweep = Effect.forever(
+      Effect.andThen(
+        Effect.sleep(bodyTimeout),
+        Effect.sync(() => {
+          for (const post of this.posts) if (post.reading !== undefined && ++post.reading > 1) post.cut()
+        })
+      )
+    )
   }
 
-  enter(stop: () => void): Post {
-    const post: Post = { stands: false, stop, left: undefined }
+  enter(cut: () => void): Post {
+    const post: Post = { stands: false, reading: 0, stop: cut, cut, left: undefined }
     this.posts.add(post)
     return post
+  }
+
+  /** A response that is no POST's, until it is over. */
+  open(cut: () => void): void {
+    this.streams.add(cut)
+  }
+
+  closed(cut: () => void): void {
+    this.streams.delete(cut)
+    this.look()
+  }
+
+  /** A request goes on though its POST is over; or it did, and has ended. */
+  leftBehind(change: 1 | -1): void {
+    this.away += change
+  }
+
+  private look(): void {
+    if (!this.draining || this.posts.size > 0) return
+    Deferred.doneUnsafe(this.gone, Effect.void)
+    if (this.streams.size === 0) Deferred.doneUnsafe(this.silence, Effect.void)
   }
 
   leave(post: Post): void {
     this.posts.delete(post)
     if (post.stands) this.standing--
     post.left?.()
-    if (this.draining && this.posts.size === 0) Deferred.doneUnsafe(this.gone, Effect.void)
+    this.look()
   }
 
   /** Whether the request that just came is one too many. */
-  get over(): boolean {
-    return this.posts.size - this.standing > this.inFlight
+  get busy(): boolean {
+    return this.posts.size - this.standing + this.away > this.inFlight
   }
 
   /** Whether not even its body is to be read. What requests wait for has as much room again as they. */
@@ -74,10 +118,16 @@ export class Work {
   close(): void {
     this.draining = true
     Deferred.doneUnsafe(this.ending, Effect.void)
-    if (this.posts.size === 0) Deferred.doneUnsafe(this.gone, Effect.void)
+    this.look()
   }
 
   stop(): void {
     for (const { stop } of this.posts) stop()
+  }
+
+  /** Whoever does not read what is left for it gets no more. */
+  cut(): void {
+    for (const { cut } of this.posts) cut()
+    for (const cut of this.streams) cut()
   }
 }

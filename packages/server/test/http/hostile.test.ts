@@ -3,11 +3,12 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import { assert, describe, it } from "@effect/vitest"
 import * as Progress from "@effect-mcp/core/Progress"
 import { EventStore, makeMemory } from "@effect-mcp/server/session/EventStore"
+import { connect, type Socket } from "node:net"
 import { Deferred, Effect, Fiber, Latch, Layer, Option, Queue } from "effect"
 import { TestClock } from "effect/testing"
 import { echo, open } from "./support/http.ts"
 import * as Puppet from "./support/puppet.ts"
-import { eventsOf, type Opened, openSession, saidOf } from "./support/session.ts"
+import { callOf, eventsOf, initialize, type Opened, openSession, saidOf } from "./support/session.ts"
 
 describe("a body", () => {
   it.live("of a million members is refused as a whole: it is no work, and no memory", () =>
@@ -171,6 +172,104 @@ describe("an event store", () => {
       const down = yield* Effect.forkChild(client.shutdown, { startImmediately: true })
       yield* Effect.repeat(TestClock.adjust("1 second"), { until: () => down.pollUnsafe() !== undefined, times: 60 })
       assert.isDefined(down.pollUnsafe())
+    })
+  )
+})
+
+describe("a caller", () => {
+  it.live("that hangs up before its session is open leaves none behind", () =>
+    Effect.gen(function* () {
+      const greeted = yield* Deferred.make<void>()
+      const greet = () => Effect.andThen(Deferred.succeed(greeted, undefined), Effect.never)
+      const client = yield* open(echo, {}, { greet })
+      const before = yield* client.server.sessions
+      yield* Effect.scoped(
+        Effect.andThen(client.abandon({ body: JSON.stringify(initialize("2025-11-25")) }), Deferred.await(greeted))
+      )
+      const count = Effect.map(
+        Effect.andThen(client.fetch({ method: "GET", path: "/health" }), client.server.sessions),
+        ({ length }) => length
+      )
+      yield* Effect.repeat(count, { until: (length) => length === before.length, times: 50 })
+      assert.strictEqual(yield* count, before.length)
+    })
+  )
+
+  it.effect("that begins bodies and does not end them is let go of, and takes no place", () =>
+    Effect.gen(function* () {
+      const client = yield* open(echo, { inFlight: 1, bodyTimeout: "30 seconds" })
+      const closed = yield* Queue.unbounded<void>()
+      const begin = Effect.acquireRelease(
+        Effect.callback<Socket>((resume) => {
+          const socket = connect(client.port, "127.0.0.1", () => {
+            socket.write(
+              "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{",
+              () => resume(Effect.succeed(socket))
+            )
+          })
+          socket.on("error", () => {})
+          socket.on("data", () => Queue.offerUnsafe(closed, undefined))
+          socket.on("close", () => Queue.offerUnsafe(closed, undefined))
+        }),
+        (socket) => Effect.sync(() => void socket.destroy())
+      )
+      yield* begin
+      yield* begin
+      const body = JSON.stringify(initialize("2025-11-25"))
+      const status = Effect.map(client.fetch({ body }), ({ status }) => status)
+      yield* Effect.repeat(status, { until: (status) => status === 429 })
+      yield* TestClock.adjust("61 seconds")
+      yield* Queue.takeN(closed, 2)
+      yield* Effect.repeat(status, { until: (status) => status === 200, times: 50 })
+      assert.strictEqual(yield* status, 200)
+    })
+  )
+
+  it.effect("that leaves its requests behind has them counted until they end", () =>
+    Effect.gen(function* () {
+      const puppet = yield* Puppet.make
+      const client = yield* open(puppet.layer, { inFlight: 2, resume: false, sessions: { grace: "10 seconds" } })
+      const session = yield* openSession(client)
+      const call = (name: string, id: number) => JSON.stringify(callOf("puppet", { name }, id))
+      for (const [name, id] of [
+        ["a", 1],
+        ["b", 2]
+      ] as const) {
+        yield* Effect.scoped(Effect.andThen(session.abandon({ body: call(name, id) }), Queue.take(puppet.entered)))
+      }
+      const ping = Effect.map(session.request("ping", {}, "ping"), ({ status }) => status)
+      yield* Effect.repeat(ping, { until: (status) => status === 429, times: 50 })
+      assert.strictEqual(yield* ping, 429)
+      // What running requests wait for still gets through.
+      assert.strictEqual((yield* session.notify("notifications/cancelled", { requestId: 1 })).status, 202)
+      assert.deepStrictEqual(yield* Queue.take(puppet.ended), ["a", "interrupted"])
+      assert.strictEqual(yield* ping, 200)
+      yield* Effect.repeat(TestClock.adjust("11 seconds"), { until: () => Queue.sizeUnsafe(puppet.ended) > 0 })
+      assert.deepStrictEqual(yield* Queue.take(puppet.ended), ["b", "interrupted"])
+    })
+  )
+
+  it.live("that never reads does not hold up the end", () =>
+    Effect.gen(function* () {
+      const puppet = yield* Puppet.make
+      const client = yield* open(puppet.layer, { drain: "1 millis" })
+      const session = yield* openSession(client)
+      const message = "x".repeat(900_000)
+      for (let step = 1; step <= 20; step++) yield* puppet.tell("a", Progress.report(step, { message }))
+      const body = JSON.stringify(callOf("puppet", { name: "a" }, 1, { progressToken: 1 }))
+      const reply = yield* session.send({ body, paused: true })
+      yield* puppet.tell("b", Progress.report(1))
+      const cut = yield* session.follow("puppet", { name: "b" }, 2)
+      const { id } = yield* Effect.repeat(cut.event, { until: ({ data }) => data !== "" })
+      yield* cut.disconnect
+      for (let step = 2; step <= 20; step++) yield* puppet.tell("b", Progress.report(step, { message }))
+      const resumed = yield* session.send({
+        method: "GET",
+        headers: { accept: "text/event-stream", "last-event-id": id },
+        paused: true
+      })
+      assert.deepStrictEqual([reply.status, resumed.status], [200, 200])
+      assert.isTrue(Option.isSome(yield* Effect.timeoutOption(client.shutdown, "3 seconds")))
     })
   )
 })
