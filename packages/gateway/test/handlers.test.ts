@@ -1,0 +1,116 @@
+/** Whatever a handler asks, in whatever order and however much at once: before a gateway it means the same, and runs once. */
+import { Elicitation, Memory, Once, type RequestContext, Roots, Sampling, Tool, Tools } from "@effect-mcp/core"
+import * as Revision from "@effect-mcp/protocol/Revision"
+import * as McpServer from "@effect-mcp/server/McpServer"
+import { assert, describe, it } from "@effect/vitest"
+import { Arbitrary, Context, Effect, Layer, Schema } from "effect"
+import * as Gateway from "../src/Gateway.ts"
+import { join } from "./support/gateway.ts"
+
+const Leaf = Schema.Literals(["form", "form", "sample", "roots", "once", "nothing"])
+/** Groups one after another; what is in a group runs at once. */
+const programs = Arbitrary.schema(
+  Schema.Array(Schema.Array(Leaf).check(Schema.isMinLength(1), Schema.isMaxLength(4))).check(
+    Schema.isMinLength(1),
+    Schema.isMaxLength(4)
+  )
+)
+
+const Name = Schema.Struct({ name: Schema.String })
+const run = (
+  leaf: typeof Leaf.Type,
+  name: string,
+  steps: Array<string>
+): Effect.Effect<string | undefined, Roots.RootsError, RequestContext.RequestServices> => {
+  switch (leaf) {
+    case "form":
+      return Effect.map(Elicitation.form(name, Name), (answer) => answer.name)
+    case "sample":
+      return Effect.map(
+        Sampling.createMessage({ messages: [{ role: "user", content: { type: "text", text: name } }], maxTokens: 1 }),
+        ({ model }) => model
+      )
+    case "roots":
+      return Effect.map(Roots.list, ([root]) => root?.uri)
+    case "once":
+      return Once.run(
+        name,
+        Schema.String,
+        Effect.sync(() => {
+          steps.push(name)
+          return name
+        })
+      )
+    default:
+      return Effect.succeed(name)
+  }
+}
+
+/** Answers by what is asked, after a while that depends on it. */
+const later = (text: string) => Effect.repeat(Effect.yieldNow, { times: text.length % 7 })
+const everyone = Layer.mergeAll(
+  Elicitation.layer({
+    form: ({ message }) => Effect.as(later(message), { action: "accept", content: { name: `answer to ${message}` } })
+  }),
+  Sampling.layer(({ messages: [message] }) => {
+    const text = message !== undefined && "text" in message.content ? message.content.text : "?"
+    return Effect.as(later(text), { role: "assistant", content: { type: "text", text: "" }, model: `model of ${text}` })
+  }),
+  Roots.layerStatic([{ uri: "file:///a" }])
+)
+
+const expected = (leaf: typeof Leaf.Type, name: string) =>
+  leaf === "form" ? `answer to ${name}` : leaf === "sample" ? `model of ${name}` : leaf === "roots" ? "file:///a" : name
+
+const versions = ["2025-06-18", "2025-11-25", "2026-07-28"] as const
+const pairs = versions.flatMap((downstream) => versions.map((upstream) => ({ downstream, upstream })))
+
+describe.each(pairs)("a handler of $upstream, asked by a client of $downstream", ({ downstream, upstream }) => {
+  it.effect("gets the answers to its questions, and does its steps once", () =>
+    Effect.gen(function* () {
+      const play = (program: typeof programs extends Arbitrary.Arbitrary<infer A> ? A : never) =>
+        Effect.gen(function* () {
+          const steps: Array<string> = []
+          const handler = Effect.forEach(program, (group, at) =>
+            Effect.forEach(group, (leaf, n) => run(leaf, `${leaf} ${at}.${n}`, steps), { concurrency: "unbounded" })
+          )
+          const tool = Tools.layer(Tool.make("run", { description: "Runs it." }), () =>
+            Effect.map(handler, (answers) => JSON.stringify(answers))
+          )
+          const server = McpServer.layer({ name: "behind", version: "0", features: tool })
+          const behind = Context.get(yield* Layer.build(server), McpServer.McpServer)
+          const connector = Effect.gen(function* () {
+            const [client, end] = yield* Memory.pair()
+            yield* behind.connect(end)
+            return client
+          })
+          const gateway = yield* Layer.build(Gateway.layer({ connector, client: { revisions: [upstream] } }))
+          const client = yield* Effect.scoped(
+            Effect.flatMap(Effect.provide(join(Revision.get(downstream)!), everyone), (client) =>
+              client.callTool("run")
+            )
+          ).pipe(Effect.provideContext(gateway))
+          const [block] = client.content
+          const names = program.map((group, at) => group.map((leaf, n) => [leaf, `${leaf} ${at}.${n}`] as const))
+          assert.deepStrictEqual(
+            JSON.parse(block?.type === "text" ? block.text : "null"),
+            names.map((group) => group.map(([leaf, name]) => expected(leaf, name)))
+          )
+          assert.deepStrictEqual(
+            steps.toSorted(),
+            names
+              .flat()
+              .flatMap(([leaf, name]) => (leaf === "once" ? [name] : []))
+              .toSorted()
+          )
+          assert.strictEqual(Context.get(gateway, Gateway.Gateway).calls(), 0)
+          return true
+        })
+      const result = yield* Arbitrary.checkEffect(programs, (program) => Effect.scoped(play(program)), {
+        runs: 25,
+        seed: 20_261_121
+      })
+      assert.isUndefined(Arbitrary.formatCheckFailure(result))
+    })
+  )
+})
