@@ -25,7 +25,9 @@ import { unknownTool } from "./ToolRegistry.ts"
 /** Without a session in revisions that have none; their requests need none. */
 type Handler<M extends keyof Method.ClientRequests> = (
   params: Method.ClientRequests[M]["params"],
-  session: Session | undefined
+  session: Session | undefined,
+  /** Who asks, where the effect runs at once and nothing lies around it that could say otherwise. */
+  principal?: Principal["Service"]
 ) => Effect.Effect<Method.ClientRequests[M]["result"], McpError.McpError, RequestServices>
 
 /** Everything but the handshake, discovery, ping and the long request for notifications, which never reach the features. */
@@ -67,8 +69,8 @@ export const make = (features: Features, pageSize: number): Handlers => {
     params: PaginatedParams | undefined,
     result: (items: ReadonlyArray<A>) => B
   ): Effect.Effect<B & { readonly nextCursor?: string }, McpError.McpError, R> =>
-    Effect.flatMap(all, (items) =>
-      Effect.map(page(items, key, params?.cursor, pageSize), ({ items, nextCursor }) => ({
+    Effect.flatMapEager(all, (items) =>
+      Effect.mapEager(page(items, key, params?.cursor, pageSize), ({ items, nextCursor }) => ({
         ...result(items),
         ...(nextCursor === undefined ? {} : { nextCursor })
       }))
@@ -79,17 +81,20 @@ export const make = (features: Features, pageSize: number): Handlers => {
     const known = firstPages.get(items)
     if (known !== undefined) return Effect.succeed(known)
     const made = list(Effect.succeed(items), toolName, undefined, (tools) => ({ tools }))
-    return Effect.map(made, (result) => {
+    return Effect.mapEager(made, (result) => {
       firstPages.set(items, result)
       return ListText.share(result)
     })
   }
   return {
-    "tools/list": (params) =>
+    "tools/list": (params, _session, principal) =>
       params?.cursor === undefined
-        ? Effect.flatMap(tools.list, firstPage)
+        ? Effect.flatMapEager(principal === undefined ? tools.list : tools.listNow(principal), firstPage)
         : list(tools.list, toolName, params, (tools) => ({ tools })),
-    "tools/call": (params) => tools.call(params) ?? Effect.fail(unknownTool(params.name)),
+    "tools/call": (params, _session, principal) =>
+      principal === undefined
+        ? (tools.call(params) ?? Effect.fail(unknownTool(params.name)))
+        : tools.callNow(params, principal),
     "prompts/list": (params) =>
       list(
         prompts.list,
@@ -128,20 +133,18 @@ export const make = (features: Features, pageSize: number): Handlers => {
   }
 }
 
-/**
- * What a request is answered with: `run`, with the middleware around it. Called when the effect is about to run. A call of a tool that
- * nothing lies around is looked up right here, so that one that is done already takes no step of a fiber.
- */
+/** What a request is answered with: `run`, with the middleware around it. Called when the effect is about to run. */
 export const answer = (
   features: Features,
   handlers: Handlers,
   request: Request,
   session: Session | undefined,
   principal: Principal["Service"]
-): Effect.Effect<Result, McpError.McpError, RequestServices> => {
-  if (!features.wrapped() && request.method === "tools/call") return features.tools.callNow(request.params, principal)
-  return features.middleware(request, run(handlers, request, session))
-}
+): Effect.Effect<Result, McpError.McpError, RequestServices> =>
+  // Where nothing lies around it, the handler is asked right here: what is done already then takes no step of a fiber.
+  features.wrapped()
+    ? features.middleware(request, run(handlers, request, session))
+    : handle(handlers, request, session, principal)
 
 /** Runs the handler of a decoded request. */
 export const run = (
@@ -150,9 +153,19 @@ export const run = (
   session: Session | undefined
 ): Effect.Effect<Result, McpError.McpError, RequestServices> =>
   // What there is to answer with is looked up when the effect runs: middleware may take its time, or run it again.
-  Effect.suspend(() => {
-    // Method and params were decoded together; the correlation is lost on the way through the table.
-    const handler: (params: never, session: Session | undefined) => ReturnType<Handler<Request["method"]>> =
-      handlers[request.method as keyof Handlers]
-    return handler(request.params as never, session)
-  })
+  Effect.suspend(() => handle(handlers, request, session))
+
+const handle = (
+  handlers: Handlers,
+  request: Request,
+  session: Session | undefined,
+  principal?: Principal["Service"]
+): Effect.Effect<Result, McpError.McpError, RequestServices> => {
+  // Method and params were decoded together; the correlation is lost on the way through the table.
+  const handler: (
+    params: never,
+    session: Session | undefined,
+    principal: Principal["Service"] | undefined
+  ) => ReturnType<Handler<Request["method"]>> = handlers[request.method as keyof Handlers]
+  return handler(request.params as never, session, principal)
+}

@@ -62,6 +62,9 @@ const declarations = Codecs.coder(declaration)
 /** The methods that may be answered with questions. */
 const asking: ReadonlySet<string> = new Set(["tools/call", "prompts/get", "resources/read"])
 
+/** The methods that are answered here, not by the features. */
+const own: ReadonlySet<string> = new Set(["server/discover", "subscriptions/listen"])
+
 /** Codes of older revisions must not be seen here, and those that the specification keeps for itself only as they are meant. */
 const meant = ({ code, data }: McpError.McpError): boolean =>
   isJsonObject(data) &&
@@ -153,14 +156,21 @@ export const make = (options: Options) => {
           return Effect.flatMap(Principal, (principal) => listen(listening, exchange, principal, request.params))
         })
       )
-    if (!asking.has(request.method)) {
-      return Services.provide(run(Effect.void), exchange, principal, () => factsOf(InputRounds.none))
-    }
-    const round = { exchange, principal, revision, capabilities: declared[Meta.clientCapabilities], factsOf, request }
-    if (features.wrapped() || InputRounds.isResumed(request)) return rounds.run(run, round)
-    // What is done already has asked nothing.
+    const begin = (handler: InputRounds.Handler<Result>) =>
+      asking.has(request.method)
+        ? rounds.run(handler, {
+            exchange,
+            principal,
+            revision,
+            capabilities: declared[Meta.clientCapabilities],
+            factsOf,
+            request
+          })
+        : Services.provide(handler(Effect.void), exchange, principal, () => factsOf(InputRounds.none))
+    if (features.wrapped() || InputRounds.isResumed(request) || own.has(request.method)) return begin(run)
+    // What is done already has asked nothing, and needs nothing.
     const first = Dispatcher.answer(features, handlers, request, undefined, principal)
-    return exitOf(first) ?? rounds.run((enter) => Effect.andThen(enter, first), round)
+    return exitOf(first) ?? begin((enter) => Effect.andThen(enter, first))
   }
 
   const handle = (origin: Origin, exchange: Asked): Effect.Effect<unknown, McpError.McpError> => {

@@ -1,6 +1,6 @@
 /** The server's tools: what feature layers registered, and what was mounted. Own tools win over mounted ones of the same name. */
 import { Principal } from "@effect-mcp/core/Principal"
-import type { RequestServices } from "@effect-mcp/core/RequestContext"
+import type { QueryServices, RequestServices } from "@effect-mcp/core/RequestContext"
 import { type ToolEntry, ToolRegistry, type ToolSource } from "@effect-mcp/core/Tools"
 import * as HeaderParams from "@effect-mcp/protocol/HeaderParams"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -20,6 +20,10 @@ const prefixed = (source: ToolSource, prefix: string): ToolSource => ({
 export const unknownTool = (name: string): McpError.McpError => McpError.invalidParams(`Unknown tool: ${name}`)
 
 export interface ToolSet extends ToolSource {
+  /** The same as `list` for who runs the effect at once, on behalf of `principal`. */
+  readonly listNow: (
+    principal: Principal["Service"]
+  ) => Effect.Effect<ReadonlyArray<Tool>, McpError.McpError, QueryServices>
   /** The same as `call` for who runs the effect at once, on behalf of `principal`. */
   readonly callNow: (
     params: CallToolParams,
@@ -35,14 +39,15 @@ export const make: Effect.Effect<{ readonly tools: ToolSet; readonly context: Co
   Effect.map(Registry.make<ToolEntry, ToolSource>("tool"), (registry) => {
     const visible = (entry: ToolEntry, principal: Principal["Service"]) => entry.visible?.(principal) !== false
     const descriptors = listOf((entry: ToolEntry) => entry.tool)
-    const list: ToolSource["list"] = Effect.flatMap(Principal, (principal) => {
+    const listNow: ToolSet["listNow"] = (principal) => {
       const own = descriptors(registry.view((entry) => visible(entry, principal)))
       if (registry.sources.length === 0) return Effect.succeed(own)
       return Effect.map(
         Effect.forEach(registry.sources, (source) => source.list, { concurrency: "unbounded" }),
         (mounted) => uniqueBy([own, ...mounted].flat(), (tool: Tool) => tool.name)
       )
-    })
+    }
+    const list: ToolSource["list"] = Effect.flatMap(Principal, listNow)
     const mounted: ToolSource["call"] = (params) => {
       for (const source of registry.sources) {
         const effect = source.call(params)
@@ -72,6 +77,7 @@ export const make: Effect.Effect<{ readonly tools: ToolSet; readonly context: Co
     }
     const tools: ToolSet = {
       list,
+      listNow,
       call,
       callNow,
       headerParams,
