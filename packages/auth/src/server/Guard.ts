@@ -14,9 +14,10 @@ import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Endpoint from "../client/Endpoint.ts"
 import * as Admission from "./Admission.ts"
-import { named, type Satisfies } from "./Caller.ts"
+import { InsufficientScope, named, type Satisfies, Unauthorized } from "./Caller.ts"
 import * as Challenge from "./Challenge.ts"
 import * as Credentials from "./Credentials.ts"
+import * as Documents from "./Documents.ts"
 import * as Dpop from "./Dpop.ts"
 import * as Pending from "./Pending.ts"
 import * as ResourceMetadata from "./ResourceMetadata.ts"
@@ -238,17 +239,19 @@ export const make = Effect.fnUntraced(function* (
   return { options, dpop, admit, respond }
 })
 
-/** Whether all that was asked for was refused: of a batch, something may have been done that its client must learn of. */
-const isRefusal = ({ body, status }: HttpServerResponse.HttpServerResponse): boolean => {
-  // What is accepted only is answered elsewhere (HTTP with SSE): sent again, it would be done for nobody.
-  if (body._tag !== "Uint8Array" || status === 202) return false
-  const text = new TextDecoder().decode(body.body)
-  if (!text.startsWith("[")) return true
-  const answers: unknown = JSON.parse(text)
-  return (
-    Array.isArray(answers) &&
-    answers.every((answer: unknown) => typeof answer === "object" && answer !== null && "error" in answer)
-  )
+const isOurs = (answer: unknown): boolean =>
+  Documents.isJsonObject(answer) &&
+  Documents.isJsonObject(answer.error) &&
+  (answer.error.code === Unauthorized || answer.error.code === InsufficientScope)
+
+/**
+ * Whether all that was asked for was refused: else something may have been done that its client must learn of, and not do again. What is
+ * only accepted is answered elsewhere (HTTP with SSE).
+ */
+const isRefusal = ({ body }: HttpServerResponse.HttpServerResponse): boolean => {
+  if (body._tag !== "Uint8Array" || !body.contentType.startsWith("application/json")) return false
+  const said: unknown = JSON.parse(new TextDecoder().decode(body.body))
+  return Array.isArray(said) ? said.every(isOurs) : isOurs(said)
 }
 
 /** Middleware for routes: each use is a middleware of its own, so that several resources can be guarded side by side. */

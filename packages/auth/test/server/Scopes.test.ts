@@ -193,6 +193,27 @@ describe("Scopes", () => {
     })
   )
 
+  it.effect("answers as the handler does that makes do with less, or that fails in another way", () =>
+    Effect.gen(function* () {
+      const soft = Tools.layer(Tool.make("soft", { description: "Does less for others." }), () =>
+        Effect.matchEffect(Auth.demand("admin"), {
+          onFailure: () => Effect.succeed("less"),
+          onSuccess: () => Effect.succeed("all")
+        })
+      )
+      const broken = Tools.layer(Tool.make("broken", { description: "Breaks." }), () =>
+        Effect.catch(Auth.demand("admin"), () => Effect.die("broken"))
+      )
+      const { bearer, call } = yield* open({ features: Layer.merge(soft, broken) })
+      const poor = yield* bearer()
+      const answered = yield* call("soft", poor)
+      assert.strictEqual(answered.status, 200)
+      assert.isNull(answered.headers.get("www-authenticate"))
+      assert.strictEqual(answered.json.result.content[0].text, "less")
+      assert.notStrictEqual((yield* call("broken", poor)).status, 403)
+    })
+  )
+
   it.effect("dies on a layer that would go unguarded, as it was built before", () =>
     Effect.gen(function* () {
       const plain = tool("plain").pipe(Layer.provide(Layer.effect(Ran, Ref.make<ReadonlyArray<string>>([]))))
