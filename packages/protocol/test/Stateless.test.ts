@@ -47,12 +47,21 @@ describe("the revision 2026-07-28", () => {
     assert.strictEqual(Revision.latestStateful.version, "2025-11-25")
   })
 
-  it("differs from the one before in four rules", () => {
-    const { anyStructuredContent, missingCapability, resourceNotFound, ...same } = revision.rules
+  it("differs from the one before in few rules", () => {
+    const { anyStructuredContent, missingCapability, polling, resourceNotFound, ...same } = revision.rules
     const before = Revision.latestStateful.rules
-    assert.deepStrictEqual([anyStructuredContent, missingCapability, resourceNotFound], [true, "error", -32602])
     assert.deepStrictEqual(
-      { ...same, anyStructuredContent: false, missingCapability: "result" as const, resourceNotFound: -32002 },
+      [anyStructuredContent, missingCapability, polling, resourceNotFound],
+      [true, "error", false, -32602]
+    )
+    assert.deepStrictEqual(
+      {
+        ...same,
+        anyStructuredContent: false,
+        missingCapability: "result" as const,
+        polling: true,
+        resourceNotFound: -32002
+      },
       before
     )
   })

@@ -115,7 +115,9 @@ describe.each(Revision.all)("files as resources over $version", (revision) => {
     Effect.gen(function* () {
       const hub = yield* PubSub.unbounded<Change>()
       const client = yield* connect(revision, { watcher: Watcher.layerTest(hub) })
-      const changed = yield* Effect.forkChild(Stream.runCollect(Stream.take(client.resourceChanges, 1)))
+      const changed = yield* Effect.forkChild(Stream.runCollect(Stream.take(client.resourceChanges, 1)), {
+        startImmediately: true
+      })
       yield* client.ping
       yield* PubSub.publish(hub, { path: "new.ts", listed: true })
       assert.strictEqual((yield* Fiber.join(changed)).length, 1)
