@@ -143,9 +143,11 @@ const thumbprint = ({ key }: TokenEndpoint.Binding) => Effect.promise(() => Jose
 /** Tokens that a user grants, in a browser that `Authorizer` brings him to. */
 export const make = (options: Options): Grant<Authorizer> => ({
   obtain: (request) =>
-    Effect.tapError(obtain(options, request), ({ code }) =>
-      // It was registered once and is not known any more: the next attempt registers anew.
-      code === "invalid_client" ? Registration.forget(request.metadata.issuer) : Effect.void
+    Effect.tapError(obtain(options, request), ({ code, step }) =>
+      // It is not known any more, and the page may have said so and gone nowhere: the next attempt registers anew.
+      code === "invalid_client" || (step === "authorization" && code === undefined)
+        ? Registration.forget(request.metadata.issuer)
+        : Effect.void
     ),
   credentials: (request, tokens) => Registration.known(options, request, tokens),
   forget: Registration.forget,

@@ -178,7 +178,10 @@ export const known = Effect.fnUntraced(function* (
 
 /** Forgets what was registered with an issuer: it says that it does not know us. */
 export const forget = (issuer: string): Effect.Effect<void, OAuthError, TokenStore> =>
-  Effect.flatMap(TokenStore, (store) => Stored.registration(store, issuer).write(undefined))
+  Effect.flatMap(TokenStore, (store) => {
+    const shelf = Stored.registration(store, issuer)
+    return Effect.flatMap(shelf.read, ({ value }) => (value === undefined ? Effect.void : shelf.write(undefined)))
+  })
 
 /** Who the client is at this issuer for a flow that comes back at `redirectUri`; registers it if need be. */
 export const credentials = Effect.fnUntraced(function* (

@@ -1,3 +1,5 @@
+import * as Authorizer from "@effect-mcp/auth/client/Authorizer"
+import { OAuthError } from "@effect-mcp/auth/client/OAuthError"
 import * as Registration from "@effect-mcp/auth/client/Registration"
 import * as TokenStore from "@effect-mcp/auth/client/TokenStore"
 import { assert, describe, it } from "@effect/vitest"
@@ -40,6 +42,46 @@ describe("Registration", () => {
         assert.deepStrictEqual(yield* clientId(documents, { metadataUrl }), [metadataUrl, 0])
         assert.deepStrictEqual(yield* clientId({}, { metadataUrl }), ["client-1", 1])
       })
+  )
+
+  it.effect("a login that does not come back is begun again by a client that registers anew", () =>
+    Effect.gen(function* () {
+      const world = World.make()
+      let stuck = true
+      const authorizer = Authorizer.Authorizer.of({
+        open: Effect.map(world.authorizer.open, (way) => ({
+          ...way,
+          authorize: (url: URL) =>
+            stuck
+              ? // Its page says that it does not know the client, and goes nowhere.
+                Effect.fail(new OAuthError({ step: "authorization", problem: "the login was not finished in time" }))
+              : way.authorize(url)
+        }))
+      })
+      const client = yield* World.client({ ...world, authorizer })
+      yield* Effect.flip(client.ask())
+      stuck = false
+      assert.strictEqual(yield* client.ask(), 200)
+      assert.strictEqual(world.visits.at(-1)?.searchParams.get("client_id"), "client-2")
+    })
+  )
+
+  it.effect("what the user typed in is enough to refresh for those that ask nobody", () =>
+    Effect.gen(function* () {
+      const world = World.make({ accepts: (token) => token !== "at-1" })
+      world.parts.as = {
+        ...world.parts.as,
+        registration_endpoint: undefined,
+        token_endpoint_auth_methods_supported: ["client_secret_post"]
+      }
+      const ask = () => Effect.succeed({ clientId: "typed", clientSecret: Redacted.make("s3cret") })
+      const first = yield* World.client(world, { grant: World.code({ ask }) })
+      yield* first.oauth.login(World.server)
+      const second = yield* World.client(world, {}, first.store)
+      assert.strictEqual(yield* second.ask(), 200)
+      const [form] = world.grants("refresh_token")
+      assert.deepStrictEqual([form?.get("client_id"), form?.get("client_secret")], ["typed", "s3cret"])
+    })
   )
 
   it.effect("asks the user last", () =>
