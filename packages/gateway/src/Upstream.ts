@@ -44,6 +44,11 @@ export interface Options<E> {
   readonly refused: Set<Version>
 }
 
+/** A resource whose updates are passed on. */
+interface Following {
+  fiber: Fiber.Fiber<void> | undefined
+}
+
 export interface Upstream {
   readonly client: McpClient.McpClient["Service"]
   readonly headers: ToolHeaders
@@ -171,7 +176,7 @@ export const open = Effect.fnUntraced(function* <E>(
     // Nothing of the request that happened to be the first: it must not be kept, nor asked.
     Effect.updateContext((_request: Context.Context<never>) => Context.add(services, Scope.Scope, scope))
   )
-  const updates = new Map<string, Fiber.Fiber<void>>()
+  const updates = new Map<string, Following>()
 
   if (session !== undefined) yield* announce(client, session)
 
@@ -183,6 +188,8 @@ export const open = Effect.fnUntraced(function* <E>(
       Effect.suspend(() => {
         if (updates.has(uri)) return Effect.void
         const established = Deferred.makeUnsafe<void, ClientError>()
+        const following: Following = { fiber: undefined }
+        updates.set(uri, following)
         const run = Stream.runForEach(client.watch(uri), (event) =>
           Effect.flatMap(
             event._tag === "Watching" ? Deferred.succeed(established, undefined) : Effect.succeed(false),
@@ -192,20 +199,21 @@ export const open = Effect.fnUntraced(function* <E>(
         ).pipe(
           Effect.onExit((exit) =>
             Effect.sync(() => {
-              updates.delete(uri)
+              // It may have been asked for anew.
+              if (updates.get(uri) === following) updates.delete(uri)
               if (Exit.isFailure(exit)) Deferred.doneUnsafe(established, exit)
             })
           ),
           Effect.ignore
         )
         return Effect.flatMap(Effect.forkIn(run, scope), (fiber) => {
-          updates.set(uri, fiber)
+          following.fiber = fiber
           return Deferred.await(established)
         })
       }),
     unsubscribe: (uri) =>
       Effect.suspend(() => {
-        const fiber = updates.get(uri)
+        const fiber = updates.get(uri)?.fiber
         updates.delete(uri)
         return fiber === undefined ? Effect.void : Fiber.interrupt(fiber)
       })
