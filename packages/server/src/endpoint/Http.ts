@@ -122,7 +122,8 @@ const make = Effect.fnUntraced(function* (options: Options) {
       window: Duration.fromInputUnsafe(resume.window ?? "2 minutes"),
       grace: Duration.fromInputUnsafe(sessionOptions.grace ?? "10 seconds"),
       retry: Duration.fromInputUnsafe(resume.retry ?? "1 second"),
-      leftBehind: (change) => work.leftBehind(change)
+      leftBehind: (change) => work.leftBehind(change),
+      ended: (session) => sessions.end(session, "The session has ended")
     }
   })
 

@@ -10,6 +10,7 @@ import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Latch from "effect/Latch"
 import * as Scope from "effect/Scope"
@@ -33,6 +34,8 @@ export interface Config {
   readonly runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
   /** Told of a request that goes on without its POST, and of its end. */
   readonly leftBehind: (change: 1 | -1) => void
+  /** Told of a session that is over, maybe more than once. */
+  readonly ended: (session: HttpSession) => void
 }
 
 /** Streams that have ended and are still kept, in a session. */
@@ -57,12 +60,6 @@ export class HttpSession implements Sink {
   private used: number
   private fiber: Fiber.Fiber<void> | undefined = undefined
   private written: SessionLog | undefined = undefined
-  /** Waits until the standing stream is read, and has room. */
-  readonly ready: Effect.Effect<void> = Effect.suspend(() => {
-    if (this.standing?.attached === true) return this.standing.ready
-    this.joined ??= Latch.makeUnsafe(false)
-    return Effect.andThen(this.joined.await, this.ready)
-  })
 
   constructor(id: string, owner: string, config: Config) {
     this.id = id
@@ -73,25 +70,35 @@ export class HttpSession implements Sink {
 
   /**
    * Opens the conversation. The session is a fiber from then on: it owns the scope, and interrupting it ends all below. It runs in the
-   * endpoint's context and scope: what surrounds the request that opens it must not live as long.
+   * endpoint's context and scope, and holds nothing of the request that opens it: that must not live as long.
    */
-  start(
-    connect: Effect.Effect<Session, never, Scope.Scope>,
-    endpoint: Scope.Scope,
-    ended: () => void
-  ): Effect.Effect<void> {
+  start(connect: Effect.Effect<Session, never, Scope.Scope>, endpoint: Scope.Scope): Effect.Effect<void> {
+    const { runFork } = this.config
     return Effect.callback<void>((resume) => {
-      const open = Effect.flatMap(Scope.provide(connect, this.scope), (session) => {
-        this.opened = session
-        return Effect.map(Scope.addFinalizer(session.scope, Effect.sync(ended)), () => resume(Effect.void))
-      })
-      const whole = Effect.onExit(Effect.andThen(open, Effect.never), (exit) => {
-        // Whatever became of it: it is not there any more, and who waits for it goes on.
-        ended()
+      this.fiber = Fiber.runIn(runFork(this.life()), endpoint)
+      const opening = runFork(Effect.andThen(Scope.provide(connect, this.scope), (session) => this.begin(session)))
+      Fiber.runIn(opening, this.scope)
+      opening.addObserver((exit) => {
+        // Whatever became of it, who waits for it goes on.
+        if (Exit.isFailure(exit)) this.fiber?.interruptUnsafe()
         resume(Effect.void)
-        return Scope.close(this.scope, exit)
       })
-      this.fiber = Fiber.runIn(this.config.runFork(whole), endpoint)
+    })
+  }
+
+  private begin(session: Session): Effect.Effect<void> {
+    this.opened = session
+    return Scope.addFinalizer(
+      session.scope,
+      Effect.sync(() => this.config.ended(this))
+    )
+  }
+
+  /** Does nothing but end: there are many of it, and what it holds on to is held for each. */
+  private life(): Effect.Effect<void> {
+    return Effect.onExit(Effect.never, (exit) => {
+      this.config.ended(this)
+      return Scope.close(this.scope, exit)
     })
   }
 
@@ -102,6 +109,19 @@ export class HttpSession implements Sink {
   /** Whether its client may be sent away to come back for the rest (2025-11-25 on). */
   get polls(): boolean {
     return this.config.store !== undefined && this.opened?.negotiated?.revision.rules.polling === true
+  }
+
+  /** Waits until the standing stream is read, and has room. */
+  get ready(): Effect.Effect<void> {
+    return this.whenRead()
+  }
+
+  private whenRead(): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      if (this.standing?.attached === true) return this.standing.ready
+      this.joined ??= Latch.makeUnsafe(false)
+      return Effect.andThen(this.joined.await, this.whenRead())
+    })
   }
 
   /** Asks go with the request they relate to, which has its own room. */

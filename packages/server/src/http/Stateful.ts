@@ -13,7 +13,7 @@ import * as Effect from "effect/Effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Option from "effect/Option"
-import * as Scope from "effect/Scope"
+import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { McpServer } from "../Server.ts"
 import type { Sessions } from "../session/Sessions.ts"
@@ -215,8 +215,7 @@ export const make = (options: Options) => {
     const session = new HttpSession(globalThis.crypto.randomUUID(), keyOf(principal), config)
     sessions.add(session)
     const wire = { incoming: Stream.never, sink: session, broken: Effect.never }
-    const connecting = server.connect(wire, { id: session.id, principal, passive: true })
-    yield* session.start(connecting, scope, () => sessions.end(session, "The session has ended"))
+    yield* session.start(server.connect(wire, { id: session.id, principal, passive: true }), scope)
     if (session.session === undefined) return refuse(500, McpError.internalError(), request.id)
     const answers = new PostStream({ session, ids: [request.id], answers: 1, batch: false })
     const response = yield* Effect.onInterrupt(exchange(session, [initialize], answers, post), () =>
