@@ -1,7 +1,7 @@
 /**
  * The figures to reach: what a row of a table must not exceed, most of them as a ratio to the raw limit of the same run.
  *
- * A ratio of CPU is one of lowest rounds, which repeats within 10 to 20 %; a ratio to the SDKs is reported, never gated (they move by
+ * Everything but a latency is CPU or memory: wall time says more about the machine. A ratio of CPU is one of lowest rounds, which repeats within 10 to 20 %; a ratio to the SDKs is reported, never gated (they move by
  * a factor of two with how warm they are).
  */
 import type { Row, Table } from "./Measure.ts"
@@ -69,7 +69,7 @@ export const goals: ReadonlyArray<Goal> = [
     title: "cold start, bundled",
     table: "Cold start of a stdio server",
     row: "ours:bundled",
-    figure: "ms",
+    figure: "cpu ms",
     raw: "raw",
     limit: 2
   },
@@ -77,7 +77,7 @@ export const goals: ReadonlyArray<Goal> = [
     title: "cold start, published files",
     table: "Cold start of a stdio server",
     row: "ours",
-    figure: "ms",
+    figure: "cpu ms",
     raw: "raw",
     limit: 2.6
   },

@@ -5,14 +5,14 @@ import type { KeepAlive } from "@effect-mcp/core/KeepAlive"
 import * as Peer from "@effect-mcp/core/Peer"
 import * as Principal from "@effect-mcp/core/Principal"
 import * as TraceContext from "@effect-mcp/core/TraceContext"
-import type { Transport } from "@effect-mcp/core/Transport"
+import type { Envelope, Transport } from "@effect-mcp/core/Transport"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as McpError from "@effect-mcp/protocol/McpError"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Fiber from "effect/Fiber"
+import type * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import { Session } from "./Session.ts"
 import * as Stateful from "./Stateful.ts"
@@ -39,58 +39,109 @@ export interface Options {
   /** Those that are open. */
   readonly sessions: Set<Session>
   readonly runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
+  /** How a session is called that nobody names. */
+  readonly nextId: () => string
   readonly limits: Pick<Peer.Options, "inFlight" | "pending"> | undefined
   readonly keepAlive: KeepAlive | undefined
   readonly drain: Duration.Input | undefined
 }
 
-const standing = ({ method }: JsonRpc.Request): boolean => method === "subscriptions/listen"
+/** What a peer asks its server: one conversation. A class, since there may be many of them in which nothing happens. */
+class Conversation implements Peer.Handlers, Peer.Options {
+  private readonly shared: Options
+  private readonly options: ConnectOptions
+  private readonly scope: Scope.Closeable
+  /** Whether there is a tracer where the connection was made. */
+  private readonly traced: boolean
+  private session: Session | undefined = undefined
+
+  constructor(shared: Options, options: ConnectOptions, scope: Scope.Closeable, traced: boolean) {
+    this.shared = shared
+    this.options = options
+    this.scope = scope
+    this.traced = traced
+  }
+
+  /** The reader may be at work before `Peer.make` has returned, so the record is made by whoever is first to need it. */
+  of(peer: Peer.Peer): Session {
+    return (this.session ??= new Session({
+      id: this.options.id ?? this.shared.nextId(),
+      peer,
+      principal: this.options.principal ?? Principal.anonymous,
+      scope: this.scope,
+      runFork: this.shared.runFork
+    }))
+  }
+
+  // ---- what arrives
+
+  request(exchange: Peer.Exchange): Effect.Effect<unknown, McpError.McpError> {
+    return this.shared.request(this.of(exchange.peer), exchange, this.traced)
+  }
+
+  notification(notification: JsonRpc.Notification, _envelope: Envelope, peer: Peer.Peer): void {
+    Stateful.receive(this.of(peer), notification, this.options.passive === true ? undefined : this.shared.keepAlive)
+  }
+
+  immediate(asked: JsonRpc.Request): unknown {
+    return asked.method === "ping" && this.shared.pings(asked) ? {} : undefined
+  }
+
+  cancelled({ id, method }: JsonRpc.Request, reason: unknown): void {
+    this.shared.runFork(Effect.logDebug(`${method} (${JSON.stringify(id)}) was cancelled: ${JSON.stringify(reason)}`))
+  }
+
+  dropped(reason: string): void {
+    this.shared.runFork(Effect.logDebug(`Dropped: ${reason}`))
+  }
+
+  // ---- how the peer is to behave
+
+  get inFlight(): number | undefined {
+    return this.shared.limits?.inFlight
+  }
+
+  get pending(): number | undefined {
+    return this.shared.limits?.pending
+  }
+
+  get grace(): Duration.Input | undefined {
+    return this.options.grace
+  }
+
+  get passive(): boolean | undefined {
+    return this.options.passive
+  }
+
+  ended(): void {
+    this.shared.runFork(Scope.close(this.scope, Exit.void))
+  }
+
+  standing({ method }: JsonRpc.Request): boolean {
+    return method === "subscriptions/listen"
+  }
+
+  unreadableId(): null | undefined {
+    return (this.session?.negotiated?.revision ?? Revision.latestStateful).rules.unreadableId
+  }
+
+  batches(): boolean {
+    return this.session?.negotiated?.revision.rules.batches === true
+  }
+}
 
 /** Serves one connection until its end, or until the scope closes. */
-export const make = ({ drain, keepAlive, limits, pings, request, runFork, sessions }: Options) => {
-  let nextSession = 0
-  const common: Pick<Peer.Handlers, "cancelled" | "dropped" | "immediate"> = {
-    immediate: (asked) => (asked.method === "ping" && pings(asked) ? {} : undefined),
-    cancelled: ({ id, method }, reason) =>
-      void runFork(Effect.logDebug(`${method} (${JSON.stringify(id)}) was cancelled: ${JSON.stringify(reason)}`)),
-    dropped: (reason) => void runFork(Effect.logDebug(`Dropped: ${reason}`))
-  }
+export const make = (shared: Options) => {
+  const { drain, sessions } = shared
   return Effect.fnUntraced(function* (
     transport: Transport,
-    connectOptions: ConnectOptions = {}
+    options: ConnectOptions = {}
   ): Effect.fn.Return<Session, never, Scope.Scope> {
     // Ends with the wire, or with the caller's scope if that is sooner.
     const scope = yield* Scope.fork(yield* Scope.Scope)
     const traced = TraceContext.isTraced(yield* Effect.context<never>())
-    let session: Session | undefined
-    // The reader may be at work before `Peer.make` has returned, so the record is made by whoever is first to need it.
-    const sessionOf = (peer: Peer.Peer): Session =>
-      (session ??= new Session({
-        id: connectOptions.id ?? `session-${++nextSession}`,
-        peer,
-        principal: connectOptions.principal ?? Principal.anonymous,
-        scope,
-        runFork: (effect) => void Fiber.runIn(runFork(effect), scope)
-      }))
-    const peer = yield* Peer.make(
-      transport,
-      {
-        request: (exchange) => request(sessionOf(exchange.peer), exchange, traced),
-        ...common,
-        notification: (notification, _envelope, peer) =>
-          Stateful.receive(sessionOf(peer), notification, connectOptions.passive === true ? undefined : keepAlive)
-      },
-      {
-        ...limits,
-        grace: connectOptions.grace,
-        passive: connectOptions.passive,
-        ended: () => void runFork(Scope.close(scope, Exit.void)),
-        standing,
-        unreadableId: () => (session?.negotiated?.revision ?? Revision.latestStateful).rules.unreadableId,
-        batches: () => session?.negotiated?.revision.rules.batches === true
-      }
-    )
-    const opened = sessionOf(peer)
+    const conversation = new Conversation(shared, options, scope, traced)
+    const opened = conversation.of(yield* Peer.make(transport, conversation, conversation))
     sessions.add(opened)
     yield* Scope.addFinalizer(
       scope,

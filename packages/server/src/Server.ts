@@ -221,6 +221,7 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
   const pings = (request: JsonRpc.Request): boolean => hasSessions && !Stateless.isModern(request)
   const sessions = new Set<Session>()
   const runFork = Effect.runForkWith(context)
+  let unnamed = 0
 
   const announce = (kind: ListKind, changes: Stream.Stream<void>) =>
     Effect.forkScoped(
@@ -245,6 +246,7 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
     pings,
     sessions,
     runFork,
+    nextId: () => `session-${++unnamed}`,
     limits: options.limits,
     keepAlive: options.keepAlive,
     drain: options.drain

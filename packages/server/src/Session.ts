@@ -13,7 +13,7 @@ import type { Revision } from "@effect-mcp/protocol/Revision"
 import * as Deferred from "effect/Deferred"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import type * as Fiber from "effect/Fiber"
+import * as Fiber from "effect/Fiber"
 import * as Queue from "effect/Queue"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
@@ -30,8 +30,8 @@ export interface Options {
   readonly peer: Peer
   readonly principal: Principal["Service"]
   readonly scope: Scope.Scope
-  /** Runs an effect in a fiber of the session. */
-  readonly runFork: (effect: Effect.Effect<void>) => void
+  /** Runs an effect in a fiber, which the session then owns. */
+  readonly runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
 }
 
 export class Session {
@@ -48,15 +48,13 @@ export class Session {
   /** What the client asked for; without it the server's default applies. */
   logLevel: LoggingLevel | undefined = undefined
   private subscribed: Map<string, Fiber.Fiber<void>> | undefined = undefined
-  readonly announcer: Announcer
-  private readonly ending = Deferred.makeUnsafe<void>()
+  private hints: Announcer | undefined = undefined
+  private ending: Deferred.Deferred<void> | undefined = undefined
   /** Whether the session is about to end: new requests are refused, those in flight may still finish. */
   draining = false
-  /** Runs an effect in a fiber of the session. */
-  readonly fork: (effect: Effect.Effect<void>) => void
-  private readonly opened = Deferred.makeUnsafe<void>()
-  /** The wire, as requests see it that have no session. */
-  readonly connection: Connection
+  private readonly runFork: Options["runFork"]
+  private opened: Deferred.Deferred<void> | undefined = undefined
+  private wire: Connection | undefined = undefined
   /** The same once there is a session on it. */
   conversation: Connection | undefined = undefined
   private rootsListeners: Set<() => void> | undefined = undefined
@@ -67,32 +65,48 @@ export class Session {
     this.peer = peer
     this.principal = principal
     this.scope = scope
-    this.fork = runFork
-    this.connection = {
-      scope,
+    this.runFork = runFork
+  }
+
+  /** Runs an effect in a fiber of the session. */
+  fork(effect: Effect.Effect<void>): void {
+    Fiber.runIn(this.runFork(effect), this.scope)
+  }
+
+  /** The wire, as requests see it that have no session. */
+  get connection(): Connection {
+    return (this.wire ??= {
+      scope: this.scope,
       notify: (method, params) => this.notify(method, params),
-      ready: peer.sink.ready,
+      ready: this.peer.sink.ready,
       input: undefined,
       rootsChanges: undefined
-    }
-    this.announcer = new Announcer({
-      ready: peer.sink.ready,
-      runFork,
+    })
+  }
+
+  /** Tells the client what became stale, once it may be told things. */
+  get announcer(): Announcer {
+    if (this.hints !== undefined) return this.hints
+    this.hints = new Announcer({
+      ready: this.peer.sink.ready,
+      runFork: (effect) => this.fork(effect),
       sendList: (kind) => this.notify(`notifications/${kind}/list_changed`),
       sendUpdate: (uri) => {
         if (this.subscribed?.has(uri) === true) this.notify("notifications/resources/updated", { uri })
       }
     })
+    if (this.initialized) this.hints.open()
+    return this.hints
   }
 
   /** Completes when the server is about to end the session by itself. */
   get closing(): Effect.Effect<void> {
-    return Deferred.await(this.ending)
+    return Deferred.await((this.ending ??= Deferred.makeUnsafe()))
   }
 
   /** Waits until the client said `initialized`: a server must not ask before. */
   get whenReady(): Effect.Effect<void> {
-    return this.initialized ? Effect.void : Deferred.await(this.opened)
+    return this.initialized ? Effect.void : Deferred.await((this.opened ??= Deferred.makeUnsafe()))
   }
 
   /** What the client subscribed to, by URI. */
@@ -107,8 +121,8 @@ export class Session {
   /** The client may be told things from now on; what became stale in the meantime is announced. */
   ready(): void {
     this.initialized = true
-    Deferred.doneUnsafe(this.opened, Effect.void)
-    this.announcer.open()
+    if (this.opened !== undefined) Deferred.doneUnsafe(this.opened, Effect.void)
+    this.hints?.open()
   }
 
   /** Refuses new requests and lets those in flight finish, for at most `duration`. */
@@ -128,7 +142,7 @@ export class Session {
   /** Lets subscriptions end with their result, as long as there is a wire to say it on. */
   get endSubscriptions(): Effect.Effect<void> {
     return Effect.flatMap(this.listening, (ending) => {
-      Deferred.doneUnsafe(this.ending, Effect.void)
+      Deferred.doneUnsafe((this.ending ??= Deferred.makeUnsafe()), Effect.void)
       const gone = Effect.map(Effect.andThen(Effect.yieldNow, this.listening), (some) => some.length === 0)
       return Effect.andThen(
         Effect.repeat(gone, { until: (none) => none, times: 100 }),
