@@ -19,6 +19,9 @@ import { collectBatch, refuseBatch } from "./batch.ts"
 import { Closed, Outbound, type RequestError, type RequestOptions } from "./outbound.ts"
 import { type InFlight, type Running, view } from "./running.ts"
 
+/** Nothing is ever put into it. */
+const none = new Map<JsonRpc.Id, Running>()
+
 export class Actor implements Peer {
   readonly sink: Sink
   private readonly handlers: Handlers
@@ -28,7 +31,8 @@ export class Actor implements Peer {
     effect: Effect.Effect<unknown, McpError.McpError>
   ) => Fiber.Fiber<unknown, McpError.McpError>
   private readonly outbound: Outbound
-  private readonly running = new Map<JsonRpc.Id, Running>()
+  /** `none` while nothing runs: an empty Map is a good part of an idle conversation. */
+  private running: Map<JsonRpc.Id, Running> = none
   private pending: Map<JsonRpc.Id, Running> | undefined = undefined
   private idleWaiters: Set<Deferred.Deferred<void>> | undefined = undefined
   private readonly closed = Deferred.makeUnsafe<void, TransportError>()
@@ -69,6 +73,7 @@ export class Actor implements Peer {
   private settle(entry: Running, exit: Exit.Exit<unknown, McpError.McpError>): void {
     const { request, sink } = entry.exchange
     this.running.delete(request.id)
+    if (this.running.size === 0) this.running = none
     if (entry.stands) this.standing--
     if (entry.ended === "cancelled") sink.discard?.(request.id)
     else answer(sink, response(request.id, entry.ended?.reason, exit))
@@ -96,6 +101,7 @@ export class Actor implements Peer {
     if (done !== undefined) return answer(exchange.sink, response(id, undefined, done))
     // Registered before it runs: the handler starts inside this very call.
     const entry: Running = { exchange, since, stands, fiber: undefined, ended: undefined }
+    if (this.running === none) this.running = new Map()
     this.running.set(id, entry)
     if (stands) this.standing++
     entry.fiber = this.runFork(effect)
