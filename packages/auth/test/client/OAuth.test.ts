@@ -190,6 +190,17 @@ describe("OAuth", () => {
     })
   )
 
+  it.effect("nobody is asked to log in to end a session", () =>
+    Effect.gen(function* () {
+      const world = World.make()
+      const client = yield* World.client(world)
+      assert.strictEqual(yield* client.ask(HttpClientRequest.delete(World.server)), 401)
+      assert.strictEqual(world.visits.length, 0)
+      yield* client.ask()
+      assert.strictEqual(yield* client.ask(HttpClientRequest.delete(World.server)), 200)
+    })
+  )
+
   it.effect("a client and a user get no tokens of others that share their store", () =>
     Effect.gen(function* () {
       const world = World.make()

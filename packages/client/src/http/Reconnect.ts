@@ -20,8 +20,11 @@ export interface Options {
   readonly maxDelay?: Duration.Input | undefined
 }
 
-/** How a GET ended. `Gone`: the session has ended, which only a server that had given a stream before can say. */
-type Ended = "Read" | "Refused" | "Failed" | "Gone"
+/**
+ * How a GET ended. `Gone`: the session has ended, which only a server that had given a stream before can say. `Denied`: the HTTP client
+ * could not meet what the server demands, such as a login that the user declined: each further try may ask the user again.
+ */
+type Ended = "Read" | "Refused" | "Failed" | "Gone" | "Denied"
 
 export class Reconnect {
   /** Whether this server gives streams: unknown until it did, or did not. */
@@ -59,7 +62,7 @@ export class Reconnect {
   ): Effect.Effect<Ended> {
     const answer = Effect.suspend(() => this.endpoint.get(position.lastEventId))
     return Effect.matchEffect(answer, {
-      onFailure: () => Effect.succeed<Ended>("Failed"),
+      onFailure: ({ reason }) => Effect.succeed<Ended>(reason._tag === "StatusCodeError" ? "Denied" : "Failed"),
       onSuccess: (response) => {
         const { status } = response
         if (status === 200 && Body.isEventStream(response)) {
@@ -92,7 +95,7 @@ export class Reconnect {
       const { signs } = position
       return Effect.andThen(this.pause(position, failures), this.connect(position, deliver)).pipe(
         Effect.flatMap((ended) => {
-          if (done() || ended === "Refused" || ended === "Gone") return Effect.succeed(ended)
+          if (done() || ended === "Refused" || ended === "Gone" || ended === "Denied") return Effect.succeed(ended)
           const count = ended === "Read" && position.signs > signs ? 0 : failures + 1
           return count < this.attempts ? next(count) : Effect.succeed<Ended>("Failed")
         })
@@ -121,7 +124,8 @@ export class Reconnect {
       }
       return Effect.flatMap(this.connect(position, deliver, opened), (ended) => {
         begun()
-        if (ended === "Gone" || (ended === "Refused" && lastEventId === undefined)) return Effect.succeed(ended)
+        if (ended === "Gone" || ended === "Denied" || (ended === "Refused" && lastEventId === undefined))
+          return Effect.succeed(ended)
         // What it has forgotten, or is too large to be read, is not asked for again.
         if (ended === "Refused") position.lastEventId = undefined
         const count = ended === "Read" && position.signs > signs ? 0 : failures + 1
