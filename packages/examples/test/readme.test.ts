@@ -1,4 +1,5 @@
 /** The code of the README is the code of the examples, and the examples run. */
+import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { McpClient } from "@effect-mcp/client"
 import { Effect, Layer, Queue } from "effect"
@@ -31,7 +32,7 @@ describe("the README", () => {
     assert.deepStrictEqual({ status, stdout }, { status: 0, stdout: "1 + 2 = 3, over MCP 2026-07-28\n" }, stderr)
   })
 
-  it.live("shows a server over HTTP that works, and ends when it is told to", () =>
+  it.live("shows a server over HTTP that works, by a gateway too, and ends when it is told to", () =>
     Effect.gen(function* () {
       const file = fileURLToPath(new URL("../src/calculator-http.ts", import.meta.url))
       const said = yield* Queue.unbounded<string>()
@@ -46,6 +47,12 @@ describe("the README", () => {
       const add = Effect.flatMap(McpClient.McpClient, (client) => client.call(Add, { a: 1, b: 2 }))
       const client = Layer.provide(McpClient.layerHttp({ url: `${place}/mcp` }), FetchHttpClient.layer)
       assert.deepStrictEqual(yield* Effect.provide(add, client), { sum: 3 })
+      const gateway = fileURLToPath(new URL("../src/gateway.ts", import.meta.url))
+      const behind = Layer.provide(
+        McpClient.layerStdio({ command: process.execPath, args: [gateway, `${place}/mcp`] }),
+        NodeServices.layer
+      )
+      assert.deepStrictEqual(yield* Effect.provide(add, behind), { sum: 3 })
       server.kill("SIGTERM")
       assert.isNotNull(yield* Queue.take(ended), "it ends by itself, not by the signal")
     }).pipe(Effect.scoped)
