@@ -204,7 +204,8 @@ const make = Effect.fnUntraced(function* (options: Options) {
     const refused = admission.caller(http)
     if (refused !== undefined) return Effect.succeed(refused)
     if (http.method === "POST") return posted(http)
-    if (!stateful.hasSessions) return Effect.succeed(notAllowed)
+    // The stateless era has no other method.
+    if (!stateful.hasSessions || modern(http)) return Effect.succeed(notAllowed)
     if (http.method === "DELETE") return Effect.map(envelopeOf(http), (envelope) => stateful.deleted(http, envelope))
     if (http.method !== "GET") return Effect.succeed(notAllowed)
     const unacceptable = admission.get(http)

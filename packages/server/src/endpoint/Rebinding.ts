@@ -22,13 +22,10 @@ interface Place {
 }
 
 const placeOf = (url: string): Place | undefined => {
-  try {
-    const { protocol, host, hostname, origin, pathname, username, search } = new URL(url)
-    // Anything beyond a place is no host and no origin.
-    return pathname === "/" && username === "" && search === "" ? { protocol, host, hostname, origin } : undefined
-  } catch {
-    return undefined
-  }
+  // Anything beyond a place is no host and no origin, however the parser mends it.
+  if (!/^[a-z][a-z0-9+.-]*:\/\/[^\s/\\?#@]+$/i.test(url) || !URL.canParse(url)) return undefined
+  const { protocol, host, hostname, origin } = new URL(url)
+  return { protocol, host, hostname, origin }
 }
 
 const isLoopback = ({ hostname }: Place): boolean =>
@@ -41,9 +38,7 @@ export const check = (
 ): string | undefined => {
   const { host = "", origin } = headers
   const own = placeOf(`http://${host}`)
-  const known =
-    own !== undefined &&
-    (isLoopback(own) || allowedHosts.some((allowed) => [own.host, own.hostname, "*"].includes(allowed.toLowerCase())))
+  const known = own !== undefined && (isLoopback(own) || allowedHosts.some((allowed) => isNamed(own, host, allowed)))
   if (!known) return `The host ${JSON.stringify(host)} is not allowed here`
   if (origin === undefined || isWelcome(origin, { allowedOrigins })) return undefined
   const page = placeOf(origin)
@@ -52,12 +47,28 @@ export const check = (
   return isOwn ? undefined : `The origin ${JSON.stringify(origin)} is not allowed here`
 }
 
+/** Whether a host goes by that name: with any port, or with the very port, said or not. */
+const isNamed = ({ host, hostname }: Place, said: string, name: string): boolean =>
+  [host, hostname, said.toLowerCase(), "*"].includes(name.toLowerCase()) ||
+  [`${host}:80`, `${host}:443`].includes(name.toLowerCase())
+
 const isWeb = ({ protocol }: Place): boolean => /^https?:$/.test(protocol)
 
+type Welcome = Pick<Options, "allowedOrigins">
+
 /** Whether pages of that origin may ask although they are another site's. */
-export const isWelcome = (origin: string, { allowedOrigins = [] }: Pick<Options, "allowedOrigins">): boolean => {
-  if (allowedOrigins.includes("*")) return true
+export const isWelcome = (origin: string, welcome: Welcome): boolean => {
+  if (welcome.allowedOrigins?.includes("*") === true) return true
   const page = placeOf(origin)
-  if (page === undefined || !isWeb(page)) return false
-  return isLoopback(page) || allowedOrigins.some((allowed) => placeOf(allowed)?.origin === page.origin)
+  return page !== undefined && isWeb(page) && (isLoopback(page) || isListed(origin, welcome))
+}
+
+/** Whether that origin is one of those that are allowed by name. */
+export const isListed = (origin: string, { allowedOrigins = [] }: Welcome): boolean => {
+  const page = placeOf(origin)
+  return (
+    page !== undefined &&
+    isWeb(page) &&
+    allowedOrigins.some((allowed) => placeOf(allowed.replace(/\/$/, ""))?.origin === page.origin)
+  )
 }

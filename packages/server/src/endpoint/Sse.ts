@@ -85,6 +85,10 @@ export const layer = (options: Options): Layer.Layer<never, never, McpServer | H
 
 const defaultMessages = "/messages"
 
+/** How long a body may take to arrive. */
+const bodyTimeout = "30 seconds"
+const late = refuse(408, McpError.invalidRequest("The body did not arrive in time"))
+
 const principalOf = (context: Context.Context<never>): Principal =>
   Option.getOrElse(Context.getOption(context, PrincipalModule.Principal), () => PrincipalModule.anonymous)
 
@@ -217,7 +221,10 @@ const make = Effect.fnUntraced(function* (options: Options) {
     principal: Principal
   ): Effect.fn.Return<HttpServerResponse.HttpServerResponse, Refusal> {
     const session = yield* Deferred.await(held.session)
-    const inbound = yield* read(http, { headers: http.headers, principal })
+    const inbound = yield* Effect.timeoutOrElse(read(http, { headers: http.headers, principal }), {
+      duration: bodyTimeout,
+      orElse: () => Effect.fail(late)
+    })
     if (sessions.get(id) !== held) return noSession()
     const failure = modern(inbound)
     if (failure === undefined) session.peer.receive(inbound)

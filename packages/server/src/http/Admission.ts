@@ -48,6 +48,9 @@ export const make = (options: Options): Admission => {
   const tooLarge = refuse(413, McpError.limitExceeded(`The message is larger than ${maxMessageBytes} bytes`))
   const noJson = refuse(415, McpError.invalidRequest("The body must be application/json"))
   const notBoth = refuse(406, McpError.invalidRequest(`Accept must list ${jsonType} and ${eventsType}`))
+  const encoded = refuse(415, McpError.invalidRequest("The body must not be encoded"), undefined, {
+    "accept-encoding": "identity"
+  })
   let known: string | undefined
   const notEvents = refuse(406, McpError.invalidRequest(`Accept must list ${eventsType}`))
   return {
@@ -67,6 +70,8 @@ export const make = (options: Options): Admission => {
       const type = headers["content-type"] ?? ""
       if (!plainest.includes(type) && !/^\s*application\/json\s*(;|$)/i.test(type)) return noJson
       const { accept = "*/*" } = headers
+      const encoding = headers["content-encoding"]
+      if (encoding !== undefined && encoding.trim().toLowerCase() !== "identity") return encoded
       if (answers && !usual.includes(accept) && !(accepts(accept, jsonType) && accepts(accept, eventsType))) {
         return notBoth
       }

@@ -10,7 +10,7 @@ import * as Rebinding from "../endpoint/Rebinding.ts"
 export interface Options {
   /** How long a browser may remember an answer. Default 10 minutes. */
   readonly maxAge?: Duration.Input | undefined
-  /** Whether a page may send cookies along. Default false. */
+  /** Whether a page may send cookies along: one of an origin that is listed by name, no other. Default false. */
   readonly credentials?: boolean | undefined
   /** Headers of answers that a page may see, beside those of the protocol and of authorization. */
   readonly exposedHeaders?: ReadonlyArray<string> | undefined
@@ -22,7 +22,8 @@ export const cors = (
   welcome: Pick<Rebinding.Options, "allowedOrigins">
 ): ReturnType<typeof HttpMiddleware.cors> =>
   HttpMiddleware.cors({
-    allowedOrigins: (origin) => Rebinding.isWelcome(origin, welcome),
+    allowedOrigins: (origin) =>
+      credentials ? Rebinding.isListed(origin, welcome) : Rebinding.isWelcome(origin, welcome),
     allowedMethods: ["GET", "POST", "DELETE"],
     exposedHeaders: ["Mcp-Session-Id", "Retry-After", "WWW-Authenticate", "DPoP-Nonce", ...exposedHeaders],
     maxAge: Math.floor(Duration.toSeconds(Duration.fromInputUnsafe(maxAge))),

@@ -212,7 +212,9 @@ export const make = (options: Options) => {
     if (work.draining) return shuttingDown(request.id)
     if (sessions.full) return full("sessions are open", sessions.capacity, request.id)
     const principal = envelope.principal ?? Principal.anonymous
-    const session = new HttpSession(globalThis.crypto.randomUUID(), keyOf(principal), config)
+    const owner = keyOf(principal)
+    if (sessions.hasEnough(owner)) return tooMany("sessions are open for this caller", sessions.perCaller, request.id)
+    const session = new HttpSession(globalThis.crypto.randomUUID(), owner, config)
     sessions.add(session)
     const wire = { incoming: Stream.never, sink: session, broken: Effect.never }
     yield* session.start(server.connect(wire, { id: session.id, principal, passive: true }), scope)

@@ -10,6 +10,8 @@ import * as Effect from "effect/Effect"
 export interface Options {
   /** How many may be open at once. Default 10 000; one more is answered by 503. */
   readonly capacity?: number | undefined
+  /** How many a caller may have who is known by name, so that none has them all. Default 1000; one more is answered by 429. */
+  readonly perCaller?: number | undefined
   /** How long one may be without a request and without an open stream. Default 30 minutes. */
   readonly idle?: Duration.Input | undefined
 }
@@ -17,6 +19,8 @@ export interface Options {
 /** What the table has to know of a session. */
 export interface Entry {
   readonly id: string
+  /** Whose it is; empty where nobody said who asks. */
+  readonly owner: string
   /** Since when it is idle, in milliseconds by the Clock; undefined while it is not. */
   readonly idleSince: number | undefined
   /** Called now and then. */
@@ -26,14 +30,17 @@ export interface Entry {
 
 export class Sessions<S extends Entry> {
   readonly capacity: number
+  readonly perCaller: number
   private readonly idle: number
   private readonly clock: Clock.Clock
   private readonly runFork: (effect: Effect.Effect<void>) => void
   private readonly entries = new Map<string, S>()
+  private readonly counts = new Map<string, number>()
 
   /** `runFork` runs what ends a session, whoever asked for it. */
   constructor(options: Options, clock: Clock.Clock, runFork: (effect: Effect.Effect<void>) => void) {
     this.capacity = options.capacity ?? 10_000
+    this.perCaller = options.perCaller ?? 1000
     this.idle = Duration.toMillis(Duration.fromInputUnsafe(options.idle ?? "30 minutes"))
     this.clock = clock
     this.runFork = runFork
@@ -55,14 +62,27 @@ export class Sessions<S extends Entry> {
     return [...this.entries.values()]
   }
 
+  /** Whether that caller has as many as it may. */
+  hasEnough(owner: string): boolean {
+    return owner !== "" && (this.counts.get(owner) ?? 0) >= this.perCaller
+  }
+
+  private count({ owner }: S, change: 1 | -1): void {
+    const count = (this.counts.get(owner) ?? 0) + change
+    if (count > 0) this.counts.set(owner, count)
+    else this.counts.delete(owner)
+  }
+
   add(entry: S): void {
     this.entries.set(entry.id, entry)
+    this.count(entry, 1)
   }
 
   /** From now on it is not there; what it runs is ended beside. */
   end(entry: S, reason: string): void {
     if (this.entries.get(entry.id) !== entry) return
     this.entries.delete(entry.id)
+    this.count(entry, -1)
     this.runFork(entry.close(reason))
   }
 
@@ -71,6 +91,7 @@ export class Sessions<S extends Entry> {
     return Effect.suspend(() => {
       const all = this.all()
       this.entries.clear()
+      this.counts.clear()
       return Effect.forEach(all, (entry) => entry.close(reason), { concurrency: "unbounded", discard: true })
     })
   }

@@ -103,6 +103,17 @@ describe.each(revisions)("a session of %s", (version) => {
   )
 })
 
+/** Says who asks, by headers. */
+const named = HttpRouter.middleware<{ provides: Principal }>()((handler) =>
+  Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) =>
+    Effect.provideService(handler, Principal, {
+      subject: headers["x-user"],
+      scopes: [],
+      claims: { iss: headers["x-issuer"] }
+    })
+  )
+).layer
+
 describe("a page that is not welcome", () => {
   it.live(
     `can do nothing in a session, and open none${verifies("http.origin.validated", "http.origin.forbidden")}`,
@@ -169,6 +180,23 @@ describe("opening a session", () => {
     })
   )
 
+  it.live("more often than one caller may gets 429, while others still may", () =>
+    Effect.gen(function* () {
+      const client = yield* open(echo, { around: Layer.provide(named), sessions: { perCaller: 2 } })
+      const initializing = (user: string) =>
+        Effect.map(
+          client.fetch({ headers: { "x-user": user }, body: JSON.stringify(initialize("2025-11-25")) }),
+          ({ headers, status }) => [status, headers["retry-after"]]
+        )
+      const { delete: end } = yield* openSession(client, "2025-11-25", { headers: { "x-user": "eve" } })
+      yield* openSession(client, "2025-11-25", { headers: { "x-user": "eve" } })
+      assert.deepStrictEqual(yield* initializing("eve"), [429, "1"])
+      assert.deepStrictEqual(yield* initializing("ada"), [200, undefined])
+      yield* end
+      assert.deepStrictEqual(yield* initializing("eve"), [200, undefined])
+    })
+  )
+
   it.live("is there for clients of 2024-11-05, too, that found their way here", () =>
     Effect.gen(function* () {
       const session = yield* openSession(yield* open(echo), "2024-11-05")
@@ -185,6 +213,10 @@ describe("opening a session", () => {
       // The version header decides where nothing else does: this is no handshake of an older client.
       const modern = yield* client.post("initialize")
       assert.strictEqual(modern.status, 404)
+      for (const method of ["GET", "DELETE"]) {
+        const headers = { "mcp-protocol-version": "2026-07-28" }
+        assert.strictEqual((yield* client.fetch({ method, headers })).status, 405)
+      }
       const old = yield* open(echo, {}, { revisions: ["2025-06-18"] })
       const answer = yield* old.fetch(sent("server/discover"))
       assert.strictEqual(answer.status, 400)
@@ -199,16 +231,7 @@ describe("opening a session", () => {
 describe("a session", () => {
   it.live("is there for whoever opened it only", () =>
     Effect.gen(function* () {
-      const authenticated = HttpRouter.middleware<{ provides: Principal }>()((handler) =>
-        Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) =>
-          Effect.provideService(handler, Principal, {
-            subject: headers["x-user"],
-            scopes: [],
-            claims: { iss: headers["x-issuer"] }
-          })
-        )
-      )
-      const client = yield* open(echo, { around: Layer.provide(authenticated.layer) })
+      const client = yield* open(echo, { around: Layer.provide(named) })
       const ada = { "x-user": "ada", "x-issuer": "one" }
       const session = yield* openSession(client, "2025-11-25", { headers: ada })
       assert.strictEqual((yield* session.request("ping")).status, 200)

@@ -91,6 +91,9 @@ describe("a POST", () => {
       for (const type of ["text/plain", undefined, "application/jsonx"]) {
         assert.strictEqual(yield* status(call("echo", { text: "" }, { "content-type": type })), 415, type)
       }
+      const zipped = yield* fetch(call("echo", { text: "" }, { "content-encoding": "gzip" }))
+      assert.deepStrictEqual([zipped.status, zipped.headers["accept-encoding"]], [415, "identity"])
+      assert.strictEqual(yield* status(call("echo", { text: "" }, { "content-encoding": "identity" })), 200)
       assert.strictEqual(
         yield* status(call("echo", { text: "" }, { "content-type": "application/json; charset=utf-8" })),
         200

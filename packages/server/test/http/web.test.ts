@@ -145,4 +145,18 @@ describe("pages of other sites", () => {
       assert.strictEqual((yield* closed.fetch(preflight)).status, 405)
     })
   )
+
+  it.live("may send cookies along only if they are listed by name", () =>
+    Effect.gen(function* () {
+      const { fetch } = yield* open(echo, { cors: { credentials: true }, allowedOrigins: ["*", `${origin}/`] })
+      const allowed = (origin: string) =>
+        Effect.map(
+          fetch({ ...preflight, headers: { ...preflight.headers, origin } }),
+          ({ headers }) => headers["access-control-allow-origin"]
+        )
+      assert.strictEqual(yield* allowed(origin), origin)
+      assert.isUndefined(yield* allowed("https://evil.example.com"))
+      assert.isUndefined(yield* allowed("http://localhost:1234"))
+    })
+  )
 })
