@@ -14,9 +14,10 @@ import type { Target } from "./Target.ts"
 export type Served = Layer.Layer<McpServer.McpServer, never, Requirements>
 
 /** The target as a server. Its own words go to our stderr. */
-export const gateway = (target: Target, settings: Settings): Served =>
+export const gateway = (target: Target, settings: Settings, clients: number): Served =>
   Gateway.layer({
     connector: target.connect({ ...settings, tell: undefined, words: "inherit" }),
+    capacity: clients,
     client: {
       revisions: settings.revision === undefined ? undefined : [settings.revision],
       // Of lists and the like; calls take as long as their callers wait.

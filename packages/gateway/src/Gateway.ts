@@ -33,7 +33,7 @@ export interface Options<E, R> extends Pick<
   readonly client?: McpClient.Options | undefined
   /** How long a conversation that requests without a session used is kept for the next. Default 1 minute. */
   readonly idle?: Duration.Input | undefined
-  /** Conversations for such requests at most. Default 256. */
+  /** Conversations with the server behind at most, of all clients together; one more is refused. Default 256. */
   readonly capacity?: number | undefined
   /** How long a call that asked waits for its caller to come back with the answer (2026-07-28). Default 10 minutes. */
   readonly patience?: Duration.Input | undefined

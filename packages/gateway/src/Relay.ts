@@ -64,7 +64,9 @@ export const make = (upstreams: Upstreams, calls: Calls): Middleware.Middleware 
     Effect.gen(function* () {
       const context = yield* RequestContext
       const who = yield* asker
-      const level = context.meta[Meta.logLevel] as LoggingLevel | undefined // the declaration has been decoded
+      // In this era it was decoded with the rest of the declaration.
+      const level =
+        context.revision.era === "stateless" ? (context.meta[Meta.logLevel] as LoggingLevel | undefined) : undefined
       const { elicitation, roots, sampling } = who.capabilities
       const asked = (elicitation ?? roots ?? sampling) !== undefined && upstreams.era() !== "stateless"
       const uri = request.method === "resources/read" ? request.params.uri : undefined

@@ -19,7 +19,7 @@ import * as Upstream from "./Upstream.ts"
 export interface Options {
   /** How long one that nobody uses is kept. */
   readonly idle: Duration.Input
-  /** Conversations for requests that come alone, at most. */
+  /** Conversations at most, of all clients together. */
   readonly capacity: number
 }
 
@@ -58,9 +58,21 @@ export const make = Effect.fnUntraced(function* <E extends { readonly message: s
   const alone = new Set<Entry>()
   let era: Era | undefined
 
+  const size = () => alone.size + Array.from(wires.values(), (entries) => entries.size).reduce((sum, n) => sum + n, 0)
+
+  /** Room for one that is counted already: that which was idle for longest makes it. */
+  const room: Effect.Effect<void, McpError.McpError> = Effect.suspend(() => {
+    if (size() <= capacity) return Effect.void
+    for (const entry of alone) {
+      if (entry.users === 0) return close(entry, () => alone.delete(entry))
+    }
+    return Effect.fail(McpError.limitExceeded(`More than ${capacity} conversations with the server behind are open`))
+  })
+
   const start = (entry: Entry, asker: Asker, gone: () => void): Effect.Effect<void> =>
     Scope.provide(Upstream.open(upstream, asker), entry.scope).pipe(
       Effect.mapError((error) => McpError.internalError(`The server behind cannot be reached: ${error.message}`)),
+      (opening) => Effect.andThen(room, opening),
       Effect.tap(({ client }) =>
         Effect.sync(() => {
           era = client.revision.era
@@ -117,16 +129,7 @@ export const make = Effect.fnUntraced(function* <E extends { readonly message: s
       )
     })
 
-  /** The one that was idle for longest makes room. */
-  const room: Effect.Effect<void, McpError.McpError> = Effect.suspend(() => {
-    if (alone.size < capacity) return Effect.void
-    for (const entry of alone) {
-      if (entry.users === 0) return close(entry, () => alone.delete(entry))
-    }
-    return Effect.fail(McpError.limitExceeded(`More than ${capacity} conversations with the server behind are open`))
-  })
-
-  const take = (asker: Asker, exclusive: boolean): Effect.Effect<Entry, McpError.McpError> =>
+  const take = (asker: Asker, exclusive: boolean): Effect.Effect<Entry> =>
     Effect.suspend(() => {
       const key = keyOf(asker)
       for (const entry of alone) {
@@ -138,14 +141,9 @@ export const make = Effect.fnUntraced(function* <E extends { readonly message: s
       }
       const made = entryOf(key, exclusive)
       made.users++
+      alone.add(made)
       return Effect.as(
-        Effect.andThen(
-          room,
-          Effect.suspend(() => {
-            alone.add(made)
-            return start(made, asker, () => alone.delete(made))
-          })
-        ),
+        start(made, asker, () => alone.delete(made)),
         made
       )
     })
@@ -178,6 +176,6 @@ export const make = Effect.fnUntraced(function* <E extends { readonly message: s
         ? Effect.flatMap(Effect.acquireRelease(take(asker, exclusive), release), ({ opened }) => Deferred.await(opened))
         : ofWire(asker, asker.connection.scope),
     era: () => era,
-    size: () => alone.size + Array.from(wires.values(), ({ size }) => size).reduce((sum, size) => sum + size, 0)
+    size
   }
 })

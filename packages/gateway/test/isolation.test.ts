@@ -289,6 +289,20 @@ describe("a call that asks, of a client that answers in rounds", () => {
   )
 })
 
+it.effect("a session for which there is no room is refused, and opened once there is", () =>
+  Effect.gen(function* () {
+    yield* Effect.scoped(
+      Effect.gen(function* () {
+        yield* join(stateful)
+        const refused = yield* Effect.flip(join(stateful))
+        assert.deepInclude(refused, { _tag: "McpError", code: -31429 })
+      })
+    )
+    yield* settle
+    yield* Effect.scoped(join(stateful))
+  }).pipe(Effect.provide(Layer.fresh(layer(stateful, { capacity: 1 }))))
+)
+
 describe("answers of a client that answers in rounds", () => {
   test(
     "may be as large as a picture",

@@ -24,6 +24,11 @@ const flags = {
     Flag.withDescription("With --http: where to listen. Default 127.0.0.1, which only this machine reaches"),
     Flag.optional
   ),
+  clients: Flag.Int("clients").pipe(
+    Flag.withMetavar("N"),
+    Flag.withDescription("With --http: clients at once; each has a connection to the server, or a process. Default 64"),
+    Flag.withDefault(64)
+  ),
   allowHost: Flag.String("allow-host").pipe(
     Flag.withMetavar("NAME"),
     Flag.withDescription("With --http: a name that clients may reach it by, beside localhost; repeatable"),
@@ -39,7 +44,7 @@ const flags = {
 export const proxy = Command.make(
   "proxy",
   flags,
-  Effect.fnUntraced(function* ({ allowHost, allowOrigin, host, http, port }) {
+  Effect.fnUntraced(function* ({ allowHost, allowOrigin, clients, host, http, port }) {
     const { target } = yield* Server
     if (target === undefined) return yield* noServer
     if (http !== Option.isSome(port)) return yield* usage("--http and --port belong together: --http --port 8080")
@@ -47,7 +52,7 @@ export const proxy = Command.make(
     const output = yield* Output
     // Loaded when needed: the other commands serve nothing.
     const Proxy = yield* Effect.promise(() => import("../Proxy.ts"))
-    const gateway = Proxy.gateway(target, settings)
+    const gateway = Proxy.gateway(target, settings, clients)
     if (Option.isNone(port)) return yield* Proxy.overStdio(gateway)
     const { overHttp } = yield* Effect.promise(() => import("../ProxyHttp.ts"))
     return yield* overHttp(gateway, {
