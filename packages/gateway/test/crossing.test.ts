@@ -1,5 +1,6 @@
 /** Whatever one side of a gateway says reaches the other, in every pair of revisions that has the words for it. */
 import { Elicitation, Roots, Sampling } from "@effect-mcp/core"
+import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, PubSub, Queue, type Scope, Stream } from "effect"
 import * as Gateway from "../src/Gateway.ts"
@@ -40,7 +41,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
       const tools = yield* Stream.runCollect(client.tools)
       const odd = tools.find(({ name }) => name === "odd")
       assert.deepStrictEqual(odd?.inputSchema["x-unknown"], { kept: true })
-      assert.strictEqual(tools.length, 11)
+      assert.strictEqual(tools.length, 12)
       assert.deepStrictEqual(
         (yield* Stream.runCollect(client.resourceTemplates)).map(({ uriTemplate }) => uriTemplate),
         ["test://item/{id}"]
@@ -73,6 +74,21 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
       assert.deepInclude(error, { code: 4711, message: "broken", data: { why: "so" } })
       const missing = yield* Effect.flip(client.read("test://nowhere"))
       assert.deepInclude(missing, { code: downstream.rules.resourceNotFound, data: { uri: "test://nowhere" } })
+    })
+  )
+
+  test(
+    "who asks, and what the call carries beside its arguments; what each side declares is its own",
+    Effect.gen(function* () {
+      const client = yield* join(downstream, { clientInfo: { name: "asker", version: "9" } })
+      const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+      const said = yield* client.callTool("meta", {}, { meta: { traceparent, "example.com/x": { y: 1 } } })
+      const { clientInfo, meta } = JSON.parse(text(said))
+      assert.deepInclude(clientInfo, { name: "asker", version: "9" })
+      assert.deepInclude(meta, { traceparent, "example.com/x": { y: 1 } })
+      const declared = Object.entries(meta).filter(([key]) => key.startsWith("io.modelcontextprotocol/"))
+      assert.strictEqual(declared.length > 0, upstream.era === "stateless")
+      if (upstream.era === "stateless") assert.strictEqual(meta[Meta.protocolVersion], upstream.version)
     })
   )
 

@@ -9,6 +9,7 @@ import {
   Progress,
   Prompt,
   Prompts,
+  RequestContext,
   Resources,
   Roots,
   Sampling,
@@ -121,6 +122,9 @@ const tools = Layer.mergeAll(
       yield* Deferred.succeed(started, undefined)
       return yield* Effect.onInterrupt(Effect.never, () => Deferred.succeed(interrupted, undefined))
     })
+  ),
+  Tools.layer(Tool.make("meta", { description: "Says what came with the call." }), () =>
+    Effect.map(RequestContext.RequestContext, ({ clientInfo, meta }) => JSON.stringify({ clientInfo, meta }))
   ),
   Tools.layer(Tool.make("break", { description: "Fails by protocol." }), () =>
     Effect.fail(new McpError.McpError({ code: 4711, message: "broken", data: { why: "so" } }))
