@@ -96,8 +96,9 @@ export const make = ({ accessTo, http, nonces, stepUps: maxStepUps }: Options): 
     while (true) {
       const response = yield* send(request, url, current)
       const learned = nonces.learn("resource", url, response.headers)
+      if (response.status !== 401 && response.status !== 403) return response
       // Nobody logs in to end a session.
-      if ((response.status !== 401 && response.status !== 403) || request.method === "DELETE") return response
+      if (request.method === "DELETE" && request.headers["mcp-session-id"] !== undefined) return response
       const demand = Challenge.demand(response.headers["www-authenticate"])
       if (response.status === 403 && (current === undefined || demand.error !== "insufficient_scope")) return response
       yield* discard(response)

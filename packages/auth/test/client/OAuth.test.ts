@@ -194,10 +194,11 @@ describe("OAuth", () => {
     Effect.gen(function* () {
       const world = World.make()
       const client = yield* World.client(world)
-      assert.strictEqual(yield* client.ask(HttpClientRequest.delete(World.server)), 401)
+      const end = HttpClientRequest.delete(World.server, { headers: { "mcp-session-id": "1" } })
+      assert.strictEqual(yield* client.ask(end), 401)
       assert.strictEqual(world.visits.length, 0)
       yield* client.ask()
-      assert.strictEqual(yield* client.ask(HttpClientRequest.delete(World.server)), 200)
+      assert.strictEqual(yield* client.ask(end), 200)
     })
   )
 

@@ -202,7 +202,7 @@ describe("Scopes", () => {
         })
       )
       const broken = Tools.layer(Tool.make("broken", { description: "Breaks." }), () =>
-        Effect.catch(Auth.demand("admin"), () => Effect.die("broken"))
+        Effect.catch(Effect.as(Auth.demand("admin"), "all"), () => Effect.die("broken"))
       )
       const { bearer, call } = yield* open({ features: Layer.merge(soft, broken) })
       const poor = yield* bearer()
