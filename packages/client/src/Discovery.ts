@@ -20,6 +20,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { InvalidResult, UnsupportedRevision } from "./ClientError.ts"
 import * as Declaration from "./Declaration.ts"
+import * as Answer from "./http/Answer.ts"
 import type { Negotiated, NegotiationError } from "./Negotiation.ts"
 
 export interface Options {
@@ -50,11 +51,9 @@ const namedBy = (error: McpError.McpError): ReadonlyArray<string> | undefined =>
 /** What only a stateless server refuses by, beside the version. */
 const modernCodes: ReadonlySet<number> = new Set([McpError.HeaderMismatch, McpError.MissingClientCapability])
 
-/** HTTP has statuses for what it does not understand, and two for whom it does not know: those say nothing about the era. */
-export const isForeign = ({ cause }: Closed): boolean => {
-  const status = cause?.reason === "Status" ? (cause.status ?? 0) : 0
-  return status >= 400 && status < 500 && status !== 401 && status !== 403
-}
+/** Refused by a status of HTTP that only a server of the older era would give. */
+export const isForeign = ({ cause }: Closed): boolean =>
+  cause?.reason === "Status" && Answer.isForeign(cause.status ?? 0)
 
 /** Who answered, by the `_meta` of a result; a server may keep it to itself. */
 export const serverInfoOf = (wire: unknown): Implementation => {

@@ -6,7 +6,7 @@ import { TransportError } from "@effect-mcp/core/Transport"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Layer, Logger, Queue, Scope } from "effect"
-import { FetchHttpClient } from "effect/http"
+import { FetchHttpClient, HttpClient } from "effect/http"
 import * as http from "node:http"
 import type { AddressInfo } from "node:net"
 import { initializeResult } from "./support/scripted.ts"
@@ -280,6 +280,12 @@ describe("a server", () => {
       const silent = yield* serving({ open: head })
       const error = yield* Effect.flip(open({ url: silent.url, endpointTimeout: "20 millis" }))
       assert.deepStrictEqual(reasonOf(error), ["Open", undefined])
+      // Nothing is left open, though the scope is.
+      yield* Queue.take(silent.hungUp)
+      const mute = yield* serving({ open: () => {} })
+      const other = yield* Effect.flip(open({ url: mute.url, endpointTimeout: "20 millis" }))
+      assert.deepStrictEqual(reasonOf(other), ["Open", undefined])
+      yield* Queue.take(mute.hungUp)
       const leaving = yield* serving({ open: (response) => void (head(response), response.end()) })
       assert.deepStrictEqual(reasonOf(yield* Effect.flip(open({ url: leaving.url }))), ["Open", undefined])
     })
@@ -472,3 +478,19 @@ describe("a client over HTTP with SSE", () => {
     })
   )
 })
+
+it.effect("a request whose HTTP client gives up by an interruption of its own fails over HTTP with SSE, too", () =>
+  Effect.gen(function* () {
+    const server = yield* serving({})
+    const interrupting = Effect.map(HttpClient.HttpClient, (http) =>
+      HttpClient.make((request) => (request.method === "POST" ? Effect.interrupt : http.execute(request)))
+    )
+    const transport = yield* Effect.provideServiceEffect(
+      Sse.open({ url: server.url }),
+      HttpClient.HttpClient,
+      interrupting
+    )
+    const peer = yield* Peer.make(transport, { request: () => Effect.never, notification: () => {} })
+    assert.strictEqual((yield* Effect.flip(peer.request("any")))._tag, "Closed")
+  }).pipe(Effect.provide(FetchHttpClient.layer))
+)

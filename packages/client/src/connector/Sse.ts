@@ -20,6 +20,7 @@ import type * as Headers from "effect/http/Headers"
 import * as HttpClient from "effect/http/HttpClient"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import type { HttpClientResponse } from "effect/http/HttpClientResponse"
+import * as Option from "effect/Option"
 import * as Pull from "effect/Pull"
 import * as Queue from "effect/Queue"
 import * as Scope from "effect/Scope"
@@ -33,7 +34,7 @@ export interface Options extends Outbox.Options {
   readonly url: string | URL
   /** Sent with the GET and with every POST. */
   readonly headers?: Headers.Input | undefined
-  /** How long the server may take to say where to POST. Default 10 seconds. */
+  /** How long the server may take to answer the GET and to say where to POST. Default 10 seconds. */
   readonly endpointTimeout?: Duration.Input | undefined
   /**
    * How long a message waits for the one before it to be accepted. Default 1 second: a server that only accepts a message once it has
@@ -118,6 +119,23 @@ const idOf = (line: string): JsonRpc.Id | undefined => {
   return decoded._tag === "Message" && JsonRpc.isRequest(decoded.message) ? decoded.message.id : undefined
 }
 
+const silent = () => new TransportError({ reason: "Open", message: "The server does not say where to send messages" })
+
+/** Opens the stream, and reads it up to where to POST. */
+const connect = Effect.fnUntraced(function* (
+  answer: Effect.Effect<HttpClientResponse, TransportError, Scope.Scope>,
+  url: URL,
+  limit: number
+) {
+  const response = yield* answer
+  if (response.status !== 200 || !Body.isEventStream(response)) {
+    return yield* Effect.flatMap(shown(response), (body) => Refusal.refused("GET", response.status, body).error)
+  }
+  const events = yield* eventsOf(response, limit)
+  const [endpoint, rest] = yield* Pull.catchDone(findEndpoint(events, url), () => Effect.fail(silent()))
+  return { events, endpoint, rest }
+})
+
 /** Connects, and waits for the server to say where to POST. Fails with reason `Status` when it answers the GET otherwise. */
 export const open = Effect.fnUntraced(function* (
   options: Options
@@ -132,18 +150,18 @@ export const open = Effect.fnUntraced(function* (
     Effect.mapError(SameOrigin.execute(client, request), (error) => Refusal.unreachable(error, url))
   const scope = yield* Scope.Scope
   const stream = yield* Scope.fork(scope)
-  const response = yield* execute(HttpClientRequest.get(url, { headers, accept: "text/event-stream" })).pipe(
-    Effect.mapError(({ error }) => error),
-    Scope.provide(stream)
+  const answer = Effect.mapError(
+    execute(HttpClientRequest.get(url, { headers, accept: "text/event-stream" })),
+    ({ error }) => error
   )
-  if (response.status !== 200 || !Body.isEventStream(response)) {
-    return yield* Effect.flatMap(shown(response), (body) => Refusal.refused("GET", response.status, body).error)
-  }
-  const events = yield* eventsOf(response, options.maxMessageBytes ?? Framing.defaultMaxMessageBytes)
-  const silent = new TransportError({ reason: "Open", message: "The server does not say where to send messages" })
-  const [endpoint, rest] = yield* findEndpoint(events, url).pipe(
-    Pull.catchDone(() => Effect.fail(silent)),
-    Effect.timeoutOrElse({ duration: options.endpointTimeout ?? "10 seconds", orElse: () => Effect.fail(silent) })
+  const limit = options.maxMessageBytes ?? Framing.defaultMaxMessageBytes
+  const { endpoint, events, rest } = yield* connect(answer, url, limit).pipe(
+    Effect.timeoutOrElse({
+      duration: options.endpointTimeout ?? "10 seconds",
+      orElse: () => Effect.fail(silent())
+    }),
+    Scope.provide(stream),
+    Effect.onError((cause) => Scope.close(stream, Exit.failCause(cause)))
   )
 
   const failures = yield* Queue.unbounded<Unanswered, TransportError>()
@@ -166,7 +184,12 @@ export const open = Effect.fnUntraced(function* (
         orElse: () => Effect.fail(Refusal.unanswered("The message was not accepted in time"))
       }),
       Effect.scoped,
-      Effect.catch((refusal) => undelivered(line, refusal))
+      Effect.catchCause((cause) =>
+        undelivered(
+          line,
+          Option.getOrElse(Cause.findErrorOption(cause), () => Refusal.unanswered(Cause.pretty(cause)))
+        )
+      )
     )
   // Made before the outbox, so that what it still writes when the scope closes is sent.
   const posts = yield* Scope.fork(scope, "parallel")

@@ -32,8 +32,14 @@ export const read = (body: string, id: JsonRpc.Id): Decoded | undefined => {
 /** Who may not ask has no answer, whatever the body says: that is for who knows about credentials. */
 const unauthorized: ReadonlySet<number> = new Set([401, 403])
 
-/** HTTP has statuses for what it does not understand, and two for whom it does not know: those say nothing about the era. */
-export const isForeign = (status: number): boolean => status >= 400 && status < 500 && !unauthorized.has(status)
+const busy: ReadonlySet<number> = new Set([408, 425, 429])
+
+/** By these a server says that it has no time now. */
+export const isBusy = (status: number): boolean => busy.has(status)
+
+/** HTTP has statuses for what it does not understand. Those for whom it does not know, or has no time, say nothing about the era. */
+export const isForeign = (status: number): boolean =>
+  status >= 400 && status < 500 && !unauthorized.has(status) && !isBusy(status)
 
 /** A body that came with an error status: the answer, if it is an error that is not about another request. */
 export const readError = (status: number, body: string, id: JsonRpc.Id): Decoded | undefined => {

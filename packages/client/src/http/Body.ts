@@ -64,16 +64,18 @@ export const text = (response: HttpClientResponse, limit: number): Effect.Effect
   })
 }
 
-/** Reads a body that says nothing, so that its connection can be used again; what is longer is cut off. */
+/** How long the rest of a body is read that nobody needs. */
+export const patience = "1 second"
+
+/** Reads a body that says nothing, so that its connection can be used again; what is longer, or takes too long, is cut off. */
 export const skip = ({ stream }: HttpClientResponse, limit = 64 * 1024): Effect.Effect<void> =>
   Effect.suspend(() => {
     let size = 0
-    return Effect.ignore(
-      Stream.runForEachWhile(stream, (chunk) => {
-        size += chunk.length
-        return Effect.succeed(size <= limit)
-      })
-    )
+    const read = Stream.runForEachWhile(stream, (chunk) => {
+      size += chunk.length
+      return Effect.succeed(size <= limit)
+    })
+    return Effect.ignore(Effect.timeoutOption(read, patience))
   })
 
 /**

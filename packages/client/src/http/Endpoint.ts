@@ -15,6 +15,7 @@ import type { HttpClientError } from "effect/http/HttpClientError"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import type { HttpClientResponse } from "effect/http/HttpClientResponse"
 import * as Body from "./Body.ts"
+import * as Busy from "./Busy.ts"
 import * as SameOrigin from "./SameOrigin.ts"
 
 type Answer = Effect.Effect<HttpClientResponse, HttpClientError>
@@ -50,7 +51,7 @@ export class Endpoint {
   }
 
   private execute(request: HttpClientRequest.HttpClientRequest): Answer {
-    return SameOrigin.execute(this.http, request)
+    return Busy.patient(SameOrigin.execute(this.http, request))
   }
 
   /** Posts one message, or a batch. `extra`: headers of this request alone. */

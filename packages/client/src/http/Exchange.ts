@@ -74,9 +74,6 @@ export const make = (
   return exchange
 }
 
-/** How long the rest of a stream is read after the answer, so that its connection can be used again. */
-const rest = "1 second"
-
 /** What else comes in an exchange belongs to its request. */
 const related = (message: Decoded, id: JsonRpc.Id): Decoded =>
   message._tag === "Message" ? { ...message, envelope: { ...message.envelope, relatedTo: id } } : message
@@ -105,7 +102,7 @@ const streamed = Effect.fnUntraced(function* (
   const { limit, reconnect } = conversation
   const receive = receiver(conversation, exchange)
   const position = Body.start()
-  const enough = Effect.andThen(Deferred.await(exchange.done), Effect.sleep(rest))
+  const enough = Effect.andThen(Deferred.await(exchange.done), Effect.sleep(Body.patience))
   yield* Effect.raceFirst(Effect.mapError(Body.events(response, limit, position, receive), Refusal.unread), enough)
   const resumable = !exchange.answered && !exchange.stateless && position.lastEventId !== undefined
   const ended = resumable
@@ -144,7 +141,9 @@ export const run = Effect.fnUntraced(function* (
   if (accepted && method === "initialize") endpoint.session = response.headers["mcp-session-id"]
   if (accepted && Body.isEventStream(response)) return yield* streamed(conversation, exchange, response)
   const body = yield* Effect.mapError(Body.text(response, limit), Refusal.unread)
-  const answer = accepted ? Answer.read(body, id) : Answer.readError(status, body, id)
+  // Who has no time to look at the probe says nothing by that.
+  const probe = method === "server/discover" && Answer.isBusy(status)
+  const answer = accepted ? Answer.read(body, id) : probe ? undefined : Answer.readError(status, body, id)
   if (method === "initialize" && fallback !== undefined && Answer.isOlder(status, answer)) {
     const older = yield* Effect.option(fallback)
     if (Option.isSome(older)) return conversation.handOver(older.value, request)

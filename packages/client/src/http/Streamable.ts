@@ -19,6 +19,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import type { HttpClientError } from "effect/http/HttpClientError"
 import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
 import * as Schedule from "effect/Schedule"
@@ -54,8 +55,13 @@ const goodbye = "1 second"
 /** How long the end of a session waits for other requests to meet it, too. */
 const company = "5 seconds"
 
-/** How an answer of ours is posted again when its connection breaks. */
-const answering = { times: 8, schedule: Schedule.jittered(Schedule.exponential("100 millis")) }
+/** How that is posted again, when its connection breaks, which the server waits for and may hear twice. */
+const insisting = {
+  times: 8,
+  schedule: Schedule.jittered(Schedule.exponential("100 millis")),
+  // Who declined to log in is not asked again.
+  while: ({ reason }: HttpClientError) => reason._tag !== "StatusCodeError"
+}
 
 const isAnswer = (message: Told): boolean => !isBatch(message) && JsonRpc.isResponse(message)
 
@@ -147,7 +153,6 @@ export const make = Effect.fnUntraced(function* (
 
   const ask = (request: JsonRpc.Request, headers: RequestHeaders | undefined): void => {
     const { id, method } = request
-    if (lost) return void run(unanswered(id, Refusal.sessionLost(true)))
     if (method === "initialize") {
       handshaking = true
       endpoint.session = undefined
@@ -157,8 +162,12 @@ export const make = Effect.fnUntraced(function* (
     const exchange = Exchange.make(request, headers, ({ text }) => room.release("data", text.length))
     exchanges.set(id, exchange)
     room.take("data", exchange.text.length)
-    const outcome = Effect.catchCause(Effect.andThen(gate, Exchange.run(conversation, exchange)), (cause) => {
-      if (Cause.hasInterruptsOnly(cause)) return Effect.void
+    // The session may end while this waits for its turn.
+    const going = Effect.suspend(() =>
+      lost ? Effect.fail(Refusal.sessionLost(true)) : Exchange.run(conversation, exchange)
+    )
+    // An interruption that is caught is none of ours: somebody's HTTP client gave up.
+    const outcome = Effect.catchCause(Effect.andThen(gate, going), (cause) => {
       const refusal = Option.getOrElse(Cause.findErrorOption(cause), () => Refusal.unanswered(Cause.pretty(cause)))
       return unanswered(id, refusal)
     })
@@ -184,7 +193,7 @@ export const make = Effect.fnUntraced(function* (
    * stream either: what the server asks there about the first request would be lost.
    */
   const tell = (message: Told, lane: Lane): void => {
-    if (!handshaking) return
+    if (!handshaking || lost) return
     const text = isBatch(message) ? `[${message.map(JsonRpc.encode).join(",")}]` : JsonRpc.encode(message)
     if (!room.take(lane, text.length)) {
       return fail(new TransportError({ reason: "Overflow", message: "The other side takes no answers" }))
@@ -201,25 +210,21 @@ export const make = Effect.fnUntraced(function* (
     let standing = false
     const session = endpoint.session
     const post = Effect.suspend(() => endpoint.post(message, text))
-    const posted = Effect.matchEffect(
-      // The server waits for an answer, and knows one that it has had already.
-      isAnswer(message) ? Effect.retry(post, answering) : post,
-      {
-        onFailure: (error) => undelivered(Refusal.unreachable(error, endpoint.url)),
-        onSuccess: (response) => {
-          const { status } = response
-          if (status >= 200 && status < 300) {
-            standing = opens
-            if (opens) run(stand(settle))
-            return Body.skip(response)
-          }
-          return Effect.andThen(
-            Body.skip(response),
-            status === 404 && session !== undefined ? lose : undelivered(Refusal.refused("A message", status, ""))
-          )
+    const posted = Effect.matchEffect(opens || isAnswer(message) ? Effect.retry(post, insisting) : post, {
+      onFailure: (error) => undelivered(Refusal.unreachable(error, endpoint.url)),
+      onSuccess: (response) => {
+        const { status } = response
+        if (status >= 200 && status < 300) {
+          standing = opens
+          if (opens) run(stand(settle))
+          return Body.skip(response)
         }
+        return Effect.andThen(
+          Body.skip(response),
+          status === 404 && session !== undefined ? lose : undelivered(Refusal.refused("A message", status, ""))
+        )
       }
-    )
+    })
     run(
       Effect.onExit(Effect.andThen(before, posted), () =>
         Effect.sync(() => {

@@ -117,12 +117,13 @@ describe("a server behind a URL", () => {
   )
 
   test(
-    "that does not know who asks, or is out of order, is not asked in another way",
+    "that does not know who asks, has no time, or is out of order, is not asked in another way",
     Effect.gen(function* () {
       const server = yield* Raw.open
-      for (const status of [401, 403, 500, 503]) {
+      for (const status of [401, 403, 408, 425, 429, 500, 503]) {
         const connected = yield* connecting(server)
-        yield* (yield* server.next).status(status, "Bad luck")
+        const body = status === 429 ? JSON.stringify({ ...refusal(-32000), reason: "Bad luck" }) : "Bad luck"
+        yield* (yield* server.next).status(status, body)
         const error = yield* Effect.flip(Fiber.join(connected))
         assert.deepInclude((error as { cause?: object }).cause, { reason: "Status", status })
         assert.include(error.message, "Bad luck")

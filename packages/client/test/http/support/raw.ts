@@ -26,8 +26,8 @@ export interface Hit {
   readonly status: (status: number, body?: string, headers?: { readonly [name: string]: string }) => Effect.Effect<void>
   /** The result of the request that was posted. */
   readonly result: (result: object, headers?: { readonly [name: string]: string }) => Effect.Effect<void>
-  /** Begins a stream of events. */
-  readonly stream: (headers?: { readonly [name: string]: string }) => Effect.Effect<void>
+  /** Begins a stream of events, or whatever the headers say. */
+  readonly stream: (headers?: { readonly [name: string]: string }, status?: number) => Effect.Effect<void>
   readonly event: (event: Event) => Effect.Effect<void>
   /** Writes to the stream what is no event. */
   readonly write: (text: string) => Effect.Effect<void>
@@ -81,9 +81,9 @@ const hit = (request: IncomingMessage, response: ServerResponse, text: string): 
     json,
     status: send,
     result: (result, headers) => json({ jsonrpc: "2.0", id: message.id, result }, 200, headers),
-    stream: (headers = {}) =>
+    stream: (headers = {}, status = 200) =>
       Effect.sync(() => {
-        response.writeHead(200, { "content-type": "text/event-stream", ...headers })
+        response.writeHead(status, { "content-type": "text/event-stream", ...headers })
         response.flushHeaders()
       }),
     event: (event) => write(lines(event)),
