@@ -16,8 +16,8 @@ import * as Stream from "effect/Stream"
 import { takeSome } from "../internal/takeSome.ts"
 import { type Event, EventsGone } from "../session/EventStore.ts"
 
-/** Above this many bytes waiting, senders wait. */
-const highWater = 1024 * 1024
+/** Above this many bytes waiting, senders wait. Not more: there are many streams, and each may have as much of a client that stopped. */
+const highWater = 256 * 1024
 const encoder = new TextEncoder()
 const comment = encoder.encode(": keep-alive\n\n")
 

@@ -74,11 +74,21 @@ export class PostStream implements Sink {
   }
 
   private answer(message: JsonRpc.Response): void {
+    this.write(message)
+    this.settle(message.id ?? undefined)
+  }
+
+  private write(message: JsonRpc.Response): void {
     // Throws on what is no JSON before anything has changed: its sender then answers with an error.
     const text = JsonRpc.encode(message)
     if (this.stream === undefined) this.answers.push(text)
     else this.stream.write(text)
-    this.settle(message.id ?? undefined)
+  }
+
+  /** Answers what was posted, but is no request. */
+  refuse(failure: JsonRpc.Failure): void {
+    this.write(failure)
+    this.settle(undefined)
   }
 
   readonly discard: NonNullable<Sink["discard"]> = (id) => this.settle(id)

@@ -44,6 +44,7 @@ export interface Options {
 }
 
 type Response = HttpServerResponse.HttpServerResponse
+type Unreadable = Extract<Single, { readonly _tag: "Unreadable" }>
 type Attached = readonly [EventStream, Connection]
 
 const isRefusal = (attached: Attached | Refusal): attached is Refusal =>
@@ -55,6 +56,10 @@ const keyOf = ({ claims, subject }: Principal.Principal["Service"]): string =>
 
 const requestOf = (single: Single): JsonRpc.Request | undefined =>
   single._tag === "Message" && JsonRpc.isRequest(single.message) ? single.message : undefined
+
+/** The answer to what could not be read. */
+const refusalOf = (session: HttpSession, { error, id }: Unreadable): JsonRpc.Failure =>
+  JsonRpc.failure(id ?? session.session?.negotiated?.revision.rules.unreadableId, error)
 
 /** What is kept cannot be read now. */
 const unkept = refuse(503, McpError.internalError("The events cannot be read"), undefined, { "retry-after": "1" })
@@ -122,7 +127,11 @@ export const make = (options: Options) => {
     post.left = () => answers.left()
     // The end of its session answers it.
     post.stop = () => {}
-    for (const member of members) session.session?.peer.receive(member, answers)
+    for (const member of members) {
+      // Answered here: it may have the id of a request that runs, and is none.
+      if (member._tag === "Unreadable" && !member.response) answers.refuse(refusalOf(session, member))
+      else session.session?.peer.receive(member, answers)
+    }
     if (!answers.isDecided) {
       if (!session.polls) yield* answers.decided
       else if (Option.isNone(yield* Effect.timeoutOption(answers.decided, patience))) answers.streaming()

@@ -4,10 +4,11 @@ import * as Roots from "@effect-mcp/core/Roots"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { EventStore, makeMemory } from "@effect-mcp/server/session/EventStore"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Layer, Queue } from "effect"
+import { Context, Effect, Fiber, Layer, Metric, Queue } from "effect"
+import { TestClock } from "effect/testing"
 import { echo, open } from "./support/http.ts"
 import * as Puppet from "./support/puppet.ts"
-import { eventsOf, initialize, openSession, revisions, saidOf } from "./support/session.ts"
+import { callOf, eventsOf, initialize, openSession, revisions, saidOf } from "./support/session.ts"
 
 describe("a shutdown with sessions", () => {
   it.live("lets requests finish, their questions be answered and their streams be resumed, and refuses new ones", () =>
@@ -129,5 +130,65 @@ describe("a session that is over", () => {
       yield* Effect.repeat(Effect.yieldNow, { until: () => timers() <= before, times: 1000 })
       assert.isAtMost(timers(), before)
     })
+  )
+})
+
+describe("the fibers of sessions", () => {
+  /** All that are alive, of both ends. */
+  let fibers = 0
+  const counting = Context.make(Metric.FiberRuntimeMetrics, {
+    recordFiberStart: () => void fibers++,
+    recordFiberEnd: () => void fibers--
+  })
+  const become = (count: number) =>
+    Effect.repeat(
+      Effect.promise(() => new Promise(setImmediate)),
+      { until: () => fibers === count, times: 200 }
+    )
+
+  it.effect(
+    "are one each while they are idle, and none after a DELETE, an expiry, or a shutdown in the middle of it",
+    () =>
+      Effect.gen(function* () {
+        const puppet = yield* Puppet.make
+        const bare = fibers
+        const client = yield* open(Layer.merge(puppet.layer, echo), { drain: "1 second" })
+        // Whatever is made at first use, and what warns of a clock that stands.
+        yield* Effect.flatMap(openSession(client), (session) => session.delete)
+        yield* TestClock.adjust("1 millis")
+        yield* become(-1)
+        const none = fibers
+        const busy = Effect.gen(function* () {
+          const session = yield* openSession(client)
+          yield* session.get()
+          for (const name of ["runs", "cut"]) yield* puppet.tell(name, Progress.report(1))
+          yield* session.follow("puppet", { name: "runs" }, 1)
+          const cut = yield* session.follow("puppet", { name: "cut" }, 2)
+          yield* cut.event
+          yield* cut.disconnect
+          yield* session.abandon({ body: JSON.stringify(callOf("puppet", { name: "silent" }, 3)) })
+          yield* Queue.takeN(puppet.entered, 3)
+          return session
+        })
+
+        const idle = yield* openSession(client)
+        yield* idle.call("echo", { text: "" })
+        yield* become(none + 1)
+        assert.strictEqual(fibers, none + 1)
+        yield* TestClock.adjust("31 minutes")
+        yield* become(none)
+        assert.strictEqual(fibers, none)
+
+        yield* Effect.scoped(Effect.flatMap(busy, (session) => session.delete))
+        yield* become(none)
+        assert.strictEqual(fibers, none)
+
+        yield* busy
+        const down = yield* Effect.forkChild(client.shutdown, { startImmediately: true })
+        yield* Effect.repeat(TestClock.adjust("1 second"), { until: () => down.pollUnsafe() !== undefined, times: 30 })
+        yield* Fiber.join(down)
+        yield* become(bare)
+        assert.strictEqual(fibers, bare)
+      }).pipe(Effect.scoped, Effect.provideContext(counting))
   )
 })

@@ -2,6 +2,7 @@
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { assert, describe, it } from "@effect/vitest"
 import * as Progress from "@effect-mcp/core/Progress"
+import * as Roots from "@effect-mcp/core/Roots"
 import { EventStore, makeMemory } from "@effect-mcp/server/session/EventStore"
 import { connect, type Socket } from "node:net"
 import { Deferred, Effect, Fiber, Latch, Layer, Option, Queue } from "effect"
@@ -51,6 +52,39 @@ const stepsOf = (session: Opened, id: string | undefined) =>
   Effect.map(Effect.flatMap(session.get(id), eventsOf), (events) =>
     saidOf(events).map(({ params, result }) => params?.progress ?? result.content[0].text)
   )
+
+describe("what cannot be read in a batch", () => {
+  it.live("is nobody else's, though it has the id of a request that runs", () =>
+    Effect.gen(function* () {
+      const puppet = yield* Puppet.make
+      const session = yield* openSession(yield* open(puppet.layer), "2025-03-26")
+      yield* puppet.tell("a", Progress.report(1))
+      const running = yield* session.follow("puppet", { name: "a" }, 1)
+      yield* running.event
+      const unreadable = { jsonrpc: "1.0", id: 1, method: "tools/call" }
+      const [error] = yield* (yield* session.post([unreadable])).json
+      assert.deepStrictEqual([error.id, error.error.code], [1, McpError.InvalidRequest])
+      // Also where both came together.
+      const both = yield* session.post([unreadable, callOf("puppet", { name: "b" }, 1)])
+      assert.strictEqual(both.status, 400)
+      yield* puppet.tell("b", Effect.asVoid(Roots.list))
+      const mixed = yield* session.post([callOf("puppet", { name: "b" }, 2), { ...unreadable, id: 2 }])
+      for (const reply of [running, mixed]) {
+        if (reply === running) yield* puppet.tell("a", Effect.asVoid(Roots.list))
+        const { data } = yield* Effect.repeat(reply.event, { until: ({ data }) => data?.method !== undefined })
+        assert.strictEqual(data.method, "roots/list")
+        yield* session.respond(data.id, { roots: [] })
+      }
+      for (const [reply, name] of [
+        [running, "a"],
+        [mixed, "b"]
+      ] as const) {
+        yield* puppet.tell(name, Puppet.answer(name))
+        assert.strictEqual(saidOf(yield* eventsOf(reply)).at(-1).result.content[0].text, name)
+      }
+    })
+  )
+})
 
 describe("an event store", () => {
   it.live("that is slow, and slower at times, keeps everything in order", () =>
