@@ -41,7 +41,7 @@ export const stdio = (base?: string): ReadonlyArray<Entry> => [
   { id: "sdk2", file: "peers/sdk2.mjs", args: ["--stdio"], eras: both, core: true },
   { id: "sdk1", file: "peers/sdk1.mjs", args: ["--stdio"], eras: old },
   { id: "effect", file: "peers/effect.mjs", args: ["--stdio"], eras: both, core: true },
-  { id: "tmcp", file: "peers/tmcp.mjs", args: ["--stdio"], eras: old }
+  { id: "tmcp", file: "peers/tmcp.mjs", args: ["--stdio"], eras: old, core: true }
 ]
 
 /** For cold start alone: once warm, they are no different. */
@@ -67,7 +67,7 @@ export const http = (base?: string): ReadonlyArray<Entry> => [
   { id: "sdk2:stateful-json", file: "peers/sdk2.mjs", args: ["--stateful", "--json"], eras: old },
   { id: "sdk1:stateful", file: "peers/sdk1.mjs", eras: old, sessions: true, get: true },
   { id: "effect", file: "peers/effect.mjs", eras: both, sessions: true, core: true },
-  { id: "tmcp", file: "peers/tmcp.mjs", eras: both, sessions: true, get: true }
+  { id: "tmcp", file: "peers/tmcp.mjs", eras: both, sessions: true, get: true, core: true }
 ]
 
 export interface Client {

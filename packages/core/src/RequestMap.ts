@@ -19,18 +19,34 @@ export const service = <I, S, Request>(tag: Context.Key<I, S>, make: (request: R
   make
 })
 
-/** What a request's services are made of. */
-export class Recipe<Request> {
-  readonly indexes: ReadonlyMap<string, number>
-  readonly makers: ReadonlyArray<(request: Request) => unknown>
-
-  constructor(ingredients: ReadonlyArray<Ingredient<Request>>) {
-    this.indexes = new Map(ingredients.map(({ key }, i) => [key, i]))
-    this.makers = ingredients.map(({ make }) => make)
+/** Where a map of requests has one of their services. */
+class Place {
+  readonly index: number
+  constructor(index: number) {
+    this.index = index
   }
 }
 
-const sizes = new WeakMap<Services, number>()
+/** What a request's services are made of. */
+export class Recipe<Request> {
+  readonly makers: ReadonlyArray<(request: Request) => unknown>
+  private readonly places: ReadonlyMap<string, Place>
+  private readonly layouts = new WeakMap<Services, Services>()
+
+  constructor(ingredients: ReadonlyArray<Ingredient<Request>>) {
+    this.places = new Map(ingredients.map(({ key }, i) => [key, new Place(i)]))
+    this.makers = ingredients.map(({ make }) => make)
+  }
+
+  /** `base` with the places of the request's services: the same for all requests over it. */
+  over(base: Services): Services {
+    const known = this.layouts.get(base)
+    if (known !== undefined) return known
+    const layout = new Map([...base, ...this.places])
+    this.layouts.set(base, layout)
+    return layout
+  }
+}
 
 /** The services of `request` over `base`, which is never changed. */
 export class RequestMap<Request> implements ReadonlyMap<string, unknown> {
@@ -39,6 +55,7 @@ export class RequestMap<Request> implements ReadonlyMap<string, unknown> {
   private readonly request: Request
   /** Shared by all maps of the request. */
   private readonly made: Array<unknown>
+  private readonly layout: Services
   private all: Services | undefined = undefined
 
   constructor(base: Services, recipe: Recipe<Request>, request: Request, made: Array<unknown> = []) {
@@ -46,6 +63,7 @@ export class RequestMap<Request> implements ReadonlyMap<string, unknown> {
     this.recipe = recipe
     this.request = request
     this.made = made
+    this.layout = recipe.over(base)
   }
 
   /** The same services over what `change` makes of the map below them. */
@@ -54,30 +72,27 @@ export class RequestMap<Request> implements ReadonlyMap<string, unknown> {
   }
 
   get(key: string): unknown {
-    const index = this.recipe.indexes.get(key)
-    return index === undefined ? this.base.get(key) : (this.made[index] ??= this.recipe.makers[index]?.(this.request))
+    const found = this.layout.get(key)
+    return found instanceof Place ? this.service(found.index) : found
+  }
+
+  private service(index: number): unknown {
+    return (this.made[index] ??= this.recipe.makers[index]?.(this.request))
   }
 
   has(key: string): boolean {
-    return this.recipe.indexes.has(key) || this.base.has(key)
+    return this.layout.has(key)
   }
 
   get size(): number {
-    const known = sizes.get(this.base)
-    if (known !== undefined) return known
-    let size = this.base.size
-    for (const key of this.recipe.indexes.keys()) if (!this.base.has(key)) size++
-    sizes.set(this.base, size)
-    return size
+    return this.layout.size
   }
 
   /** Everything at once: for whoever copies the map. */
   private whole(): Services {
     if (this.all !== undefined) return this.all
-    const all = new Map(this.base)
-    for (const key of this.recipe.indexes.keys()) all.set(key, this.get(key))
-    this.all = all
-    return all
+    this.all = new Map(Array.from(this.layout.keys(), (key) => [key, this.get(key)]))
+    return this.all
   }
 
   forEach(use: (value: unknown, key: string, map: Services) => void): void {
