@@ -161,9 +161,11 @@ export class HttpSession implements Sink {
     this.posts.set(id, post)
   }
 
-  settled(id: JsonRpc.Id): void {
-    this.posts?.delete(id)
-    if (this.posts?.size === 0) this.posts = undefined
+  /** Told by the POST it came with; once it is over its id may be another's. */
+  settled(id: JsonRpc.Id, post: PostStream): void {
+    if (this.posts?.get(id) !== post) return
+    this.posts.delete(id)
+    if (this.posts.size === 0) this.posts = undefined
     this.touch()
   }
 
@@ -172,8 +174,8 @@ export class HttpSession implements Sink {
     return this.opened?.peer.idle ?? Effect.void
   }
 
-  interrupt(id: JsonRpc.Id, reason: string): void {
-    this.opened?.peer.interrupt(reason, id)
+  interrupt(id: JsonRpc.Id, post: PostStream, reason: string): void {
+    if (this.posts?.get(id) === post) this.opened?.peer.interrupt(reason, id)
   }
 
   // ---- streams

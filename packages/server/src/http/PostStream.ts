@@ -94,7 +94,7 @@ export class PostStream implements Sink {
   readonly discard: NonNullable<Sink["discard"]> = (id) => this.settle(id)
 
   private settle(id: JsonRpc.Id | undefined): void {
-    if (id !== undefined) this.session.settled(id)
+    if (id !== undefined) this.session.settled(id, this)
     if (--this.expected > 0) return
     this.over = true
     if (this.leftBehind) this.session.config.leftBehind(-1)
@@ -146,7 +146,7 @@ export class PostStream implements Sink {
         Effect.sleep(canReturn ? config.window : config.grace),
         Effect.sync(() => {
           this.waiting = undefined
-          for (const id of this.ids) this.session.interrupt(id, reason)
+          for (const id of this.ids) this.session.interrupt(id, this, reason)
         })
       )
     )

@@ -28,6 +28,7 @@ export class SessionLog {
   private writing = false
   private writer: Fiber.Fiber<void> | undefined = undefined
   private over = false
+  private complained = false
 
   constructor(store: EventStore["Service"], session: string, runFork: SessionLog["runFork"]) {
     this.store = store
@@ -40,10 +41,17 @@ export class SessionLog {
     body: () =>
       Effect.catchDefect(
         Effect.suspend(() => this.writes[0]?.run() ?? Effect.void),
-        (defect) => Effect.logError("The event store failed", defect)
+        (defect) => this.complain(defect)
       ),
     step: () => void (this.behind -= this.writes.shift()?.size ?? 0)
   })
+
+  /** Once: a store that is down fails for every event. */
+  private complain(defect: unknown): Effect.Effect<void> {
+    if (this.complained) return Effect.void
+    this.complained = true
+    return Effect.logError("The event store failed", defect)
+  }
 
   private write(size: number, run: Write["run"]): void {
     this.writes.push({ size, run })

@@ -283,6 +283,26 @@ describe("a caller", () => {
     })
   )
 
+  it.effect("that left a batch behind may use an id of it again: only what is left of the batch is interrupted", () =>
+    Effect.gen(function* () {
+      const puppet = yield* Puppet.make
+      const client = yield* open(puppet.layer, { resume: false, sessions: { grace: "10 seconds" } })
+      const session = yield* openSession(client, "2025-03-26")
+      const body = JSON.stringify([callOf("puppet", { name: "a" }, 1), callOf("puppet", { name: "b" }, 2)])
+      yield* Effect.scoped(Effect.andThen(session.abandon({ body }), Queue.takeN(puppet.entered, 2)))
+      for (let turn = 0; turn < 3; turn++) yield* session.request("ping", {}, `turn ${turn}`)
+      yield* puppet.tell("a", Puppet.answer("done"))
+      assert.deepStrictEqual(yield* Queue.take(puppet.ended), ["a", "done"])
+      const again = yield* Effect.forkChild(session.call("puppet", { name: "c" }, 1), { startImmediately: true })
+      yield* Queue.take(puppet.entered)
+      yield* TestClock.adjust("11 seconds")
+      assert.deepStrictEqual(yield* Queue.take(puppet.ended), ["b", "interrupted"])
+      yield* puppet.tell("c", Puppet.answer("done"))
+      assert.deepStrictEqual(yield* Queue.take(puppet.ended), ["c", "done"])
+      assert.strictEqual((yield* Fiber.join(again)).status, 200)
+    })
+  )
+
   it.live("that never reads does not hold up the end", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
