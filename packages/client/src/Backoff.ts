@@ -4,10 +4,10 @@
  * The first try is made at once; the waits double from then on, up to a limit, and each is shortened at random by up to a half, so that
  * clients that lost the same server do not come back at the same moment.
  */
-import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
+import * as Elapsed from "./internal/Elapsed.ts"
 
 /** When to try again, and when to give up. */
 export interface Policy {
@@ -53,12 +53,12 @@ export class Backoff {
   }
 
   /** It stands from now on; whether that is a success will be seen. */
-  readonly started: Effect.Effect<void> = Effect.map(Clock.currentTimeMillis, (now) => {
+  readonly started: Effect.Effect<void> = Effect.map(Elapsed.now, (now) => {
     this.since = now
   })
 
   /** It failed, or does not stand any more: `true` when that was once too often. */
-  readonly failed: Effect.Effect<boolean> = Effect.map(Clock.currentTimeMillis, (now) => {
+  readonly failed: Effect.Effect<boolean> = Effect.map(Elapsed.now, (now) => {
     if (this.since !== undefined && now - this.since >= stable) this.failures = 0
     this.since = undefined
     return ++this.failures > (this.policy.attempts ?? defaultAttempts)

@@ -13,6 +13,7 @@ import type { Policy } from "./Backoff.ts"
 import type { CallOptions, Defaults } from "./CallOptions.ts"
 import type { Connection } from "./Connection.ts"
 import type { Era } from "./era/Era.ts"
+import * as Elapsed from "./internal/Elapsed.ts"
 import type { Negotiated } from "./Negotiation.ts"
 import * as Recovery from "./Recovery.ts"
 import * as Resending from "./Resending.ts"
@@ -76,7 +77,7 @@ export const make = Effect.fnUntraced(function* <E, R>(
   const request: Era["request"] = (method, params, callOptions = {}) =>
     Effect.suspend(() => {
       const safe = reads.has(method) || isSafe(method, params)
-      const { deadline, options } = patience(method, callOptions, defaults, clock, safe)
+      const { deadline, options } = patience(method, callOptions, defaults, clock)
       return send({ attempt: (connection) => connection.request(method, params, options), safe, deadline })
     })
   const standing = (subscribe: (connection: Connection) => Era["announcing"]): Era["announcing"] =>
@@ -116,7 +117,7 @@ export const make = Effect.fnUntraced(function* <E, R>(
       ),
     ping: (callOptions = {}) =>
       Effect.suspend(() => {
-        const { deadline, options } = patience("ping", callOptions, defaults, clock, true)
+        const { deadline, options } = patience("ping", callOptions, defaults, clock)
         return send({ attempt: (connection) => connection.ping(options), safe: true, deadline })
       })
   }
@@ -127,10 +128,9 @@ const patience = (
   method: string,
   options: CallOptions,
   defaults: Defaults,
-  clock: Clock.Clock,
-  safe: boolean
+  clock: Clock.Clock
 ): { readonly deadline: Resending.Deadline; readonly options: CallOptions } => {
-  const started = clock.currentTimeMillisUnsafe()
+  const started = Elapsed.unsafe(clock)
   let last = started
   const at = () =>
     Math.min(
@@ -139,15 +139,14 @@ const patience = (
     )
   const { onProgress, progress } = options
   const resets = options.resetOnProgress ?? defaults.resetOnProgress
-  // What the server has not seen had no progress; what it must not see twice is over when it fails.
-  const watched = safe && resets && (onProgress !== undefined || progress !== undefined || method === "tools/call")
+  const watched = resets && (onProgress !== undefined || progress !== undefined || method === "tools/call")
   return {
     deadline: { method, at },
     options: watched
       ? {
           ...options,
           onProgress: (event) => {
-            last = clock.currentTimeMillisUnsafe()
+            last = Elapsed.unsafe(clock)
             onProgress?.(event)
           }
         }

@@ -11,11 +11,11 @@ import type * as McpError from "@effect-mcp/protocol/McpError"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as ResultType from "@effect-mcp/protocol/ResultType"
 import { inputRequired } from "@effect-mcp/protocol/revision/v2026_07_28"
-import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { InvalidResult, Timeout } from "./ClientError.ts"
 import type { Refused } from "./Handlers.ts"
+import * as Elapsed from "./internal/Elapsed.ts"
 
 /** Rounds of one request, unless the client says otherwise. */
 export const defaultMaxRounds = 10
@@ -49,10 +49,10 @@ export const run = Effect.fnUntraced(function* <E>(
   params: JsonObject,
   options: Options<E>
 ): Effect.fn.Return<Final, Failure<E> | Timeout> {
-  const started = yield* Clock.currentTimeMillis
+  const started = yield* Elapsed.now
   const wire = yield* options.send(params)
   if (!ResultType.isInputRequired(wire) || !asking.has(method)) return { wire, retried: false }
-  const left = Duration.toMillis(options.maxTotal) - ((yield* Clock.currentTimeMillis) - started)
+  const left = Duration.toMillis(options.maxTotal) - ((yield* Elapsed.now) - started)
   const rounds = answered(method, params, wire, options)
   return yield* left === Infinity
     ? rounds

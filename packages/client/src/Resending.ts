@@ -4,11 +4,11 @@
  * One is sent again by itself only where that is safe: the server has certainly not acted on it, or may act on it twice. Every such try
  * is a new request with an id of its own, and the time that the caller allowed is for all of them. Any other fails with `Closed`.
  */
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { defaultAttempts, defaultResends, type Policy, wait } from "./Backoff.ts"
 import { type ClientError, Closed, Timeout } from "./ClientError.ts"
 import type { Connection } from "./Connection.ts"
+import * as Elapsed from "./internal/Elapsed.ts"
 import { isRefusal, type Recovery } from "./Recovery.ts"
 
 export interface Options {
@@ -28,7 +28,7 @@ export interface Sending<A, R> {
 
 export interface Deadline {
   readonly method: string
-  /** In milliseconds since the epoch; infinite for never. */
+  /** In milliseconds of `Elapsed`; infinite for never. */
   readonly at: () => number
 }
 
@@ -41,7 +41,7 @@ interface Failed {
 const sent = ({ cause, message }: Closed): Closed => new Closed({ message, cause })
 
 const expire = ({ at, method }: Deadline): Effect.Effect<never, Timeout> =>
-  Effect.flatMap(Clock.currentTimeMillis, (now) => {
+  Effect.flatMap(Elapsed.now, (now) => {
     const left = at() - now
     if (left === Infinity) return Effect.never
     if (left > 0) return Effect.andThen(Effect.sleep(left), expire({ at, method }))

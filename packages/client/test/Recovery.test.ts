@@ -1,37 +1,11 @@
-import type * as McpClient from "@effect-mcp/client/McpClient"
-import { type Transport, TransportError } from "@effect-mcp/core/Transport"
+/** A client whose connection is lost opens another when somebody needs one. */
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Deferred, Effect, Exit, Fiber, Scope } from "effect"
+import { Deferred, Effect, Exit, Fiber, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { all, collect, settle } from "./support/connected.ts"
 import * as Modern from "./support/modern.ts"
-import { broken, recovering, until } from "./support/recovering.ts"
-import type * as Scripted from "./support/scripted.ts"
-
-const fork = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.forkChild(effect, { startImmediately: true })
-const tool = { content: [], resultType: "complete" }
-const contents = { contents: [], resultType: "complete", ttlMs: 0, cacheScope: "private" }
-const empty = { resultType: "complete", ttlMs: 0, cacheScope: "private" }
-const refused = new TransportError({ reason: "Open", message: "Nobody listens" })
-
-/** What never answers on the first connection. */
-const hangingFirst =
-  (answers: { readonly [method: string]: Scripted.Answer }) =>
-  (n: number): Scripted.Script => ({
-    answers:
-      n > 0 ? answers : Object.fromEntries(Object.keys(answers).map((method) => [method, () => Effect.never] as const))
-  })
-
-/** A wire on which what is asked after the handshake gets lost. */
-const deaf = (transport: Transport, method: string): Transport => {
-  let heard = 0
-  const send: Transport["sink"]["send"] = (message, lane) => {
-    if ("method" in message && message.method === method && (method === "ping" || heard++ > 0)) return
-    transport.sink.send(message, lane)
-  }
-  return { ...transport, sink: { ...transport.sink, send } }
-}
+import { empty, broken, fork, recovering, tool, until } from "./support/recovering.ts"
 
 describe.each(all)("a client of %s whose connection is lost", (version) => {
   it.effect("opens another for whoever needs it, once however many do", () =>
@@ -83,143 +57,6 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect("fails a call that may have run, and never sends it again", () =>
-    Effect.gen(function* () {
-      let runs = 0
-      const { client, server, tries } = yield* recovering({
-        version,
-        script: () => ({
-          answers: {
-            "tools/call": () =>
-              Effect.andThen(
-                Effect.sync(() => runs++),
-                Effect.never
-              )
-          }
-        })
-      })
-      const call = yield* fork(Effect.flip(client.callTool("pay")))
-      yield* settle
-      server(0).cut()
-      const error = yield* Fiber.join(call)
-      assert.strictEqual(error._tag, "Closed")
-      assert.deepInclude(error, { cause: broken })
-      yield* TestClock.adjust("1 hour")
-      assert.strictEqual(runs, 1)
-      assert.strictEqual(tries(), 1)
-    })
-  )
-
-  const reads: ReadonlyArray<
-    readonly [string, object, (client: McpClient.McpClient["Service"]) => Effect.Effect<unknown, McpClient.ClientError>]
-  > = [
-    ["tools/list", { tools: [], ...empty }, (client) => collect(client.tools)],
-    ["prompts/list", { prompts: [], ...empty }, (client) => collect(client.prompts)],
-    ["resources/list", { resources: [], ...empty }, (client) => collect(client.resources)],
-    ["resources/templates/list", { resourceTemplates: [], ...empty }, (client) => collect(client.resourceTemplates)],
-    ["resources/read", contents, (client) => client.read("a:b")],
-    ["prompts/get", { messages: [], resultType: "complete" }, (client) => client.prompt("p")],
-    [
-      "completion/complete",
-      { completion: { values: [] }, resultType: "complete" },
-      (client) => client.complete({ ref: { type: "ref/prompt", name: "p" }, argument: { name: "a", value: "" } })
-    ]
-  ]
-  it.effect.each(reads)("sends %s again, as a request of its own", ([method, answer, ask]) =>
-    Effect.gen(function* () {
-      const { client, server } = yield* recovering({ version, script: hangingFirst({ [method]: () => answer }) })
-      const asked = yield* fork(ask(client))
-      yield* settle
-      assert.strictEqual(server(0).requests(method).length, 1)
-      server(0).cut()
-      yield* Fiber.join(asked)
-      assert.strictEqual(server(1).requests(method).length, 1)
-    })
-  )
-
-  it.effect("sends a call again that may run twice, if the server's word is trusted", () =>
-    Effect.gen(function* () {
-      const annotated = (annotations: object, name: string) => ({ name, inputSchema: { type: "object" }, annotations })
-      const tools = [
-        annotated({ idempotentHint: true }, "put"),
-        annotated({ readOnlyHint: true }, "get"),
-        annotated({ idempotentHint: false }, "pay")
-      ]
-      const script = (n: number): Scripted.Script => ({
-        answers: {
-          "tools/list": () => ({ tools, ...empty }),
-          "tools/call": () => (n === 0 ? Effect.never : tool)
-        }
-      })
-      const outcome = (trustAnnotations: boolean) =>
-        Effect.gen(function* () {
-          const { client, server } = yield* recovering({ version, script }, { trustAnnotations })
-          yield* collect(client.tools)
-          const calls = yield* Effect.forEach(["put", "get", "pay"], (name) => fork(Effect.exit(client.callTool(name))))
-          yield* settle
-          server(0).cut()
-          return yield* Effect.map(Fiber.joinAll(calls), (exits) => exits.map(Exit.isSuccess))
-        })
-      assert.deepStrictEqual(yield* outcome(true), [true, true, false])
-      assert.deepStrictEqual(yield* outcome(false), [false, false, false])
-    })
-  )
-
-  it.effect("sends a safe request again only so often", () =>
-    Effect.gen(function* () {
-      const { client, opened } = yield* recovering(
-        { version, script: () => ({ answers: { "resources/read": () => Effect.never } }) },
-        { reconnect: { resends: 2 } }
-      )
-      const read = yield* fork(Effect.flip(client.read("a:b")))
-      for (let n = 0; n < 3; n++) {
-        yield* until(() => opened[n]?.requests("resources/read").length === 1)
-        opened[n]?.cut()
-        yield* settle
-        yield* TestClock.adjust("1 second")
-      }
-      assert.deepInclude(yield* Fiber.join(read), { _tag: "Closed", cause: broken })
-      assert.deepStrictEqual(
-        opened.map((server) => server.requests("resources/read").length),
-        [1, 1, 1]
-      )
-    })
-  )
-
-  it.effect("tries so often, ever more slowly; then all who wait are told why, and who comes later starts afresh", () =>
-    Effect.gen(function* () {
-      const times: Array<number> = []
-      const { client, server, tries } = yield* recovering({
-        version,
-        script: (n) => (n === 0 || n === 9 ? {} : refused),
-        hold: () => Effect.map(Clock.currentTimeMillis, (now) => void times.push(now))
-      })
-      server(0).cut()
-      yield* settle
-      const closed = yield* fork(Effect.flip(client.awaitClosed))
-      const waiting = yield* Effect.forEach([1, 2, 3], () => fork(Effect.flip(client.ping)))
-      yield* TestClock.adjust("30 seconds")
-      for (const error of yield* Fiber.joinAll(waiting)) {
-        assert.deepInclude(error, { _tag: "Closed", cause: refused, unsent: true })
-        assert.include(error.message, "Nobody listens")
-      }
-      assert.strictEqual(yield* Fiber.join(closed), refused)
-      const waits = times.slice(2).map((time, index) => time - (times[index + 1] ?? 0))
-      assert.strictEqual(waits.length, 7)
-      waits.forEach((wait, n) => {
-        assert.isAtMost(wait, 200 * 2 ** n)
-        assert.isAtLeast(wait, 100 * 2 ** n)
-      })
-      // Not everybody comes at the same moment.
-      assert.isTrue(waits.some((wait, n) => wait < 200 * 2 ** n))
-      yield* client.ping
-      assert.strictEqual(tries(), 10)
-      const later = yield* fork(Effect.exit(client.awaitClosed))
-      yield* settle
-      assert.isUndefined(later.pollUnsafe())
-    })
-  )
-
   it.effect("lets go of all that one had before the next is opened, and of each that could not begin", () =>
     Effect.gen(function* () {
       const gate = Deferred.makeUnsafe<void>()
@@ -249,52 +86,6 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
         opened.map(({ released }) => released()),
         [true, true, true, false]
       )
-    })
-  )
-
-  it.effect("waits no longer than the caller does", () =>
-    Effect.gen(function* () {
-      const { client, server } = yield* recovering({
-        version,
-        script: hangingFirst({ "resources/read": () => contents }),
-        hold: (n) => (n === 0 ? Effect.void : Effect.sleep("1 minute"))
-      })
-      const short = yield* fork(Effect.flip(client.read("a:b", { timeout: "50 seconds" })))
-      const total = yield* fork(Effect.flip(client.read("a:c", { timeout: "5 minutes", maxTotal: "50 seconds" })))
-      const long = yield* fork(client.read("a:d", { timeout: "2 minutes" }))
-      yield* TestClock.adjust("20 seconds")
-      server(0).cut()
-      yield* settle
-      const late = yield* fork(Effect.flip(client.ping.pipe(Effect.timeout("10 minutes"))))
-      yield* TestClock.adjust("29 seconds")
-      assert.isUndefined(short.pollUnsafe())
-      yield* TestClock.adjust("1 second")
-      assert.strictEqual((yield* Fiber.join(short))._tag, "Timeout")
-      assert.strictEqual((yield* Fiber.join(total))._tag, "Timeout")
-      yield* TestClock.adjust("40 seconds")
-      yield* Fiber.join(long)
-      yield* Fiber.interrupt(late)
-    })
-  )
-
-  it.effect("takes progress for a sign of life of what is sent again", () =>
-    Effect.gen(function* () {
-      const { client, server } = yield* recovering({
-        version,
-        script: hangingFirst({ "resources/read": () => contents }),
-        hold: (n) => (n === 0 ? Effect.void : Effect.sleep("40 seconds"))
-      })
-      const read = yield* fork(client.read("a:b", { timeout: "50 seconds", onProgress: () => {} }))
-      yield* settle
-      yield* TestClock.adjust("40 seconds")
-      const [request] = server(0).requests("resources/read")
-      const progressToken = Modern.declared(request, "progressToken")
-      server(0).peer.notify("notifications/progress", { progressToken, progress: 1 })
-      yield* settle
-      server(0).cut()
-      yield* settle
-      yield* TestClock.adjust("40 seconds")
-      yield* Fiber.join(read)
     })
   )
 
@@ -379,32 +170,6 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect("pings every connection, and comes back from one that does not answer", () =>
-    Effect.gen(function* () {
-      const ping = version === Modern.version ? "server/discover" : "ping"
-      const { client, opened, server } = yield* recovering(
-        {
-          version,
-          script: () => ({ answers: { "resources/read": () => contents } }),
-          wire: (transport, n) => (n === 0 ? deaf(transport, ping) : transport)
-        },
-        { keepAlive: { every: "10 seconds", timeout: "5 seconds", failures: 2 } }
-      )
-      yield* TestClock.adjust("40 seconds")
-      yield* settle
-      assert.isTrue(server(0).released())
-      assert.strictEqual(opened.length, 1)
-      yield* client.read("a:b")
-      for (let n = 0; n < 60; n++) {
-        yield* TestClock.adjust("1 second")
-        yield* settle
-      }
-      assert.isFalse(server(1).released())
-      // Pings are answered by the peer itself where they have a name of their own.
-      assert.isAtLeast(server(1).requests(ping).length, 5)
-    })
-  )
-
   it.effect("is closed only when all that it had is let go", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
@@ -418,23 +183,6 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
       Deferred.doneUnsafe(gate, Effect.void)
       yield* Fiber.join(closing)
       assert.isTrue(server(0).released())
-    })
-  )
-
-  it.effect("does not say that a request was not sent when the last server may have seen it", () =>
-    Effect.gen(function* () {
-      const { client, server } = yield* recovering(
-        {
-          version,
-          script: (n) => (n === 0 ? { answers: { "resources/read": () => Effect.never } } : refused)
-        },
-        { reconnect: { attempts: 1 } }
-      )
-      const read = yield* fork(Effect.flip(client.read("a:b")))
-      yield* settle
-      server(0).cut()
-      const error = yield* Fiber.join(read)
-      assert.isTrue(error._tag === "Closed" && error.unsent !== true)
     })
   )
 
@@ -481,20 +229,3 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
     })
   )
 })
-
-it.effect("what a server of 2026-07-28 allowed to be kept is forgotten with its connection", () =>
-  Effect.gen(function* () {
-    const { client, server } = yield* recovering({
-      version: Modern.version,
-      script: () => ({ answers: { "resources/read": () => ({ ...contents, ttlMs: 3_600_000 }) } })
-    })
-    yield* client.read("a:b")
-    yield* client.read("a:b")
-    assert.strictEqual(server(0).requests("resources/read").length, 1)
-    server(0).cut()
-    yield* settle
-    yield* client.read("a:b")
-    yield* client.read("a:b")
-    assert.strictEqual(server(1).requests("resources/read").length, 1)
-  })
-)

@@ -5,12 +5,9 @@ import { Effect, Exit, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { all, settle } from "./support/connected.ts"
 import * as Modern from "./support/modern.ts"
-import { type Opened, recovering, until } from "./support/recovering.ts"
+import { contents, fork, type Opened, recovering, tool, until } from "./support/recovering.ts"
 import type * as Scripted from "./support/scripted.ts"
 
-const fork = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.forkChild(effect, { startImmediately: true })
-const tool = { content: [], resultType: "complete" }
-const contents = { contents: [], resultType: "complete", ttlMs: 0, cacheScope: "private" }
 const status = (status: number) => new TransportError({ reason: "Status", message: `HTTP ${status}`, status })
 const cut = new TransportError({ reason: "Read", message: "The answer was cut off" })
 const gone = new TransportError({ reason: "SessionLost", message: "No such session", status: 404 })
@@ -82,6 +79,25 @@ describe.each(all)("an exchange of %s that fails", (version) => {
       fail(server(0), "resources/read", status(code), true)
       assert.deepInclude(yield* Fiber.join(read), { _tag: "Closed", cause: status(code) })
       assert.strictEqual(server(0).requests("resources/read").length, 1)
+    })
+  )
+
+  it.effect("fails as it ended, however long its progress kept it alive", () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* recovering({
+        version,
+        script: () => ({ answers: { "tools/call": () => Effect.never } })
+      })
+      const call = yield* fork(Effect.flip(client.callTool("pay")))
+      yield* settle
+      const [request] = server(0).requests("tools/call")
+      const progressToken = Modern.declared(request, "progressToken")
+      yield* TestClock.adjust("40 seconds")
+      server(0).peer.notify("notifications/progress", { progressToken, progress: 1 })
+      yield* settle
+      yield* TestClock.adjust("40 seconds")
+      fail(server(0), "tools/call", cut, false)
+      assert.deepInclude(yield* Fiber.join(call), { _tag: "Closed", cause: cut })
     })
   )
 

@@ -1,6 +1,5 @@
 /** Subscriptions that outlive what ended them. */
 import * as McpClient from "@effect-mcp/client/McpClient"
-import { TransportError } from "@effect-mcp/core/Transport"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
@@ -8,11 +7,10 @@ import { Effect, Exit, Fiber, Queue, Scope, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { all, settle } from "./support/connected.ts"
 import * as Modern from "./support/modern.ts"
-import { broken, type Opened, type Plan, recovering, until } from "./support/recovering.ts"
+import { broken, type Opened, type Plan, recovering, refused, until } from "./support/recovering.ts"
 import type * as Scripted from "./support/scripted.ts"
 
 const updated = "notifications/resources/updated"
-const refused = new TransportError({ reason: "Open", message: "Nobody listens" })
 const subscribes: Scripted.Script["answers"] = {
   "resources/subscribe": () => ({}),
   "resources/unsubscribe": () => ({})

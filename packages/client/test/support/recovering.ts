@@ -28,7 +28,23 @@ export interface Plan {
   readonly hold?: ((n: number) => Effect.Effect<void>) | undefined
 }
 
+export const fork = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.forkChild(effect, { startImmediately: true })
+
+/** Results that do in every revision. */
+export const tool = { content: [], resultType: "complete" }
+export const empty = { resultType: "complete", ttlMs: 0, cacheScope: "private" }
+export const contents = { contents: [], ...empty }
+
+export const refused = new TransportError({ reason: "Open", message: "Nobody listens" })
 export const broken = new TransportError({ reason: "Read", message: "The wire broke" })
+
+/** What never answers on the first connection. */
+export const hangingFirst =
+  (answers: { readonly [method: string]: Scripted.Answer }) =>
+  (n: number): Scripted.Script => ({
+    answers:
+      n > 0 ? answers : Object.fromEntries(Object.keys(answers).map((method) => [method, () => Effect.never] as const))
+  })
 
 /** `opened` are the servers so far, `tries` how often one was asked for. */
 export const connector = (plan: Plan) => {

@@ -71,6 +71,11 @@ export class Outbound {
     this.clock = clock
   }
 
+  /** In milliseconds since some moment: the time of day may be set while a request waits. */
+  private get now(): number {
+    return Number(this.clock.monotonicTimeNanosUnsafe()) / 1e6
+  }
+
   private settle(id: JsonRpc.Id, effect: Effect.Effect<unknown, RequestError>): boolean {
     const entry = this.waiting?.get(id)
     if (entry === undefined) return false
@@ -124,7 +129,7 @@ export class Outbound {
 
   private expire(entry: Waiting): Effect.Effect<never, Timeout> {
     return Effect.suspend(() => {
-      const left = Math.min(entry.deadline, entry.hardDeadline) - this.clock.currentTimeMillisUnsafe()
+      const left = Math.min(entry.deadline, entry.hardDeadline) - this.now
       if (left > 0) return Effect.andThen(Effect.sleep(left), this.expire(entry))
       entry.timedOut = true
       return Effect.fail(new Timeout({ method: entry.method, message: `${entry.method} was not answered in time` }))
@@ -135,7 +140,7 @@ export class Outbound {
     return Effect.withFiber((fiber) => {
       const trace = TraceContext.entries(fiber.context)
       const timeout = millis(options.timeout)
-      const now = this.clock.currentTimeMillisUnsafe()
+      const now = this.now
       const entry: Waiting = {
         method,
         options,
@@ -177,7 +182,7 @@ export class Outbound {
     if (!JsonRpc.isId(token) || typeof params?.progress !== "number") return
     const entry = this.waiting?.get(token)
     if (entry?.options.onProgress === undefined) return
-    if (entry.options.resetOnProgress !== false) entry.deadline = this.clock.currentTimeMillisUnsafe() + entry.timeout
+    if (entry.options.resetOnProgress !== false) entry.deadline = this.now + entry.timeout
     const { progress, total, message } = params
     entry.options.onProgress({
       progressToken: token,
