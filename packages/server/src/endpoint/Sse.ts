@@ -40,10 +40,13 @@ export { serve } from "../http/Shutdown.ts"
 
 /** Of what waits longer than a moment the garbage is collected late: much less than for one wire, as there are many. */
 const defaultHighWater = 128 * 1024
+const defaultControlCap = 16 * 1024 * 1024
 
 export interface Options extends Admission.Options, Outbox.Options {
   /** Above this many bytes waiting for one session, its handlers wait. Default 128 KiB. */
   readonly highWater?: number | undefined
+  /** Above this many bytes of answers that wait for one session, it is cut off. Default 16 MiB. */
+  readonly controlCap?: number | undefined
   /** Where the stream is. */
   readonly path: HttpRouter.PathInput
   /** Where messages are posted. Default `/messages`. */
@@ -149,7 +152,11 @@ const make = Effect.fnUntraced(function* (options: Options) {
     opened: Deferred.Deferred<Session>,
     hungUp: Effect.Effect<never, TransportError>
   ): Effect.fn.Return<void, TransportError, Scope.Scope> {
-    const { broken, sink } = yield* Outbox.make(body.write, { highWater: defaultHighWater, ...options })
+    const { broken, sink } = yield* Outbox.make(body.write, {
+      ...options,
+      highWater: options.highWater ?? defaultHighWater,
+      controlCap: options.controlCap ?? defaultControlCap
+    })
     const transport = { incoming: Stream.never, sink, broken: Effect.raceFirst(broken, hungUp) }
     const session = yield* server.connect(transport, { id, principal })
     Deferred.doneUnsafe(opened, Effect.succeed(session))

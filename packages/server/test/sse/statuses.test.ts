@@ -5,8 +5,9 @@ import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Layer } from "effect"
+import { Deferred, Effect, Exit, Fiber, Layer } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
+import { TestClock } from "effect/testing"
 import { callOf, open, request, type Sent } from "./support/sse.ts"
 
 const hello = Tools.layer(Tool.make("hello", { description: "Greets." }), () => Effect.succeed("hello"))
@@ -161,6 +162,27 @@ describe("a message that is posted", () => {
       yield* Effect.repeat(server.sessions, { until: (sessions) => sessions.length === 1 })
       go()
       assert.strictEqual((yield* Fiber.join(posted)).status, 404)
+      assert.strictEqual(yield* status, 202)
+    })
+  )
+
+  it.effect("that does not come to its end is let go of and makes room", () =>
+    Effect.gen(function* () {
+      const { connect, fetch } = yield* open(hello, { inFlight: 1 })
+      const client = yield* connect()
+      const stuck = fetch({
+        method: "POST",
+        path: client.endpoint,
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(request("ping")),
+        pause: new Promise(() => {})
+      })
+      const posted = yield* Effect.forkChild(Effect.exit(stuck), { startImmediately: true })
+      const status = Effect.map(client.post(request("ping")), ({ status }) => status)
+      yield* Effect.repeat(status, { until: (status) => status === 429 })
+      yield* TestClock.adjust("31 seconds")
+      // There is no use for a connection in the middle of a message.
+      assert.isTrue(Exit.isFailure(yield* Fiber.join(posted)))
       assert.strictEqual(yield* status, 202)
     })
   )
