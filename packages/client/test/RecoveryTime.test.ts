@@ -129,7 +129,7 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
       const clock = yield* Clock.Clock
       let set = 0
       const wall = () => clock.currentTimeMillisUnsafe() + set
-      const jumping = { ...clock, currentTimeMillisUnsafe: wall, currentTimeMillis: Effect.sync(wall) }
+      const jumping = Object.assign({}, clock, { currentTimeMillisUnsafe: wall, currentTimeMillis: Effect.sync(wall) })
       const { client, server } = yield* Effect.provideService(
         recovering({
           version,

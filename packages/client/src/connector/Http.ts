@@ -29,6 +29,8 @@ export interface Options extends Streamable.Options {
 
 export type Requirements = HttpClient.HttpClient
 
+export { type Known, Servers } from "../http/Servers.ts"
+
 /** Fails with reason `Open` for what is no URL. */
 export const open = Effect.fnUntraced(function* (
   options: Options

@@ -8,7 +8,7 @@ import * as Context from "effect/Context"
 export type Known = "streamable" | "sse"
 
 /** By endpoint: one origin may have several, of different eras. Lives as long as the process, unless provided. */
-export const Servers = Context.Reference<Map<string, Known>>("@effect-mcp/client/http/Servers", {
+export const Servers = Context.Reference<Map<string, Known>>("@effect-mcp/client/connector/Http/Servers", {
   defaultValue: () => new Map()
 })
 

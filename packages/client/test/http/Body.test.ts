@@ -1,6 +1,6 @@
 /** Server-sent events as a client reads them: however the bytes come, the messages are the same, and so is where to go on. */
-import * as Body from "@effect-mcp/client/http/Body"
-import * as Refusal from "@effect-mcp/client/http/Refusal"
+import * as Body from "../../src/http/Body.ts"
+import * as Refusal from "../../src/http/Refusal.ts"
 import type { Decoded } from "@effect-mcp/core/Transport"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"

@@ -1,7 +1,7 @@
 /** What a client of HTTP with logins could not get: asked for again, it would ask the user again. */
-import * as Body from "@effect-mcp/client/http/Body"
-import { Endpoint } from "@effect-mcp/client/http/Endpoint"
-import { Reconnect } from "@effect-mcp/client/http/Reconnect"
+import * as Body from "../../src/http/Body.ts"
+import { Endpoint } from "../../src/http/Endpoint.ts"
+import { Reconnect } from "../../src/http/Reconnect.ts"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { HttpClient, HttpClientError, HttpClientResponse } from "effect/http"

@@ -1,6 +1,5 @@
 /** Which era and which transport a server behind a URL speaks, as a client finds out; and what it remembers of that. */
 import * as Http from "@effect-mcp/client/connector/Http"
-import { Servers } from "@effect-mcp/client/http/Servers"
 import * as McpClient from "@effect-mcp/client/McpClient"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
@@ -12,7 +11,7 @@ const test = (title: string, body: Effect.Effect<void, unknown, any>) =>
   it.effect(
     title,
     () =>
-      Effect.scoped(body).pipe(Effect.provideService(Servers, new Map()), Effect.provide(http)) as Effect.Effect<
+      Effect.scoped(body).pipe(Effect.provideService(Http.Servers, new Map()), Effect.provide(http)) as Effect.Effect<
         void,
         unknown
       >
@@ -76,7 +75,7 @@ describe("a server behind a URL", () => {
       assert.strictEqual(probe.headers["mcp-method"], "server/discover")
       yield* probe.result(discovered)
       assert.strictEqual((yield* Fiber.join(connected)).revision.version, "2026-07-28")
-      assert.strictEqual((yield* Servers).size, 0)
+      assert.strictEqual((yield* Http.Servers).size, 0)
     })
   )
 
@@ -255,14 +254,14 @@ describe("what was found out of a server", () => {
     "is found out again when it is not true any more",
     Effect.gen(function* () {
       const server = yield* Raw.open
-      ;(yield* Servers).set(server.url, "streamable")
+      ;(yield* Http.Servers).set(server.url, "streamable")
       const connected = yield* connecting(server)
       const hello = yield* server.next
       assert.strictEqual(hello.message.method, "initialize")
       yield* hello.json({ ...refusal(-32601), id: hello.message.id }, 404)
       yield* (yield* server.next).result(discovered)
       assert.strictEqual((yield* Fiber.join(connected)).revision.version, "2026-07-28")
-      assert.strictEqual((yield* Servers).size, 0)
+      assert.strictEqual((yield* Http.Servers).size, 0)
     })
   )
 
@@ -275,7 +274,7 @@ describe("what was found out of a server", () => {
       yield* (yield* server.next).status(404)
       yield* openSse(server)
       yield* Fiber.join(first)
-      assert.deepStrictEqual([...(yield* Servers).values()], ["sse"])
+      assert.deepStrictEqual([...(yield* Http.Servers).values()], ["sse"])
       const second = yield* connecting(server)
       yield* openSse(server)
       yield* Fiber.join(second)
@@ -293,8 +292,8 @@ describe("what was found out of a server", () => {
       const first = yield* connecting(server, { revisions: ["2025-11-25"] })
       yield* agree(server, yield* server.next)
       yield* Fiber.join(first)
-      assert.strictEqual((yield* Servers).size, 0)
-      ;(yield* Servers).set(server.url, "streamable")
+      assert.strictEqual((yield* Http.Servers).size, 0)
+      ;(yield* Http.Servers).set(server.url, "streamable")
       yield* connecting(server, { revisions: ["2026-07-28"] })
       assert.strictEqual((yield* server.next).message.method, "server/discover")
     })
