@@ -13,8 +13,8 @@ const statuses: ReadonlySet<number> = new Set([429, 503])
 
 /** How often one request is sent again. */
 const times = 3
-/** The longest wait that is accepted, and the shortest that is made, in milliseconds. */
-const longest = 30_000
+/** The longest wait that is accepted, and the shortest that is made, in milliseconds: all of them together less than a request waits by default. */
+const longest = 10_000
 const shortest = 500
 
 const waitOf = ({ headers, status }: HttpClientResponse): number | undefined => {

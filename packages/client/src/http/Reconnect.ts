@@ -8,6 +8,7 @@ import type { Decoded } from "@effect-mcp/core/Transport"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
+import * as Answer from "./Answer.ts"
 import * as Body from "./Body.ts"
 import type { Endpoint } from "./Endpoint.ts"
 
@@ -50,9 +51,11 @@ export class Reconnect {
 
   /** Waits before another connection, never less than the server asked for. */
   private pause({ retry = 0 }: Body.Position, failures: number): Effect.Effect<void> {
-    if (failures === 0 && retry > 0) return Effect.sleep(retry)
-    const grown = Math.min(this.maxDelay, this.delay * 2 ** failures)
-    return Effect.flatMap(Random.next, (random) => Effect.sleep(Math.max(retry, grown * (0.5 + random / 2))))
+    const grown = failures === 0 && retry > 0 ? 0 : Math.min(this.maxDelay, this.delay * 2 ** failures)
+    // Those who lost the same server do not come back at the same moment.
+    return Effect.flatMap(Random.next, (random) =>
+      Effect.sleep(Math.max(retry * (1 + random / 10), grown * (0.5 + random / 2)))
+    )
   }
 
   private connect(
@@ -75,7 +78,9 @@ export class Reconnect {
           })
         }
         const gone = status === 404 && this.endpoint.session !== undefined && this.gives === true
-        const ended: Ended = gone ? "Gone" : status >= 500 || status === 429 ? "Failed" : "Refused"
+        // 409: it has not noticed yet that the connection before this one is gone.
+        const passes = status >= 500 || status === 409 || Answer.isBusy(status)
+        const ended: Ended = gone ? "Gone" : passes ? "Failed" : "Refused"
         if (ended === "Refused") this.gives ??= false
         return Effect.as(Body.skip(response), ended)
       }

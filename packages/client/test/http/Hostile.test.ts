@@ -152,7 +152,7 @@ describe("a server that is busy", () => {
       }
       yield* (yield* server.next).status(503, "", { "retry-after": "0" })
       assert.deepInclude((yield* closed(asked)).cause, { status: 503 })
-      for (const after of ["", "3600", "soon", "-1", "Wed, 21 Oct 2099 07:28:00 GMT"]) {
+      for (const after of ["", "11", "soon", "-1", "Wed, 21 Oct 2099 07:28:00 GMT"]) {
         const asked = yield* ask(peer, "tools/list")
         yield* (yield* server.next).status(429, "", after === "" ? {} : { "retry-after": after })
         assert.deepInclude((yield* closed(asked)).cause, { status: 429 })
