@@ -24,7 +24,8 @@ describe("ten thousand sessions over HTTP", () => {
         yield* Console.log(`An idle session over HTTP: ${each.toFixed(1)} KiB of heap`)
         assert.deepStrictEqual([before.sessions, idle.sessions, after.sessions], [0, count, 0])
         assert.isBelow(each, 8)
-        assert.strictEqual(idle.fibers - before.fibers, count)
+        // And two that look after all of them.
+        assert.isAtMost(idle.fibers - before.fibers, count + 2)
         assert.strictEqual(after.fibers, before.fibers)
         // What the engine still compiles and caches: a tenth of a session each would be more.
         assert.isBelow(after.heap - before.heap, (count * kibibyte) / 4)

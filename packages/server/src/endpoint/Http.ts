@@ -103,8 +103,9 @@ const make = Effect.fnUntraced(function* (options: Options) {
   const runFork = Effect.runForkWith(context)
   const admission = Admission.make(options)
   const read = Body.reader(admission)
-  const work = new Work.Work(options)
-  const sessions = new Sessions.Sessions<HttpSession>(sessionOptions, clock, (effect) => void runFork(effect))
+  const fork = (effect: Effect.Effect<void>) => void Fiber.runIn(runFork(effect), scope)
+  const work = new Work.Work(options, fork)
+  const sessions = new Sessions.Sessions<HttpSession>(sessionOptions, clock, fork)
   const stateless = Stateless.make({ server, scope, context, work, keepAlive })
   const stateful = Stateful.make({
     server,
@@ -142,8 +143,6 @@ const make = Effect.fnUntraced(function* (options: Options) {
     )
   })
   yield* onShutdown(end)
-  yield* Effect.forkScoped(work.sweep)
-  if (stateful.hasSessions) yield* Effect.forkScoped(sessions.sweep)
 
   /** Whether it came from a client of the stateless era, or one that is to be told of it. */
   const modern = ({ headers }: HttpServerRequest): boolean => {
@@ -196,16 +195,14 @@ const make = Effect.fnUntraced(function* (options: Options) {
     return yield* stateful.got(http, yield* envelopeOf(http))
   })
 
-  const notAllowed = HttpServerResponse.empty({
-    status: 405,
-    headers: { allow: stateful.hasSessions ? "GET, POST, DELETE" : "POST" }
-  })
+  const onlyPosts = HttpServerResponse.empty({ status: 405, headers: { allow: "POST" } })
+  const notAllowed = HttpServerResponse.empty({ status: 405, headers: { allow: "GET, POST, DELETE" } })
   const handle = (http: HttpServerRequest): Effect.Effect<Response, never, Scope.Scope> => {
     const refused = admission.caller(http)
     if (refused !== undefined) return Effect.succeed(refused)
     if (http.method === "POST") return posted(http)
     // The stateless era has no other method.
-    if (!stateful.hasSessions || modern(http)) return Effect.succeed(notAllowed)
+    if (!stateful.hasSessions || modern(http)) return Effect.succeed(onlyPosts)
     if (http.method === "DELETE") return Effect.map(envelopeOf(http), (envelope) => stateful.deleted(http, envelope))
     if (http.method !== "GET") return Effect.succeed(notAllowed)
     const unacceptable = admission.get(http)

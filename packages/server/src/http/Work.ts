@@ -46,25 +46,35 @@ export class Work {
   /** Waits until no response is open, once it is closed. */
   readonly silent: Effect.Effect<void> = Deferred.await(this.silence)
   draining = false
-  /** Lets go of those who begin a body and do not end it. Runs for as long as the endpoint is there. */
-  readonly sweep: Effect.Effect<never>
+  /** Runs as long as something is posted: before that there must not be as much as a timer, where code is only loaded (Workers). */
+  private readonly sweep: Effect.Effect<void>
+  private sweeping = false
+  private readonly fork: (effect: Effect.Effect<void>) => void
 
-  constructor({ bodyTimeout = "30 seconds", inFlight = 1024, subscriptions = 1024 }: Limits) {
+  /** `fork` runs an effect in the scope of the endpoint. */
+  constructor({ bodyTimeout = "30 seconds", inFlight = 1024, subscriptions = 1024 }: Limits, fork: Work["fork"]) {
     this.inFlight = inFlight
     this.subscriptions = subscriptions
-    this.sweep = Effect.forever(
+    this.fork = fork
+    this.sweep = Effect.repeat(
       Effect.andThen(
         Effect.sleep(bodyTimeout),
         Effect.sync(() => {
           for (const post of this.posts) if (post.reading !== undefined && ++post.reading > 1) post.cut()
+          this.sweeping = this.posts.size > 0
         })
-      )
+      ),
+      { while: () => this.sweeping }
     )
   }
 
   enter(cut: () => void): Post {
     const post: Post = { stands: false, reading: 0, stop: cut, cut, left: undefined }
     this.posts.add(post)
+    if (!this.sweeping) {
+      this.sweeping = true
+      this.fork(this.sweep)
+    }
     return post
   }
 

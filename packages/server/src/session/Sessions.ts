@@ -36,8 +36,9 @@ export class Sessions<S extends Entry> {
   private readonly runFork: (effect: Effect.Effect<void>) => void
   private readonly entries = new Map<string, S>()
   private readonly counts = new Map<string, number>()
+  private sweeping = false
 
-  /** `runFork` runs what ends a session, whoever asked for it. */
+  /** `runFork` runs what ends a session, whoever asked for it, in the scope of the endpoint. */
   constructor(options: Options, clock: Clock.Clock, runFork: (effect: Effect.Effect<void>) => void) {
     this.capacity = options.capacity ?? 10_000
     this.perCaller = options.perCaller ?? 1000
@@ -76,6 +77,9 @@ export class Sessions<S extends Entry> {
   add(entry: S): void {
     this.entries.set(entry.id, entry)
     this.count(entry, 1)
+    if (this.sweeping) return
+    this.sweeping = true
+    this.runFork(this.sweep)
   }
 
   /** From now on it is not there; what it runs is ended beside. */
@@ -105,14 +109,18 @@ export class Sessions<S extends Entry> {
     }
   }
 
-  /** Runs for as long as the table is used. */
-  readonly sweep: Effect.Effect<never> = Effect.suspend(() => {
+  /** Runs as long as there is a session: before that there must not be as much as a timer, where code is only loaded (Workers). */
+  private readonly sweep: Effect.Effect<void> = Effect.suspend(() => {
     const often = Math.min(Math.max(this.idle / 10, 10), 30_000)
-    return Effect.forever(
+    return Effect.repeat(
       Effect.andThen(
         Effect.sleep(often),
-        Effect.sync(() => this.look())
-      )
+        Effect.sync(() => {
+          this.look()
+          this.sweeping = this.size > 0
+        })
+      ),
+      { while: () => this.sweeping }
     )
   })
 }

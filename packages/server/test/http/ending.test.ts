@@ -155,7 +155,8 @@ describe("the fibers of sessions", () => {
         const client = yield* open(Layer.merge(puppet.layer, echo), { drain: "1 second" })
         // Whatever is made at first use, and what warns of a clock that stands.
         yield* Effect.flatMap(openSession(client), (session) => session.delete)
-        yield* TestClock.adjust("1 millis")
+        yield* become(-1)
+        yield* TestClock.adjust("2 minutes")
         yield* become(-1)
         const none = fibers
         const busy = Effect.gen(function* () {
@@ -171,15 +172,21 @@ describe("the fibers of sessions", () => {
           return session
         })
 
+        // What looks after all of them is there with the first.
+        yield* openSession(client)
+        yield* become(-1)
+        const one = fibers
         const idle = yield* openSession(client)
         yield* idle.call("echo", { text: "" })
-        yield* become(none + 1)
-        assert.strictEqual(fibers, none + 1)
-        yield* TestClock.adjust("31 minutes")
+        yield* become(one + 1)
+        assert.strictEqual(fibers, one + 1)
+        yield* TestClock.adjust("32 minutes")
         yield* become(none)
         assert.strictEqual(fibers, none)
 
         yield* Effect.scoped(Effect.flatMap(busy, (session) => session.delete))
+        yield* become(-1)
+        yield* TestClock.adjust("2 minutes")
         yield* become(none)
         assert.strictEqual(fibers, none)
 

@@ -93,6 +93,26 @@ describe("the fetch handler", () => {
     })
   )
 
+  it.effect("sets no timer before it is asked: where code is only loaded none may be", () =>
+    Effect.gen(function* () {
+      const { setInterval, setTimeout } = globalThis
+      let timers = 0
+      const counted = () => void timers++
+      Object.assign(globalThis, { setTimeout: counted, setInterval: counted })
+      yield* Effect.ensuring(
+        Effect.promise(async () => {
+          const web = Http.toWebHandler(McpServer.layer({ name: "web", version: "1", features: echo }), {
+            path: "/mcp"
+          })
+          for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate)
+          await web.dispose()
+        }),
+        Effect.sync(() => Object.assign(globalThis, { setInterval, setTimeout }))
+      )
+      assert.strictEqual(timers, 0)
+    })
+  )
+
   it.live("ends what is open when it is disposed of", () =>
     Effect.gen(function* () {
       const { dispose, fetch } = yield* worker(echo)
