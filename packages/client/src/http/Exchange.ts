@@ -78,9 +78,9 @@ export const make = (
 const related = (message: Decoded, id: JsonRpc.Id): Decoded =>
   message._tag === "Message" ? { ...message, envelope: { ...message.envelope, relatedTo: id } } : message
 
-/** Takes what arrives in the exchange, over whatever connection. */
+/** Takes what arrives in the exchange, over whatever connection. `telling`: whether what it says of its era is to be trusted. */
 const receiver =
-  ({ deliver, endpoint, learned }: Conversation, exchange: Exchange) =>
+  ({ deliver, endpoint, learned }: Conversation, exchange: Exchange, telling = true) =>
   (message: Decoded): Effect.Effect<void> => {
     const { id, method } = exchange.request
     if (!Answer.answers(message, id)) return deliver(related(message, id))
@@ -90,7 +90,7 @@ const receiver =
     if (version !== undefined) {
       endpoint.version = version
       learned("streamable")
-    } else if (method === "server/discover") learned(Answer.succeeds(message) ? "stateless" : "older")
+    } else if (telling && method === "server/discover") learned(Answer.succeeds(message) ? "stateless" : "older")
     return deliver(message)
   }
 
@@ -148,7 +148,9 @@ export const run = Effect.fnUntraced(function* (
     const older = yield* Effect.option(fallback)
     if (Option.isSome(older)) return conversation.handOver(older.value, request)
   }
-  if (answer !== undefined) return yield* receiver(conversation, exchange)(answer)
+  if (answer !== undefined) {
+    return yield* receiver(conversation, exchange, accepted || Answer.isForeign(status))(answer)
+  }
   if (method === "server/discover" && Answer.isForeign(status)) conversation.learned("older")
   return yield* Effect.fail(Refusal.refused(method, status, body))
 })

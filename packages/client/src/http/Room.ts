@@ -1,12 +1,12 @@
-/** The bytes that wait to be taken by the server, on both lanes (see `Sink`): senders of data wait for room, the others must fit. */
+/** The characters that wait to be taken by the server, on both lanes (see `Sink`): senders of data wait for room, the others must fit. */
 import type { Lane } from "@effect-mcp/core/Transport"
 import type * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 
 export interface Options {
-  /** Above this many bytes of requests that the server has not begun to answer, more of them wait. Default 16 MiB. */
+  /** Above this many characters of requests that the server has not begun to answer, more of them wait. Default 16 Mi. */
   readonly highWater?: number | undefined
-  /** Above this many bytes of answers and cancellations that wait (when more than one does) the wire is broken. Default 64 MiB. */
+  /** Above this many characters of answers and cancellations that wait (of more than one) the wire is broken. Default 64 Mi. */
   readonly controlCap?: number | undefined
 }
 
@@ -22,14 +22,14 @@ export class Room {
   }
 
   /** `false` when it does not fit; then the wire is to be given up. */
-  take(lane: Lane, bytes: number): boolean {
-    this.used[lane] += bytes
+  take(lane: Lane, size: number): boolean {
+    this.used[lane] += size
     if (this.used.data >= this.highWater) this.latch.closeUnsafe()
-    return lane === "data" || this.used.control <= this.controlCap || this.used.control === bytes
+    return lane === "data" || this.used.control <= this.controlCap || this.used.control === size
   }
 
-  release(lane: Lane, bytes: number): void {
-    this.used[lane] -= bytes
+  release(lane: Lane, size: number): void {
+    this.used[lane] -= size
     if (this.used.data < this.highWater) this.latch.openUnsafe()
   }
 

@@ -19,7 +19,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import type { HttpClientError } from "effect/http/HttpClientError"
+import type { HttpClientResponse } from "effect/http/HttpClientResponse"
 import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
 import * as Schedule from "effect/Schedule"
@@ -37,7 +37,7 @@ import type * as Servers from "./Servers.ts"
 export interface Options extends Room.Options {
   /** How to go on with streams whose connection ended. */
   readonly resume?: Reconnect.Options | undefined
-  /** The largest message that is read, in bytes. Default 4 MiB. */
+  /** The largest message that is read, in bytes; on a stream of events in characters. Default 4 Mi. */
   readonly maxMessageBytes?: number | undefined
 }
 
@@ -55,15 +55,16 @@ const goodbye = "1 second"
 /** How long the end of a session waits for other requests to meet it, too. */
 const company = "5 seconds"
 
-/** How that is posted again, when its connection breaks, which the server waits for and may hear twice. */
+/** How that is posted again which the server waits for and may hear twice, unless it was refused. */
 const insisting = {
   times: 8,
   schedule: Schedule.jittered(Schedule.exponential("100 millis")),
-  // Who declined to log in is not asked again.
-  while: ({ reason }: HttpClientError) => reason._tag !== "StatusCodeError"
+  // A connection that broke has no status.
+  while: ({ error: { status = 500 } }: Refusal.Refusal) => status >= 500
 }
 
-const isAnswer = (message: Told): boolean => !isBatch(message) && JsonRpc.isResponse(message)
+const isAnswer = (message: Told): boolean =>
+  isBatch(message) ? message.every(JsonRpc.isResponse) : JsonRpc.isResponse(message)
 
 /** The transport, for as long as the scope. */
 export const make = Effect.fnUntraced(function* (
@@ -193,7 +194,7 @@ export const make = Effect.fnUntraced(function* (
    * stream either: what the server asks there about the first request would be lost.
    */
   const tell = (message: Told, lane: Lane): void => {
-    if (!handshaking || lost) return
+    if (!handshaking) return
     const text = isBatch(message) ? `[${message.map(JsonRpc.encode).join(",")}]` : JsonRpc.encode(message)
     if (!room.take(lane, text.length)) {
       return fail(new TransportError({ reason: "Overflow", message: "The other side takes no answers" }))
@@ -209,20 +210,25 @@ export const make = Effect.fnUntraced(function* (
     const opens = !isBatch(message) && "method" in message && message.method === "notifications/initialized"
     let standing = false
     const session = endpoint.session
-    const post = Effect.suspend(() => endpoint.post(message, text))
-    const posted = Effect.matchEffect(opens || isAnswer(message) ? Effect.retry(post, insisting) : post, {
-      onFailure: (error) => undelivered(Refusal.unreachable(error, endpoint.url)),
-      onSuccess: (response) => {
+    const post = Effect.suspend((): Effect.Effect<HttpClientResponse, Refusal.Refusal> =>
+      lost
+        ? Effect.fail(Refusal.sessionLost(true))
+        : Effect.mapError(endpoint.post(message, text), (error) => Refusal.unreachable(error, endpoint.url))
+    ).pipe(
+      Effect.tap((response) => {
         const { status } = response
-        if (status >= 200 && status < 300) {
-          standing = opens
-          if (opens) run(stand(settle))
-          return Body.skip(response)
-        }
-        return Effect.andThen(
-          Body.skip(response),
-          status === 404 && session !== undefined ? lose : undelivered(Refusal.refused("A message", status, ""))
-        )
+        if (status >= 200 && status < 300) return Effect.void
+        const gone = status === 404 && session !== undefined
+        const refusal = gone ? Refusal.sessionLost(true) : Refusal.refused("A message", status, "")
+        return Effect.andThen(Body.skip(response), Effect.fail(refusal))
+      })
+    )
+    const posted = Effect.matchEffect(opens || isAnswer(message) ? Effect.retry(post, insisting) : post, {
+      onFailure: (refusal) => (refusal.error.reason === "SessionLost" ? lose : undelivered(refusal)),
+      onSuccess: (response) => {
+        standing = opens
+        if (opens) run(stand(settle))
+        return Body.skip(response)
       }
     })
     run(

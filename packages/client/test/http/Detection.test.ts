@@ -286,6 +286,18 @@ describe("what was found out of a server", () => {
   )
 
   test(
+    "is not learned from a server that is out of order, though it is asked in the older way, too",
+    Effect.gen(function* () {
+      const server = yield* Raw.open
+      const connected = yield* connecting(server)
+      yield* (yield* server.next).json({ ...refusal(-32603), id: 1 }, 500)
+      yield* agree(server, yield* server.next)
+      yield* Fiber.join(connected)
+      assert.strictEqual((yield* Http.Servers).size, 0)
+    })
+  )
+
+  test(
     "is not learned by a client that did not ask for the new era, and of no use to one that speaks nothing else",
     Effect.gen(function* () {
       const server = yield* Raw.open

@@ -111,6 +111,27 @@ describe("the word that the session is open", () => {
   )
 })
 
+test(
+  "an answer is given again while the server, or what is before it, is out of order, and not when it is refused",
+  Effect.gen(function* () {
+    const { peer, server, wake } = yield* scene
+    const get = yield* shakeHands(peer, server)
+    yield* get.stream()
+    yield* get.event({ data: { jsonrpc: "2.0", id: "q", method: "roots/list" } })
+    yield* (yield* server.next).status(502, "<html>")
+    yield* wake(between(80, 120))
+    yield* (yield* server.next).destroy
+    yield* wake(between(160, 240))
+    const answer = yield* server.next
+    assert.deepInclude(answer.message, { id: "q", result: {} })
+    yield* answer.status(400)
+    const other = yield* call(peer)
+    yield* (yield* server.next).result({})
+    yield* Fiber.join(other)
+    assert.strictEqual(yield* server.waiting, 0)
+  })
+)
+
 it.effect("a request whose HTTP client gives up by an interruption of its own fails", () =>
   Effect.gen(function* () {
     const peer = yield* wired({ url: "http://127.0.0.1:1/" })
