@@ -78,17 +78,30 @@ export const of = (
 const differs = (header: string, said: string, body: string): string =>
   `${header} says ${JSON.stringify(said)}, the body ${JSON.stringify(body)}`
 
+const named: ReadonlySet<string> = new Set(["tools/call", "prompts/get", "resources/read"])
+/** What a header says as it stands, whichever way it is read: most versions, methods and names. */
+const plainest = /^[A-Za-z0-9_./:-]+$/
+/** Whether they agree at first sight: the fast path of `mismatch`, which reads the header otherwise. */
+const isSame = (header: string | undefined, body: unknown): boolean =>
+  header !== undefined && header === body && plainest.test(header)
+
 /** How the standard headers disagree with the request; `undefined` if they agree. A body that lacks the value is no mismatch. */
 export const mismatch = (headers: Headers, request: Request): string | undefined => {
   const meta = request.params?._meta
+  const isNamed = named.has(request.method)
+  if (
+    isSame(headers[version], isJsonObject(meta) ? meta[protocolVersion] : undefined) &&
+    isSame(headers[method], request.method) &&
+    (!isNamed || isSame(headers[name], nameOf(request)))
+  ) {
+    return undefined
+  }
   const expected: ReadonlyArray<
     readonly [header: string, body: unknown, decode: (header: string) => string | undefined]
   > = [
     [version, isJsonObject(meta) ? meta[protocolVersion] : undefined, literal],
     [method, request.method, literal],
-    ...(["tools/call", "prompts/get", "resources/read"].includes(request.method)
-      ? ([[name, nameOf(request), decode]] as const)
-      : [])
+    ...(isNamed ? ([[name, nameOf(request), decode]] as const) : [])
   ]
   for (const [header, body, read] of expected) {
     const value = headers[header]

@@ -33,5 +33,5 @@ export const cold = async (options: Options): Promise<ReadonlyArray<Table>> => {
     ])
   // File caches and the compile cache.
   for (const cell of [...cells, ...cells]) await cell.round()
-  return [await table("Cold start of a stdio server", cells, options.quick ? 7 : 15, "until the answer to initialize")]
+  return [await table("Cold start of a stdio server", cells, options.quick ? 5 : 15, "until the answer to initialize")]
 }
