@@ -5,13 +5,22 @@ import { Effect, Layer } from "effect"
 import { connect as connectTo } from "node:net"
 import { networkInterfaces } from "node:os"
 import { serve } from "./support/http-server.ts"
-import { answering, call, connect, failure, listening, Modern, using } from "./support/modern-sdk-v2.ts"
+import {
+  answering,
+  asks,
+  call,
+  connect,
+  failure,
+  interruption,
+  Modern,
+  progress,
+  textOf,
+  using
+} from "./support/modern-sdk-v2.ts"
 import { toolNames } from "./support/names.ts"
 
 const timeout = 30_000
 const options = { timeout, excludeTestServices: true }
-const asks = (name: string) => call(`test_input_required_result_${name}`)
-const textOf = ({ content }: any) => content[0].text
 
 layer(
   Layer.effect(
@@ -50,10 +59,7 @@ layer(
 
   it.effect("is told of progress on the way", () =>
     Effect.gen(function* () {
-      const events: Array<number> = []
-      const onprogress = ({ progress }: { readonly progress: number }) => void events.push(progress)
-      yield* using((client) => client.callTool({ name: "test_tool_with_progress" }, { onprogress }))
-      assert.deepStrictEqual(events, [0, 50, 100])
+      assert.deepStrictEqual(yield* progress, [0, 50, 100])
     })
   )
 
@@ -61,20 +67,7 @@ layer(
     `stops a handler by hanging up, and hears of it by a subscription${verifies("http.disconnect.cancels", "http.disconnect.stops")}`,
     () =>
       Effect.gen(function* () {
-        const uri = "test://interruptions"
-        const until = yield* listening
-        const subscription = yield* using((client) => client.listen({ resourceSubscriptions: [uri] }))
-        const aborter = new AbortController()
-        const onprogress = () => aborter.abort("enough")
-        yield* Effect.flip(
-          using((client) =>
-            client.callTool({ name: "slow", arguments: { label: "hung up" } }, { signal: aborter.signal, onprogress })
-          )
-        )
-        yield* until(({ method }) => method === "notifications/resources/updated")
-        const { contents } = yield* using((client) => client.readResource({ uri }))
-        assert.deepInclude(contents[0], { text: JSON.stringify(["hung up"]) })
-        yield* Effect.promise(() => subscription.close())
+        assert.deepInclude(yield* interruption("hung up"), { text: JSON.stringify(["hung up"]) })
       })
   )
 

@@ -2,13 +2,23 @@
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Deferred, Effect, Layer } from "effect"
-import { answering, call, connect, failure, listening, Modern, using } from "./support/modern-sdk-v2.ts"
+import {
+  answering,
+  asks,
+  call,
+  connect,
+  failure,
+  interruption,
+  listening,
+  Modern,
+  progress,
+  textOf,
+  using
+} from "./support/modern-sdk-v2.ts"
 import { toolNames } from "./support/names.ts"
 
 const timeout = 30_000
 const options = { timeout, excludeTestServices: true }
-const asks = (name: string) => call(`test_input_required_result_${name}`)
-const textOf = ({ content }: any) => content[0].text
 const namesOf = (items: ReadonlyArray<{ readonly name: string }>) => items.map(({ name }) => name)
 
 /** An accepting user, a model and a root, for whoever asks. */
@@ -97,28 +107,8 @@ layer(Layer.effect(Modern, connect()), options)("The TypeScript SDK v2 client in
     `is told of progress, and stops a handler by cancelling its call (2026-07-28)${verifies("progress.value.increases", "cancellation.receiver.stops", "stdio.cancel.stops")}`,
     () =>
       Effect.gen(function* () {
-        const events: Array<number> = []
-        yield* using((client) =>
-          client.callTool(
-            { name: "test_tool_with_progress" },
-            { onprogress: ({ progress }) => void events.push(progress) }
-          )
-        )
-        assert.deepStrictEqual(events, [0, 50, 100])
-        const uri = "test://interruptions"
-        const until = yield* listening
-        const subscription = yield* using((client) => client.listen({ resourceSubscriptions: [uri] }))
-        const aborter = new AbortController()
-        const onprogress = () => aborter.abort("enough")
-        yield* Effect.flip(
-          using((client) =>
-            client.callTool({ name: "slow", arguments: { label: "enough" } }, { signal: aborter.signal, onprogress })
-          )
-        )
-        yield* until(({ method }) => method === "notifications/resources/updated")
-        const { contents } = yield* using((client) => client.readResource({ uri }))
-        assert.deepInclude(contents[0], { text: JSON.stringify(["enough"]) })
-        yield* Effect.promise(() => subscription.close())
+        assert.deepStrictEqual(yield* progress, [0, 50, 100])
+        assert.deepInclude(yield* interruption("enough"), { text: JSON.stringify(["enough"]) })
       })
   )
 

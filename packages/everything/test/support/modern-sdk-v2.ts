@@ -108,3 +108,31 @@ export const listening = Effect.map(
       }
     })
 )
+
+/** A tool of the reference server that asks in rounds. */
+export const asks = (name: string) => call(`test_input_required_result_${name}`)
+export const textOf = ({ content }: any): string => content[0].text
+
+/** The progress that a call is told of. */
+export const progress = Effect.gen(function* () {
+  const events: Array<number> = []
+  const onprogress = ({ progress }: { readonly progress: number }) => void events.push(progress)
+  yield* using((client) => client.callTool({ name: "test_tool_with_progress" }, { onprogress }))
+  return events
+})
+
+/** Leaves a call that is under way, and gives what the server says of it in an update of a resource. */
+export const interruption = Effect.fnUntraced(function* (label: string) {
+  const uri = "test://interruptions"
+  const until = yield* listening
+  const subscription = yield* using((client) => client.listen({ resourceSubscriptions: [uri] }))
+  const aborter = new AbortController()
+  const onprogress = () => aborter.abort("enough")
+  yield* Effect.flip(
+    using((client) => client.callTool({ name: "slow", arguments: { label } }, { signal: aborter.signal, onprogress }))
+  )
+  yield* until(({ method }) => method === "notifications/resources/updated")
+  const { contents } = yield* using((client) => client.readResource({ uri }))
+  yield* Effect.promise(() => subscription.close())
+  return contents[0]
+})
