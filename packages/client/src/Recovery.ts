@@ -16,6 +16,7 @@ import * as Scope from "effect/Scope"
 import { Backoff, defaultAttempts, type Policy } from "./Backoff.ts"
 import { Closed, UnsupportedRevision } from "./ClientError.ts"
 import type { Connection } from "./Connection.ts"
+import * as Answer from "./http/Answer.ts"
 
 export interface Options<E, R> {
   /** One connection, for as long as its scope. */
@@ -60,10 +61,12 @@ type State =
 /** How long the answers of a session that is gone may still take to arrive. */
 const obituaryTime = "5 seconds"
 
+const refuses = (status: number): boolean => status >= 400 && status < 500 && !Answer.isBusy(status)
+
 /** A refusal that the next try would get, too. */
 export const isRefusal = (error: unknown): boolean =>
   error instanceof UnsupportedRevision ||
-  (error instanceof TransportError && error.reason === "Status" && Math.floor((error.status ?? 0) / 100) === 4) ||
+  (error instanceof TransportError && error.reason === "Status" && refuses(error.status ?? 0)) ||
   (error instanceof Closed && error.cause !== undefined && isRefusal(error.cause))
 
 /** For those whose request has not left. */

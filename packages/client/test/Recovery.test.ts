@@ -1,4 +1,5 @@
 /** A client whose connection is lost opens another when somebody needs one. */
+import { TransportError } from "@effect-mcp/core/Transport"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Scope } from "effect"
@@ -20,6 +21,20 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
       assert.strictEqual(opened.length, 2)
       assert.isTrue(server(0).released())
       assert.strictEqual(server(1).requests("tools/call").length, 100)
+    })
+  )
+
+  it.effect("comes back to a server that has no time for all who do", () =>
+    Effect.gen(function* () {
+      const busy = new TransportError({ reason: "Status", status: 429, message: "Too many" })
+      const { client, server, tries } = yield* recovering({ version, script: (n) => (n === 1 ? busy : {}) })
+      server(0).cut()
+      yield* settle
+      const ping = yield* fork(client.ping)
+      yield* settle
+      yield* TestClock.adjust("200 millis")
+      yield* Fiber.join(ping)
+      assert.strictEqual(tries(), 3)
     })
   )
 

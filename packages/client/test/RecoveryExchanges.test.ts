@@ -68,7 +68,7 @@ describe.each(all)("an exchange of %s that fails", (version) => {
     })
   )
 
-  it.effect.each([400, 401, 404, 429])("is final when it is the answer %d", (code) =>
+  it.effect.each([400, 401, 404])("is final when it is the answer %d", (code) =>
     Effect.gen(function* () {
       const { client, server } = yield* recovering({
         version,
@@ -79,6 +79,21 @@ describe.each(all)("an exchange of %s that fails", (version) => {
       fail(server(0), "resources/read", status(code), true)
       assert.deepInclude(yield* Fiber.join(read), { _tag: "Closed", cause: status(code) })
       assert.strictEqual(server(0).requests("resources/read").length, 1)
+    })
+  )
+
+  it.effect.each([408, 425, 429])("is tried again when the server had no time for it (%d)", (code) =>
+    Effect.gen(function* () {
+      const { client, server } = yield* recovering({
+        version,
+        script: () => ({ answers: { "tools/call": after(1, tool) } })
+      })
+      const call = yield* fork(client.callTool("pay"))
+      yield* settle
+      fail(server(0), "tools/call", status(code), true)
+      yield* settle
+      yield* TestClock.adjust("200 millis")
+      yield* Fiber.join(call)
     })
   )
 
