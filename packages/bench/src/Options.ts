@@ -59,8 +59,8 @@ export const parse = (args: ReadonlyArray<string>): Options => {
     base: values.base,
     build: !values["no-build"],
     rounds: Number(values.rounds ?? (quick ? 3 : 7)),
-    ms: Number(values.ms ?? (quick ? 300 : 600)),
-    ramp: quick ? 250 : 400,
+    ms: Number(values.ms ?? (quick ? 250 : 600)),
+    ramp: quick ? 200 : 400,
     warm: quick ? { ms: 1500, count: 25_000 } : { ms: 10_000, count: 25_000 },
     times: Number(values.times ?? 1)
   }
