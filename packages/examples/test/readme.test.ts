@@ -61,7 +61,7 @@ describe("the README", () => {
   it("names only files that are there", () => {
     for (const [, path = ""] of readme.matchAll(/\]\((packages\/[^)]+)\)/g)) {
       assert.doesNotThrow(() =>
-        readFileSync(new URL(`../../../${path}${path.endsWith(".ts") ? "" : "/package.json"}`, import.meta.url))
+        readFileSync(new URL(`../../../${path}${/\.\w+$/.test(path) ? "" : "/package.json"}`, import.meta.url))
       )
     }
   })
