@@ -15,7 +15,7 @@ import type * as Access from "./Access.ts"
 import * as Challenge from "./Challenge.ts"
 import * as Dpop from "./Dpop.ts"
 import * as Endpoint from "./Endpoint.ts"
-import * as Fetch from "./internal/Fetch.ts"
+import * as Fetch from "../internal/Fetch.ts"
 import { OAuthError, printable, shown } from "./OAuthError.ts"
 
 export interface Options {

@@ -12,7 +12,7 @@ import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as Terminal from "effect/Terminal"
-import { parseUrl } from "./internal/url.ts"
+import { parseUrl } from "../internal/url.ts"
 import { OAuthError, printable, shown } from "./OAuthError.ts"
 
 /** A way there and back, for one authorization. */

@@ -9,8 +9,8 @@ import type * as HttpClient from "effect/http/HttpClient"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import * as Option from "effect/Option"
 import * as Endpoint from "./Endpoint.ts"
-import * as Fetch from "./internal/Fetch.ts"
-import { parseUrl } from "./internal/url.ts"
+import * as Fetch from "../internal/Fetch.ts"
+import { parseUrl } from "../internal/url.ts"
 import * as Metadata from "./Metadata.ts"
 import { OAuthError, printable, shown, type Step } from "./OAuthError.ts"
 
@@ -53,6 +53,9 @@ export const serverMetadataUrls = (issuer: URL): ReadonlyArray<URL> => {
   const openid = "/.well-known/openid-configuration"
   return path === "" ? [at(oauth), at(openid)] : [at(oauth + path), at(openid + path), at(path + openid)]
 }
+
+const failed = (step: Step, url: URL, status: number): OAuthError =>
+  new OAuthError({ step, problem: "the server failed", url: shown(url), status, advice: "Try later." })
 
 /** Whether metadata that name `resource` speak for this server: the same URL, or one that it lies under. */
 export const speaksFor = (resource: string, server: URL): boolean => {
@@ -103,14 +106,7 @@ export const resource = Effect.fnUntraced(function* (
   const urls = resourceMetadataUrls(options.server)
   for (const url of urls) {
     const { status, json } = yield* get(options, step, url)
-    if (status >= 500)
-      return yield* new OAuthError({
-        step,
-        problem: "the server failed",
-        url: shown(url),
-        status,
-        advice: "Try later."
-      })
+    if (status >= 500) return yield* failed(step, url, status)
     // A page for people instead of JSON is what many sites answer to any path: not the metadata.
     if (status === 200 && json !== undefined) return yield* readResource(options, url, json)
   }
@@ -145,14 +141,7 @@ export const server = Effect.fnUntraced(function* (
   const urls = legacy ? wellKnown.slice(0, 1) : wellKnown
   for (const url of urls) {
     const { status, json } = yield* get(options, step, url)
-    if (status >= 500)
-      return yield* new OAuthError({
-        step,
-        problem: "the server failed",
-        url: shown(url),
-        status,
-        advice: "Try later."
-      })
+    if (status >= 500) return yield* failed(step, url, status)
     if (status !== 200 || json === undefined) continue
     const decoded = Metadata.authorizationServer(json)
     if (Option.isNone(decoded))

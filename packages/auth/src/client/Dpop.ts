@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Jose from "jose"
 import { OAuthError } from "./OAuthError.ts"
-import { sha256 } from "./internal/hash.ts"
+import { sha256 } from "../internal/hash.ts"
 
 /** What we sign with, in the order of preference; `none` and symmetric algorithms are not among them. */
 const algorithms = ["ES256", "EdDSA", "ES384", "ES512", "PS256", "RS256"]

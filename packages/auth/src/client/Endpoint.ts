@@ -6,7 +6,7 @@
  * resolved: one that leads to a private address gets no further than the handshake of TLS, for which nobody there has the certificate.
  */
 import * as Effect from "effect/Effect"
-import { parseUrl } from "./internal/url.ts"
+import { parseUrl } from "../internal/url.ts"
 import { OAuthError, printable, type Step } from "./OAuthError.ts"
 
 /** `localhost`, its subdomains, 127.0.0.0/8 and ::1. */

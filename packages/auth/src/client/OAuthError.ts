@@ -5,7 +5,7 @@
  * a secret or the query of a URL: an error is logged and shown as it is.
  */
 import * as Data from "effect/Data"
-import { parseUrl } from "./internal/url.ts"
+import { parseUrl } from "../internal/url.ts"
 
 /** Where in the flow it failed. */
 export type Step =

@@ -8,8 +8,8 @@ import type * as HttpClient from "effect/http/HttpClient"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import { serverMetadataUrls } from "../client/Discovery.ts"
 import * as Endpoint from "../client/Endpoint.ts"
-import * as Fetch from "../client/internal/Fetch.ts"
-import { parseUrl } from "../client/internal/url.ts"
+import * as Fetch from "../internal/Fetch.ts"
+import { parseUrl } from "../internal/url.ts"
 import { shown, VerifierUnavailable } from "./TokenVerifier.ts"
 
 /** Any JSON object. */

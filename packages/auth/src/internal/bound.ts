@@ -1,6 +1,6 @@
 /** Credentials that were given for one authorization server are not shown to another. */
 import * as Effect from "effect/Effect"
-import { OAuthError, printable } from "../OAuthError.ts"
+import { OAuthError, printable } from "../client/OAuthError.ts"
 
 export const issuerOnly = (
   options: { readonly issuer?: string | undefined; readonly clientId: string },

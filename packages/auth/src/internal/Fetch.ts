@@ -11,7 +11,7 @@ import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import type * as HttpClientResponse from "effect/http/HttpClientResponse"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
-import { OAuthError, shown, type Step } from "../OAuthError.ts"
+import { OAuthError, shown, type Step } from "../client/OAuthError.ts"
 import { parseUrl } from "./url.ts"
 
 /** No document of the flow is larger; what is, is cut off and refused. */
