@@ -78,9 +78,10 @@ export interface Client {
 }
 
 /** Each connects, then runs the loop of `clients/loop.mjs`. */
-export const clients: ReadonlyArray<Client> = [
+export const clients = (base?: string): ReadonlyArray<Client> => [
   { id: "raw", file: "peers/clients/raw.mjs", eras: both, core: true },
   { id: "ours", file: `${ours}/client.js`, eras: both, core: true },
+  ...(base === undefined ? [] : [{ id: "ours@base", file: `${base}/client.js`, eras: both }]),
   { id: "sdk2", file: "peers/clients/sdk2.mjs", eras: both, core: true },
   { id: "sdk1", file: "peers/clients/sdk1.mjs", eras: old },
   { id: "effect", file: "peers/clients/effect.mjs", eras: both, core: true }

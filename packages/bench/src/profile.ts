@@ -1,13 +1,15 @@
 /**
  * `node src/profile.ts <id> [era] [kind] [in flight] [ms]`: a CPU profile of a server under load, by package, file and function. Ids
- * of stdio servers begin with `stdio/`; `--cold` profiles a start instead.
+ * of stdio servers begin with `stdio/`, those of clients (of the raw server) with `client/`; `--cold` profiles a start instead.
  */
 import { mkdtempSync, readdirSync, readFileSync } from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import * as Http from "./Http.ts"
+import * as Process from "./Process.ts"
 import * as Servers from "./Servers.ts"
 import * as Stdio from "./Stdio.ts"
+import * as Client from "./suites/Client.ts"
 import type { Target } from "./Target.ts"
 import { type Era, type Kinds, kinds } from "./Wire.ts"
 
@@ -30,10 +32,13 @@ const era: Era = eraName === "2026" ? "2026" : "2025"
 const isKind = (name: string): name is Kinds => Object.hasOwn(kinds, name)
 const kind: Kinds = isKind(kindName) ? kindName : "call"
 const overStdio = asked.startsWith("stdio/")
-const id = asked.replace("stdio/", "")
-const all = overStdio ? [...Servers.stdio(".published-base"), ...Servers.bundled()] : Servers.http(".published-base")
-const entry = all.find((entry) => entry.id === id)
-if (entry === undefined) throw new Error(`No server ${asked}`)
+const isClient = asked.startsWith("client/")
+const id = asked.replace(/^(stdio|client)\//, "")
+const base = ".published-base"
+const client = isClient ? Servers.clients(base).find((entry) => entry.id === id) : undefined
+const all = overStdio ? [...Servers.stdio(base), ...Servers.bundled()] : Servers.http(base)
+const entry = all.find((entry) => entry.id === (isClient ? "raw" : id))
+if (entry === undefined || (isClient && client === undefined)) throw new Error(`Nothing is called ${asked}`)
 const directory = mkdtempSync(path.join(os.tmpdir(), "effect-mcp-profile-"))
 const flags = ["--cpu-prof", "--cpu-prof-interval", isCold ? "100" : "200", "--cpu-prof-dir", directory]
 
@@ -43,7 +48,16 @@ const underLoad = async (target: Target): Promise<number> => {
   return requests
 }
 let requests = 0
-if (overStdio) {
+if (client !== undefined) {
+  const server = await Http.start(entry)
+  const { child, ready, run } = Client.start(client, `http://127.0.0.1:${server.port}/mcp`, era, flags)
+  await ready
+  if (!isCold) ({ requests } = await run(Number(inFlight), Number(ms)))
+  const exited = new Promise((resolve) => child.once("exit", resolve))
+  child.disconnect()
+  await exited
+  await Process.stop(server.child)
+} else if (overStdio) {
   const target = Stdio.target(entry, era, { flags })
   await target.ready()
   requests = await underLoad(target)

@@ -26,8 +26,9 @@ const next = (child: ChildProcess, log: () => string): Promise<Told> =>
     })
   })
 
-const start = (entry: Servers.Client, url: string, era: Era) => {
-  const child = spawn(process.execPath, [path.join(Process.root, entry.file), url, era], {
+/** Starts a client that calls the server at that URL when told to. `flags` of node. */
+export const start = (entry: Servers.Client, url: string, era: Era, flags: ReadonlyArray<string> = []) => {
+  const child = spawn(process.execPath, [...flags, path.join(Process.root, entry.file), url, era], {
     cwd: Process.root,
     env: { ...process.env, NODE_ENV: "production" },
     stdio: ["ignore", "ignore", "pipe", "ipc"]
@@ -41,7 +42,7 @@ const start = (entry: Servers.Client, url: string, era: Era) => {
     const told = next(child, () => log)
     child.send({ inFlight, ms })
     const { cpu = Number.NaN, ms: took = Number.NaN, requests = Number.NaN } = await told
-    return { "cpu us": cpu / requests, "per s": (requests / took) * 1000 }
+    return { requests, "cpu us": cpu / requests, "per s": (requests / took) * 1000 }
   }
   return { child, ready, run }
 }
@@ -53,7 +54,7 @@ export const client = async (options: Options): Promise<ReadonlyArray<Table>> =>
   const running: Array<ChildProcess> = []
   const cells: Array<Cell> = []
   try {
-    for (const entry of Servers.clients.filter((entry) => wants(options, entry))) {
+    for (const entry of Servers.clients(options.base).filter((entry) => wants(options, entry))) {
       for (const era of entry.eras) {
         const { child, ready, run } = start(entry, `http://127.0.0.1:${server.port}/mcp`, era)
         running.push(child)
@@ -62,7 +63,8 @@ export const client = async (options: Options): Promise<ReadonlyArray<Table>> =>
           against: { raw: `raw ${era}`, sdk2: `sdk2 ${era}`, effect: `effect ${era}` },
           round: async () => {
             await run(16, options.ramp)
-            return run(16, options.ms)
+            const { requests: _, ...figures } = await run(16, options.ms)
+            return figures
           }
         })
         await ready
