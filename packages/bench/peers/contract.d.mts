@@ -10,6 +10,7 @@ export declare const flood: Named
 export declare const descriptionOf: (name: string) => string
 export declare const queryDescription: string
 export declare const limitDescription: string
+export declare const modern: string
 export declare const resource: {
   readonly uri: string
   readonly name: string

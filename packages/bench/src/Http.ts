@@ -85,10 +85,10 @@ interface Exchanged {
   readonly body: string
 }
 
-/** Load in one era; where that has sessions, all of it in one. */
-export const target = ({ pid, port }: Running, era: Wire.Era): Target => {
+/** Load in one era; where that has sessions, all of it in one, or in those that are given by turns. */
+export const target = ({ pid, port }: Running, era: Wire.Era, sessions: ReadonlyArray<Session> = []): Target => {
   const connections: Array<Connection> = []
-  let head: string | undefined
+  const heads = sessions.map(({ id, version }) => headOf(version, id))
   let id = 1_000_000
   const connect = async (count: number): Promise<void> => {
     while (connections.length < count) {
@@ -97,11 +97,11 @@ export const target = ({ pid, port }: Running, era: Wire.Era): Target => {
       connections.push(connection)
     }
     const [first] = connections
-    if (head !== undefined || first === undefined) return
-    if (era === "2026") head = headOf(Wire.stateless, undefined)
+    if (heads.length > 0 || first === undefined) return
+    if (era === "2026") heads.push(headOf(Wire.stateless, undefined))
     else {
       const session = await open(first)
-      head = headOf(session.version, session.id)
+      heads.push(headOf(session.version, session.id))
     }
   }
   return {
@@ -115,7 +115,8 @@ export const target = ({ pid, port }: Running, era: Wire.Era): Target => {
         () => ++id,
         (lane, id, done, failed) => {
           const request = build(id)
-          connections[lane]?.send(frame(head ?? "", era, request, Wire.encode(id, request, era)), { done, failed })
+          const head = heads[id % heads.length] ?? ""
+          connections[lane]?.send(frame(head, era, request, Wire.encode(id, request, era)), { done, failed })
         },
         ({ body, head, status }, id) => {
           if (status !== 200) throw new Error(`HTTP ${status}: ${body.slice(0, 300)}`)

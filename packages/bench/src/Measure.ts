@@ -1,8 +1,9 @@
 /**
  * Rounds, interleaved: every cell of a table is measured once per round, in alternating order, so that what drifts on the machine
- * drifts for all. A figure is the median of its rounds, but for CPU per request, where the lowest counts: noise only ever adds.
+ * drifts for all. A figure is the median of its rounds, but for CPU and latency, where the lowest counts: noise only ever adds.
  */
 import * as Process from "./Process.ts"
+import * as Progress from "./Progress.ts"
 import type { Target } from "./Target.ts"
 import type { Kinds } from "./Wire.ts"
 
@@ -13,6 +14,8 @@ export interface Cell {
   /** Whom it is compared with, by the column's name. */
   readonly against?: Readonly<Record<string, string>>
   readonly round: () => Promise<Figures>
+  /** Measured in every other round only: what no goal depends on. Default false. */
+  readonly sparse?: boolean
 }
 
 export interface Row {
@@ -24,11 +27,13 @@ export interface Row {
 export interface Table {
   readonly title: string
   readonly note?: string | undefined
+  /** In this order. Default: as the rows have them. */
+  readonly columns?: ReadonlyArray<string>
   readonly rows: ReadonlyArray<Row>
 }
 
 /** The figures of which the lowest round counts. */
-const lowest = (figure: string): boolean => figure.startsWith("cpu")
+const lowest = (figure: string): boolean => figure.startsWith("cpu") || figure === "ms" || /^p\d/.test(figure)
 
 export const median = (values: ReadonlyArray<number>): number => {
   const sorted = values.toSorted((a, b) => a - b)
@@ -56,9 +61,10 @@ export const table = async (
 ): Promise<Table> => {
   const seen = new Map<string, Array<Figures>>(cells.map(({ key }) => [key, []]))
   const errors = new Map<string, string>()
+  Progress.say(`${title}: ${cells.length} rows, ${rounds} rounds`)
   for (let round = 0; round < rounds; round++) {
     for (const cell of round % 2 === 0 ? cells : cells.toReversed()) {
-      if (errors.has(cell.key)) continue
+      if (errors.has(cell.key) || (cell.sparse === true && round % 2 === 1)) continue
       try {
         seen.get(cell.key)?.push(await cell.round())
       } catch (error) {

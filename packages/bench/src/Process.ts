@@ -20,10 +20,7 @@ export interface SpawnOptions {
 const probe = path.join(root, "peers", "probe.mjs")
 
 /** Starts a server. Its standard error is kept for reports. */
-export const start = (
-  entry: Entry,
-  options: SpawnOptions = {}
-): { readonly child: ChildProcess; log: () => string } => {
+export const start = (entry: Entry, options: SpawnOptions = {}): Answering => {
   const probed = options.probe !== false
   const flags = options.flags ?? (probed ? ["--expose-gc"] : [])
   const args = [...flags, ...(probed ? ["--import", probe] : []), path.join(root, entry.file), ...(entry.args ?? [])]
@@ -66,6 +63,31 @@ export const cpu = (pid: number): number => {
 /** Resident memory, in bytes. */
 export const resident = (pid: number): number =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "latin1"))?.[1]) * 1024
+
+/** A process that answers over IPC, and what it has written to standard error. */
+export interface Answering {
+  readonly child: ChildProcess
+  readonly log: () => string
+}
+
+/** The next thing that a process says over IPC; fails when it ends first, or says `error`. */
+export const told = <A extends object>({ child, log }: Answering): Promise<A> =>
+  new Promise((resolve, reject) => {
+    const gone = (code: number | null): void => reject(new Error(`exit ${code}: ${log()}`))
+    child.once("exit", gone)
+    child.once("message", (said: A & { readonly error?: string }) => {
+      child.off("exit", gone)
+      if (said.error === undefined) resolve(said)
+      else reject(new Error(said.error))
+    })
+  })
+
+/** Says something over IPC and waits for what is said next. */
+export const ask = <A extends object>(process: Answering, question: object): Promise<A> => {
+  const answer = told<A>(process)
+  process.child.send(question)
+  return answer
+}
 
 /** Heap and external memory after a collection, in bytes. */
 export const heap = (child: ChildProcess): Promise<number> =>

@@ -1,4 +1,4 @@
-/** Tables for a terminal and for RESULTS.md. */
+/** Tables for a terminal and for files. */
 import type { Row, Table } from "./Measure.ts"
 
 export const number = (value: number | undefined): string => {
@@ -7,18 +7,21 @@ export const number = (value: number | undefined): string => {
   return value.toFixed(size >= 100 ? 0 : size >= 10 ? 1 : 2)
 }
 
-const columnsOf = (table: Table): ReadonlyArray<string> => [
-  ...new Set(table.rows.flatMap(({ figures }) => Object.keys(figures)))
-]
+const columnsOf = ({ columns, rows }: Table): ReadonlyArray<string> =>
+  columns ?? [...new Set(rows.flatMap(({ figures }) => Object.keys(figures)))]
 const cellsOf = (columns: ReadonlyArray<string>, { error, figures, key }: Row): ReadonlyArray<string> =>
   error === undefined ? [key, ...columns.map((column) => number(figures[column]))] : [key, error]
+
+const widthsOf = (lines: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<number> => {
+  const [header = []] = lines
+  const whole = lines.filter((line) => line.length === header.length)
+  return header.map((_, i) => Math.max(...(i === 0 ? lines : whole).map((line) => line[i]?.length ?? 0)))
+}
 
 export const text = (table: Table): string => {
   const columns = columnsOf(table)
   const lines = [["", ...columns], ...table.rows.map((row) => cellsOf(columns, row))]
-  const whole = lines.filter((line) => line.length === columns.length + 1)
-  const widths = columns.map((_, i) => Math.max(...whole.map((line) => line[i + 1]?.length ?? 0)))
-  const first = Math.max(...lines.map(([key = ""]) => key.length))
+  const [first = 0, ...widths] = widthsOf(lines)
   const title = table.note === undefined ? table.title : `${table.title} (${table.note})`
   const body = lines.map(([key = "", ...rest]) =>
     [key.padEnd(first), ...rest.map((cell, i) => cell.padStart(widths[i] ?? 0))].join("  ")
@@ -26,11 +29,21 @@ export const text = (table: Table): string => {
   return [`\n## ${title}`, ...body].join("\n")
 }
 
+/** Rows of cells as Markdown, the first of them the header, laid out as the formatter does. Columns but the first are right-aligned. */
+export const grid = (rows: ReadonlyArray<ReadonlyArray<string>>): string => {
+  const [header = []] = rows
+  const filled = rows.map((row) => [...row, ...header.slice(row.length).map(() => "")])
+  const widths = header.map((_, i) => Math.max(3, ...filled.map((row) => row[i]?.length ?? 0)))
+  const line = (cells: ReadonlyArray<string>): string => `| ${cells.join(" | ")} |`
+  const padded = (cells: ReadonlyArray<string>): string =>
+    line(widths.map((width, i) => (i === 0 ? (cells[i] ?? "").padEnd(width) : (cells[i] ?? "").padStart(width))))
+  const rule = line(widths.map((width, i) => (i === 0 ? "-".repeat(width) : `${"-".repeat(width - 1)}:`)))
+  return [padded(header), rule, ...filled.slice(1).map(padded)].join("\n")
+}
+
 export const markdown = (table: Table): string => {
   const columns = columnsOf(table)
-  const line = (cells: ReadonlyArray<string>): string => `| ${cells.join(" | ")} |`
-  const rows = table.rows.map((row) => line(cellsOf(columns, row)))
-  const rule = line(["---", ...columns.map(() => "--:")])
   const note = table.note === undefined ? [] : [`${table.note}.`, ""]
-  return [`### ${table.title}`, "", ...note, line(["", ...columns]), rule, ...rows].join("\n")
+  const cells = [["", ...columns], ...table.rows.map((row) => cellsOf(columns, row))]
+  return [`### ${table.title}`, "", ...note, grid(cells)].join("\n")
 }

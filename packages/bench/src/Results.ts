@@ -1,12 +1,14 @@
-/** RESULTS.md: the machine, the versions, the goals and every table of the medians of the runs. */
+/** RESULTS.md: the machine, the versions, the goals, the plots and every table of the medians of the runs. */
 import { readFileSync, writeFileSync } from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import * as Goals from "./Goals.ts"
 import { median, type Row, type Table } from "./Measure.ts"
 import type { Options } from "./Options.ts"
+import * as Plots from "./Plots.ts"
 import { root } from "./Process.ts"
 import * as Report from "./Report.ts"
+import * as Short from "./Short.ts"
 
 const medianRow = (rows: ReadonlyArray<Row>): Row => {
   const [first] = rows
@@ -22,15 +24,18 @@ const medianRow = (rows: ReadonlyArray<Row>): Row => {
   }
 }
 
-/** Several runs of the same tables as one. */
+/** Several runs as one; a table may be missing in all but the first. */
 export const medians = (runs: ReadonlyArray<ReadonlyArray<Table>>): ReadonlyArray<Table> => {
   const [first = []] = runs
-  return first.map((table, i) => ({
-    ...table,
-    rows: table.rows.map(({ key }) =>
-      medianRow(runs.flatMap((run) => run[i]?.rows.find((row) => row.key === key) ?? []))
-    )
-  }))
+  return first.map((table) => {
+    const same = runs.flatMap((run) => run.filter(({ title }) => title === table.title))
+    return {
+      ...table,
+      rows: table.rows.map(({ key }) =>
+        medianRow(same.flatMap(({ rows }) => rows.find((row) => row.key === key) ?? []))
+      )
+    }
+  })
 }
 
 export const machine = (): string => {
@@ -52,7 +57,13 @@ const versions = (): string => {
     .join(", ")
 }
 
-export const write = (tables: ReadonlyArray<Table>, reached: ReadonlyArray<Goals.Reached>, options: Options): void => {
+/** Writes RESULTS.md, the plots it shows, and the short table of the README. */
+export const write = async (
+  tables: ReadonlyArray<Table>,
+  reached: ReadonlyArray<Goals.Reached>,
+  options: Options
+): Promise<void> => {
+  const plots = await Plots.write(tables)
   const text = [
     "# Results",
     "",
@@ -60,14 +71,18 @@ export const write = (tables: ReadonlyArray<Table>, reached: ReadonlyArray<Goals
     "",
     `- Machine: ${machine()}.`,
     `- Peers: ${versions()}.`,
-    `- ${options.times} runs, of which the medians; ${options.rounds} interleaved rounds of ${options.ms} ms each. \`cpu\` is that of the`,
-    "  server process (all threads) per request, lowest round; `x raw` the ratio to the raw limit of the same run. Smaller is better.",
+    `- ${options.times} runs, of which the medians; ${options.rounds} interleaved rounds of ${options.ms} ms each, every other one for the`,
+    "  peers. `cpu` is that of the server process (all threads) per request, lowest round; `x raw` the ratio to the raw limit of the",
+    "  same run. Smaller is better.",
     "",
     Report.markdown(Goals.table(reached)).replace("### ", "## "),
     "",
+    ...(plots.length === 0 ? [] : ["## Growth", "", ...plots.map(({ file, title }) => `![${title}](${file})`), ""]),
     "## Tables",
     "",
     ...tables.flatMap((table) => [Report.markdown(table), ""])
   ]
-  writeFileSync(path.join(root, "RESULTS.md"), `${text.join("\n").trimEnd()}\n`)
+  const results = `${text.join("\n").trimEnd()}\n`
+  writeFileSync(path.join(root, "RESULTS.md"), results)
+  Short.update(results)
 }

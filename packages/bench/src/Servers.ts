@@ -2,7 +2,7 @@
  * What is measured. To add a server: serve the contract (`peers/contract.mjs`) on stdio with `--stdio`, else on a free port of
  * 127.0.0.1 at `/mcp` that it says by `ready`; then a row here.
  */
-import type { Era } from "./Wire.ts"
+import type { Era, Kinds } from "./Wire.ts"
 
 export interface Entry {
   /** The part before the colon is the implementation, the rest its configuration. */
@@ -17,7 +17,12 @@ export interface Entry {
   readonly get?: boolean
   /** Part of `--quick`. */
   readonly core?: boolean
+  /** The kinds of load that it is measured under. Default all. */
+  readonly kinds?: ReadonlyArray<Kinds>
 }
+
+/** Whether no goal depends on it: neither ours nor the limit. */
+export const isPeer = ({ id }: { readonly id: string }): boolean => !/^(raw|ours)\b/.test(id)
 
 const both: ReadonlyArray<Era> = ["2025", "2026"]
 const old: ReadonlyArray<Era> = ["2025"]
@@ -25,18 +30,34 @@ const old: ReadonlyArray<Era> = ["2025"]
 /** Where `Published` puts our servers. */
 export const ours = ".published"
 
+/** The same with handlers that take a step: a generator that asks for a service. */
+const generators = ({ eras, file }: Entry): Entry => ({
+  id: "ours:generators",
+  file,
+  args: ["--generators"],
+  eras,
+  core: true,
+  kinds: ["call"]
+})
+
 /** Ours, as a user installs it; `directory` may hold another build to compare with. */
-const oursAt = (directory: string, suffix: string) => ({
+const oursAt = (directory: string, suffix = "") => ({
   stdio: { id: `ours${suffix}`, file: `${directory}/stdio.js`, eras: both, core: true },
   bundled: { id: `ours:bundled${suffix}`, file: `${directory}/bundled.js`, eras: both, core: true },
-  http: [
-    { id: `ours:router${suffix}`, file: `${directory}/http.js`, eras: both, sessions: true, get: true, core: true }
-  ]
+  router: {
+    id: `ours:router${suffix}`,
+    file: `${directory}/http.js`,
+    eras: both,
+    sessions: true,
+    get: true,
+    core: true
+  }
 })
 
 export const stdio = (base?: string): ReadonlyArray<Entry> => [
   { id: "raw", file: "peers/raw.mjs", args: ["--stdio"], eras: both, core: true },
-  oursAt(ours, "").stdio,
+  oursAt(ours).stdio,
+  generators(oursAt(ours).stdio),
   ...(base === undefined ? [] : [oursAt(base, "@base").stdio]),
   { id: "sdk2", file: "peers/sdk2.mjs", args: ["--stdio"], eras: both, core: true },
   { id: "sdk1", file: "peers/sdk1.mjs", args: ["--stdio"], eras: old },
@@ -46,14 +67,15 @@ export const stdio = (base?: string): ReadonlyArray<Entry> => [
 
 /** For cold start alone: once warm, they are no different. */
 export const bundled = (base?: string): ReadonlyArray<Entry> => [
-  oursAt(ours, "").bundled,
+  oursAt(ours).bundled,
   ...(base === undefined ? [] : [oursAt(base, "@base").bundled])
 ]
 
 export const http = (base?: string): ReadonlyArray<Entry> => [
   { id: "raw", file: "peers/raw.mjs", eras: both, sessions: true, get: true, core: true },
-  ...oursAt(ours, "").http,
-  ...(base === undefined ? [] : oursAt(base, "@base").http),
+  oursAt(ours).router,
+  generators(oursAt(ours).router),
+  ...(base === undefined ? [] : [oursAt(base, "@base").router]),
   { id: "sdk2:handler", file: "peers/sdk2.mjs", eras: both, core: true },
   {
     id: "sdk2:stateful",

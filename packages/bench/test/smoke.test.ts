@@ -1,9 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as Goals from "../src/Goals.ts"
 import * as Http from "../src/Http.ts"
-import { table } from "../src/Measure.ts"
 import * as Process from "../src/Process.ts"
-import * as Report from "../src/Report.ts"
 import * as Servers from "../src/Servers.ts"
 import * as Stdio from "../src/Stdio.ts"
 import type { Target } from "../src/Target.ts"
@@ -65,26 +62,5 @@ describe("the harness", () => {
     assert.throws(() => Wire.verify("call", [{ ...right, id: 4 }], 2), /No answer/)
     assert.throws(() => Wire.verify("call", [{ id: 2, result: { content: [{ text: "hello" }] } }], 2), /another result/)
     assert.throws(() => Wire.verify("flood", [{ id: 2, result: { content: [{ text: "done" }] } }], 2), /0 notif/)
-  })
-
-  it("compares the lowest rounds, and says what failed", async () => {
-    const rounds = { raw: [4, 2, 3], ours: [5, 9, 6] }
-    const cell = (key: keyof typeof rounds) => ({
-      key: `${key} 2025`,
-      against: { raw: "raw 2025" },
-      round: async () => ({ "cpu us": rounds[key].shift() ?? 0 })
-    })
-    const broken = { key: "broken", round: () => Promise.reject(new Error("no")) }
-    const measured = await table("stdio tools/call, 64 in flight", [cell("raw"), cell("ours"), broken], 3)
-    assert.deepStrictEqual(
-      measured.rows.map(({ figures }) => figures),
-      [{ "cpu us": 2, "x raw": 1 }, { "cpu us": 5, "x raw": 2.5 }, {}]
-    )
-    assert.match(Report.text(measured), /broken +Error: no/)
-    const missed = Goals.rows([measured]).filter(({ met }) => met === false)
-    assert.deepStrictEqual(
-      missed.map(({ ours }) => ours),
-      [2.5]
-    )
   })
 })

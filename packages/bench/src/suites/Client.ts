@@ -5,26 +5,16 @@ import * as Http from "../Http.ts"
 import { type Cell, type Table, table } from "../Measure.ts"
 import { type Options, wants } from "../Options.ts"
 import * as Process from "../Process.ts"
+import * as Progress from "../Progress.ts"
 import * as Servers from "../Servers.ts"
 import type { Era } from "../Wire.ts"
 
 interface Told {
-  readonly error?: string
-  readonly requests?: number
-  readonly ms?: number
-  readonly cpu?: number
+  readonly requests: number
+  readonly ms: number
+  /** Microseconds. */
+  readonly cpu: number
 }
-
-const next = (child: ChildProcess, log: () => string): Promise<Told> =>
-  new Promise((resolve, reject) => {
-    const gone = (code: number | null): void => reject(new Error(`exit ${code}: ${log()}`))
-    child.once("exit", gone)
-    child.once("message", (told: Told) => {
-      child.off("exit", gone)
-      if (told.error === undefined) resolve(told)
-      else reject(new Error(told.error))
-    })
-  })
 
 /** Starts a client that calls the server at that URL when told to. `flags` of node. */
 export const start = (entry: Servers.Client, url: string, era: Era, flags: ReadonlyArray<string> = []) => {
@@ -37,11 +27,10 @@ export const start = (entry: Servers.Client, url: string, era: Era, flags: Reado
   child.stderr?.on("data", (data) => {
     log = `${log}${data}`.slice(-2000)
   })
-  const ready = next(child, () => log)
+  const answering = { child, log: () => log }
+  const ready = Process.told(answering)
   const run = async (inFlight: number, ms: number) => {
-    const told = next(child, () => log)
-    child.send({ inFlight, ms })
-    const { cpu = Number.NaN, ms: took = Number.NaN, requests = Number.NaN } = await told
+    const { cpu, ms: took, requests } = await Process.ask<Told>(answering, { inFlight, ms })
     return { requests, "cpu us": cpu / requests, "per s": (requests / took) * 1000 }
   }
   return { child, ready, run }
@@ -50,6 +39,7 @@ export const start = (entry: Servers.Client, url: string, era: Era, flags: Reado
 export const client = async (options: Options): Promise<ReadonlyArray<Table>> => {
   const [raw] = Servers.http()
   if (raw === undefined) return []
+  Progress.say("client: warming up")
   const server = await Http.start(raw)
   const running: Array<ChildProcess> = []
   const cells: Array<Cell> = []
@@ -61,6 +51,7 @@ export const client = async (options: Options): Promise<ReadonlyArray<Table>> =>
         cells.push({
           key: `${entry.id} ${era}`,
           against: { raw: `raw ${era}`, sdk2: `sdk2 ${era}`, effect: `effect ${era}` },
+          sparse: Servers.isPeer(entry),
           round: async () => {
             await run(16, options.ramp)
             const { requests: _, ...figures } = await run(16, options.ms)

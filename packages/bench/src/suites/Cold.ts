@@ -22,7 +22,7 @@ export const cold = async (options: Options): Promise<ReadonlyArray<Table>> => {
     return { ms: ms, "cpu ms": cpu, "rss MiB": rss }
   }
   const cells = [...Servers.stdio(options.base), ...Servers.bundled(options.base)]
-    .filter((entry) => wants(options, entry))
+    .filter((entry) => entry.kinds === undefined && wants(options, entry))
     .flatMap((entry): ReadonlyArray<Cell> => [
       { key: entry.id, against: { raw: "raw", sdk2: "sdk2", effect: "effect" }, round: () => start(entry, {}) },
       {

@@ -3,13 +3,14 @@ import * as Http from "../Http.ts"
 import { type Cell, slice, type Table, table } from "../Measure.ts"
 import { type Options, wants } from "../Options.ts"
 import * as Process from "../Process.ts"
+import * as Progress from "../Progress.ts"
 import * as Servers from "../Servers.ts"
 import * as Stdio from "../Stdio.ts"
 import type { Target } from "../Target.ts"
 import { type Era, floods, type Kinds } from "../Wire.ts"
 
 interface Measured {
-  readonly id: string
+  readonly entry: Servers.Entry
   readonly era: Era
   readonly target: Target
 }
@@ -43,14 +44,20 @@ const measure = async (
   sdk: (era: Era) => string,
   options: Options
 ): Promise<ReadonlyArray<Table>> => {
-  for (const { target } of measured) await target.run("call", 16, options.warm)
+  for (const { entry, era, target } of measured) {
+    Progress.say(`warming up ${entry.id} ${era}`)
+    await target.run("call", 16, options.warm)
+  }
   const tables: Array<Table> = []
   for (const load of loads.filter(({ kind }) => options.kinds.length === 0 || options.kinds.includes(kind))) {
-    const cells = measured.map(({ era, id, target }): Cell => ({
-      key: `${id} ${era}`,
-      against: { raw: `raw ${era}`, sdk2: `${sdk(era)} ${era}`, effect: `effect ${era}` },
-      round: () => slice(target, { ...load, ms: options.ms, ramp: options.ramp })
-    }))
+    const cells = measured
+      .filter(({ entry }) => entry.kinds === undefined || entry.kinds.includes(load.kind))
+      .map(({ entry, era, target }): Cell => ({
+        key: `${entry.id} ${era}`,
+        against: { raw: `raw ${era}`, sdk2: `${sdk(era)} ${era}`, effect: `effect ${era}` },
+        sparse: Servers.isPeer(entry),
+        round: () => slice(target, { ...load, ms: options.ms, ramp: options.ramp })
+      }))
     tables.push(await table(load.title, cells, options.rounds, load.note))
   }
   return tables
@@ -63,7 +70,7 @@ export const http = async (options: Options): Promise<ReadonlyArray<Table>> => {
     for (const entry of Servers.http(options.base).filter((entry) => wants(options, entry))) {
       const server = await Http.start(entry)
       running.push(server)
-      for (const era of entry.eras) measured.push({ id: entry.id, era, target: Http.target(server, era) })
+      for (const era of entry.eras) measured.push({ entry, era, target: Http.target(server, era) })
     }
     return await measure(measured, httpLoads, (era) => (era === "2025" ? "sdk2:stateful" : "sdk2:handler"), options)
   } finally {
@@ -78,7 +85,7 @@ export const stdio = async (options: Options): Promise<ReadonlyArray<Table>> => 
     for (const entry of Servers.stdio(options.base).filter((entry) => wants(options, entry))) {
       for (const era of entry.eras) {
         const target = Stdio.target(entry, era)
-        measured.push({ id: entry.id, era, target })
+        measured.push({ entry, era, target })
         await target.ready()
       }
     }

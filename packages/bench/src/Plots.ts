@@ -1,0 +1,114 @@
+/** How cost grows, as pictures: small SVG files that RESULTS.md shows, of the tables of growth. */
+import { mkdirSync, writeFileSync } from "node:fs"
+import * as path from "node:path"
+import type { Table } from "./Measure.ts"
+import { root } from "./Process.ts"
+
+export interface Plot {
+  readonly title: string
+  /** Relative to RESULTS.md. */
+  readonly file: string
+}
+
+interface Picture extends Plot {
+  /** The beginning of the table's title. */
+  readonly table: string
+  readonly figure: string
+  readonly x: string
+  readonly y: string
+  /** What grows in proportion is a straight line, too. Default false. */
+  readonly proportional?: boolean
+}
+
+const pictures: ReadonlyArray<Picture> = [
+  {
+    title: "CPU of a call, by open sessions",
+    file: "plots/sessions.svg",
+    table: "Growth with open sessions",
+    figure: "cpu us",
+    x: "sessions",
+    y: "us per tools/call"
+  },
+  {
+    title: "Memory, by open sessions",
+    file: "plots/heap.svg",
+    table: "Growth with open sessions",
+    figure: "heap MiB",
+    x: "sessions",
+    y: "MiB of heap",
+    proportional: true
+  },
+  {
+    title: "CPU of a call, by registered tools",
+    file: "plots/tools.svg",
+    table: "Growth with registered tools",
+    figure: "cpu us",
+    x: "tools",
+    y: "us per tools/call"
+  },
+  {
+    title: "CPU of an update's message, by subscribers",
+    file: "plots/subscribers.svg",
+    table: "Growth with subscribers",
+    figure: "cpu us",
+    x: "subscribers of one resource",
+    y: "us per message"
+  }
+]
+
+interface Point {
+  readonly x: number
+  readonly y: number
+  /** What is after the number in the row's key: the era, where there are several. */
+  readonly line: string
+}
+
+const pointsOf = ({ rows }: Table, figure: string): ReadonlyArray<Point> =>
+  rows.flatMap(({ figures, key }) => {
+    const y = figures[figure]
+    return y === undefined ? [] : [{ x: Number.parseInt(key), y, line: /20\d\d$/.exec(key)?.[0] ?? "" }]
+  })
+
+/** In the words of Vega-Lite. */
+const specification = (picture: Picture, values: ReadonlyArray<Point>): object => {
+  const several = new Set(values.map(({ line }) => line)).size > 1
+  return {
+    title: picture.title,
+    width: 300,
+    height: 170,
+    background: "white",
+    data: { values },
+    mark: { type: "line", point: true },
+    encoding: {
+      x: {
+        field: "x",
+        type: "quantitative",
+        title: picture.x,
+        scale: { type: "log" },
+        axis: { values: [1, 10, 100, 1000, 10_000], format: ",d" }
+      },
+      y: {
+        field: "y",
+        type: "quantitative",
+        title: picture.y,
+        scale: picture.proportional === true ? { type: "log" } : { zero: true }
+      },
+      ...(several ? { color: { field: "line", type: "nominal", title: null } } : undefined)
+    }
+  }
+}
+
+/** Draws what was measured. */
+export const write = async (tables: ReadonlyArray<Table>): Promise<ReadonlyArray<Plot>> => {
+  const drawn: Array<Plot> = []
+  for (const picture of pictures) {
+    const table = tables.find(({ title }) => title.startsWith(picture.table))
+    const points = table === undefined ? [] : pointsOf(table, picture.figure)
+    if (points.length === 0) continue
+    const { draw } = await import("./draw.mjs")
+    mkdirSync(path.join(root, "plots"), { recursive: true })
+    writeFileSync(path.join(root, picture.file), `${await draw(specification(picture, points))}\n`)
+    drawn.push(picture)
+  }
+  return drawn
+}

@@ -1,0 +1,1 @@
+export declare const draw: (specification: object) => Promise<string>

@@ -1,0 +1,57 @@
+/** Throughput, CPU per call and heap as open sessions grow. Calls go to all of them by turns. */
+import { Connection } from "../Connection.ts"
+import * as Http from "../Http.ts"
+import { type Cell, slice, type Table, table } from "../Measure.ts"
+import type { Options } from "../Options.ts"
+import * as Process from "../Process.ts"
+import * as Servers from "../Servers.ts"
+import type { Target } from "../Target.ts"
+
+/** With the one that warms up, as many as may be open by default. */
+const counts = [1, 100, 1000, 9999]
+
+const opened = async (port: number, count: number): Promise<ReadonlyArray<Http.Session>> => {
+  const connection = new Connection(port)
+  await connection.open()
+  const sessions: Array<Http.Session> = []
+  while (sessions.length < count) sessions.push(await Http.open(connection))
+  connection.end()
+  return sessions
+}
+
+export const sessions = async (options: Options): Promise<Table> => {
+  const [entry] = Servers.http().filter(({ id }) => id === "ours:router")
+  const running: Array<Http.Running> = []
+  const targets: Array<Target> = []
+  const cells: Array<Cell> = []
+  try {
+    for (const count of entry === undefined ? [] : counts) {
+      if (entry === undefined) continue
+      const server = await Http.start(entry)
+      running.push(server)
+      const warming = Http.target(server, "2025")
+      await warming.run("call", 16, { ms: 5000, count: 25_000 })
+      await warming.close()
+      const before = await Process.heap(server.child)
+      const target = Http.target(server, "2025", await opened(server.port, count))
+      const heap = (await Process.heap(server.child)) - before
+      targets.push(target)
+      cells.push({
+        key: `${count} sessions`,
+        round: async () => ({
+          ...(await slice(target, { kind: "call", inFlight: 16, ms: options.ms, ramp: options.ramp })),
+          "heap MiB": heap / 1024 ** 2
+        })
+      })
+    }
+    return await table(
+      "Growth with open sessions",
+      cells,
+      options.rounds,
+      "HTTP tools/call, 16 at once, to all by turns"
+    )
+  } finally {
+    for (const target of targets) await target.close()
+    for (const { child } of running) await Process.stop(child, "SIGKILL")
+  }
+}

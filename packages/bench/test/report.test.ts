@@ -1,0 +1,134 @@
+import { assert, describe, it } from "@effect/vitest"
+import { readFileSync } from "node:fs"
+import * as path from "node:path"
+import * as Goals from "../src/Goals.ts"
+import { type Cell, type Figures, type Row, type Table, table } from "../src/Measure.ts"
+import { root } from "../src/Process.ts"
+import * as Report from "../src/Report.ts"
+import * as Results from "../src/Results.ts"
+import * as Short from "../src/Short.ts"
+
+const title = "stdio tools/call, 64 in flight"
+const goal = `${title}, 2025`
+
+const cell = (key: string, rounds: ReadonlyArray<Figures>): Cell => {
+  const left = [...rounds]
+  return { key, against: { raw: "raw 2025" }, round: async () => left.shift() ?? {} }
+}
+const cpu = (...values: ReadonlyArray<number>): ReadonlyArray<Figures> => values.map((us) => ({ "cpu us": us }))
+const row = (key: string, us: number): Row => ({ key, figures: { "cpu us": us } })
+const measured = (...rows: ReadonlyArray<Row>): ReadonlyArray<Table> => [{ title, rows }]
+const reached = (tables: ReadonlyArray<Table>) => Goals.rows(tables).find((reached) => reached.goal.title === goal)
+
+describe("a table of rounds", () => {
+  it("takes the lowest CPU and latency of all rounds, and the median of the rest", async () => {
+    const rounds = [
+      { "cpu us": 5, "per s": 10, "p99 ms": 3 },
+      { "cpu us": 9, "per s": 30, "p99 ms": 1 },
+      { "cpu us": 6, "per s": 20, "p99 ms": 2 }
+    ]
+    const { rows } = await table(title, [cell("raw 2025", cpu(4, 2, 3)), cell("ours 2025", rounds)], 3)
+    assert.deepStrictEqual(
+      rows.map(({ figures }) => figures),
+      [
+        { "cpu us": 2, "x raw": 1 },
+        { "cpu us": 5, "per s": 20, "p99 ms": 1, "x raw": 2.5 }
+      ]
+    )
+  })
+
+  it("measures a sparse row in every other round", async () => {
+    const asked: Array<string> = []
+    const counted = (key: string, sparse: boolean): Cell => ({
+      key,
+      sparse,
+      round: async () => {
+        asked.push(key)
+        return {}
+      }
+    })
+    await table(title, [counted("raw", false), counted("sdk2", true)], 3)
+    assert.deepStrictEqual(asked, ["raw", "sdk2", "raw", "raw", "sdk2"])
+  })
+
+  it("says what failed, and goes on", async () => {
+    const broken: Cell = { key: "ours 2025", round: () => Promise.reject(new Error("no")) }
+    const made = await table(title, [cell("raw 2025", cpu(1, 2)), broken], 2)
+    assert.match(Report.text(made), /ours 2025 +Error: no/)
+    assert.deepStrictEqual(made.rows[0]?.figures, { "cpu us": 1, "x raw": 1 })
+  })
+})
+
+describe("the gate", () => {
+  it("lets pass what meets its goal, at most", () => {
+    const tables = measured(row("raw 2025", 10), row("ours 2025", 20))
+    assert.strictEqual(reached(tables)?.state, "met")
+    assert.deepStrictEqual(Goals.missed(Goals.rows(tables)), [])
+  })
+
+  it("names what misses its goal, and by how much", () => {
+    const tables = measured(row("raw 2025", 10), row("ours 2025", 20.1))
+    assert.deepStrictEqual(Goals.missed(Goals.rows(tables)), [`${goal}: 2.01, goal 2`])
+  })
+
+  it("does not let pass what failed", () => {
+    const failed = { key: "ours 2025", figures: {}, error: "exit 1" }
+    assert.deepStrictEqual(Goals.missed(Goals.rows(measured(row("raw 2025", 10), failed))), [`${goal}: failed, goal 2`])
+    const noRaw = measured({ key: "raw 2025", figures: {}, error: "exit 1" }, row("ours 2025", 1))
+    assert.deepStrictEqual(Goals.missed(Goals.rows(noRaw)), [`${goal}: failed, goal 2`])
+  })
+
+  it("asks nothing of what was not part of the run, nor of peers, nor of rows without a goal", () => {
+    assert.deepStrictEqual(Goals.missed(Goals.rows([])), [])
+    const tables = measured(
+      row("raw 2025", 1),
+      row("ours 2025", 1),
+      row("sdk2 2025", 0.1),
+      row("ours:generators 2025", 9)
+    )
+    assert.deepStrictEqual(Goals.missed(Goals.rows(tables)), [])
+    const noted = Goals.rows(tables).filter(({ state }) => state === "noted")
+    assert.deepStrictEqual(
+      noted.map(({ ours }) => ours),
+      [9]
+    )
+  })
+
+  it("judges the median of several runs' ratios, not a ratio of medians", () => {
+    const runs = [
+      measured(row("raw 2025", 1), row("ours 2025", 1.9)),
+      measured(row("raw 2025", 4), row("ours 2025", 7)),
+      measured(row("raw 2025", 2), row("ours 2025", 9))
+    ]
+    const both = Goals.medians(runs.map(Goals.rows))
+    assert.deepStrictEqual(Goals.missed(both), [])
+    assert.strictEqual(both.find((reached) => reached.goal.title === goal)?.ours, 1.9)
+    assert.deepStrictEqual(Results.medians(runs)[0]?.rows, [row("raw 2025", 2), row("ours 2025", 7)])
+  })
+
+  it("keeps a table that only the first run has", () => {
+    const [only] = measured(row("raw 2025", 1))
+    assert.isDefined(only)
+    assert.deepStrictEqual(Results.medians([[only], []]), [only])
+  })
+})
+
+describe("RESULTS.md", () => {
+  const results = readFileSync(path.join(root, "RESULTS.md"), "utf8")
+
+  it("has the figures of the README's short table", () => {
+    const readme = readFileSync(Short.readme, "utf8")
+    assert.strictEqual(Short.replaced(readme, results), readme)
+  })
+
+  it("is where the short table comes from", () => {
+    const goals = Goals.rows(
+      measured(row("raw 2025", 10), row("ours 2025", 15), row("raw 2026", 10), row("ours 2026", 30))
+    )
+    const text = Report.markdown(Goals.table(goals)).replace("### ", "## ")
+    assert.strictEqual(
+      Short.table(text).split("\n").at(-1),
+      "| stdio tools/call, 64 in flight | 1.50 / 3.00 |        |            |      |"
+    )
+  })
+})
