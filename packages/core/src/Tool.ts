@@ -57,17 +57,28 @@ type TypeOf<I> = I extends AnyCodec ? I["Type"] : I extends Fields ? Schema.Stru
 /** The names that every revision allows: 1 to 128 letters, digits, underscores, hyphens and dots (spec 2025-11-25: server/tools). */
 export const isName = (name: string): boolean => /^[A-Za-z0-9_.-]{1,128}$/.test(name)
 
-const valueCodec = <A>(schema: Schema.Codec<A, any>, jsonSchema: JsonSchema.JsonObject): ValueCodec<A> => {
-  const codec = JsonSchema.codec(schema)
-  const decode = Schema.decodeUnknownEffect(codec)
-  // Slower, and only the telling of what is wrong needs all of it.
-  const explain = Schema.decodeUnknownEffect(codec, { errors: "all" })
-  const encode = Schema.encodeEffect(codec)
+/** Its JSON Schema and its codec are made when they are first needed: a start needs none of them. */
+const valueCodec = <A>(schema: Schema.Codec<A, any>, jsonSchema: () => JsonSchema.JsonObject): ValueCodec<A> => {
+  const parser = () => {
+    const codec = JsonSchema.codec(schema)
+    return {
+      decode: Schema.decodeUnknownEffect(codec),
+      // Slower, and only the telling of what is wrong needs all of it.
+      explain: Schema.decodeUnknownEffect(codec, { errors: "all" }),
+      encode: Schema.encodeEffect(codec)
+    }
+  }
+  let made: ReturnType<typeof parser> | undefined
   const invalid = (error: { readonly message: string }) => new InvalidValue({ message: issue(error) })
   return {
-    jsonSchema,
-    decode: (wire) => Effect.catchEager(decode(wire), () => Effect.mapError(explain(wire), invalid)),
-    encode: (value) => Effect.mapErrorEager(encode(value), invalid)
+    get jsonSchema() {
+      return jsonSchema()
+    },
+    decode: (wire) => {
+      const { decode, explain } = (made ??= parser())
+      return Effect.catchEager(decode(wire), () => Effect.mapError(explain(wire), invalid))
+    },
+    encode: (value) => Effect.mapErrorEager((made ??= parser()).encode(value), invalid)
   }
 }
 
@@ -96,9 +107,19 @@ export const make = <
   return build(
     name,
     options,
-    valueCodec(input, JsonSchema.input(input)),
-    output === undefined ? undefined : valueCodec(output, JsonSchema.output(output).schema),
-    options.failure === undefined ? undefined : valueCodec(options.failure, JsonSchema.fromSchema(options.failure))
+    valueCodec(
+      input,
+      JsonSchema.later(input, (input) => checked(name, JsonSchema.input(input)))
+    ),
+    output === undefined
+      ? undefined
+      : valueCodec(
+          output,
+          JsonSchema.later(output, (output) => JsonSchema.output(output).schema)
+        ),
+    options.failure === undefined
+      ? undefined
+      : valueCodec(options.failure, JsonSchema.later(options.failure, JsonSchema.fromSchema))
   )
 }
 
@@ -128,10 +149,17 @@ export const raw = <O extends JsonSchema.JsonObject | undefined = undefined>(
   build(
     name,
     options,
-    rawCodec(options.inputSchema),
+    rawCodec(checked(name, options.inputSchema)),
     options.outputSchema === undefined ? undefined : rawCodec(options.outputSchema),
     undefined
   )
+
+/** Throws unless the rules of `x-mcp-header` are kept. */
+const checked = (name: string, inputSchema: JsonSchema.JsonObject): JsonSchema.JsonObject => {
+  const [problem] = HeaderParams.parse(inputSchema).problems
+  if (problem !== undefined) throw new Error(`The input of ${name} breaks a rule of x-mcp-header: ${problem.message}`)
+  return inputSchema
+}
 
 /** The types of what is built are stated by `make` and `raw`, from the very schemas that the codecs are built of. */
 const build = (
@@ -142,23 +170,21 @@ const build = (
   failure: ValueCodec<any> | undefined
 ): any => {
   if (!isName(name)) throw new Error(`A tool's name is 1 to 128 of A-Z a-z 0-9 _ . - : ${JSON.stringify(name)}`)
-  const [problem] = HeaderParams.parse(input.jsonSchema).problems
-  if (problem !== undefined) throw new Error(`The input of ${name} breaks a rule of x-mcp-header: ${problem.message}`)
   const { description, title, annotations, icons, meta } = options
-  return {
+  let inputSchema: Model.Tool["inputSchema"] | undefined
+  const descriptor = {
     name,
-    input,
-    output,
-    failure,
-    descriptor: {
-      name,
-      description,
-      ...(title === undefined ? undefined : { title }),
-      ...(annotations === undefined ? undefined : { annotations }),
-      ...(icons === undefined ? undefined : { icons }),
-      ...(meta === undefined ? undefined : { _meta: meta }),
-      inputSchema: { ...input.jsonSchema, type: "object" },
-      ...(output === undefined ? undefined : { outputSchema: output.jsonSchema })
+    description,
+    ...(title === undefined ? undefined : { title }),
+    ...(annotations === undefined ? undefined : { annotations }),
+    ...(icons === undefined ? undefined : { icons }),
+    ...(meta === undefined ? undefined : { _meta: meta }),
+    get inputSchema() {
+      return (inputSchema ??= { ...input.jsonSchema, type: "object" })
     }
   }
+  if (output !== undefined) {
+    Object.defineProperty(descriptor, "outputSchema", { enumerable: true, get: () => output.jsonSchema })
+  }
+  return { name, input, output, failure, descriptor }
 }

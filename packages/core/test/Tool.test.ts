@@ -1,4 +1,5 @@
 import * as Tool from "@effect-mcp/core/Tool"
+import * as JsonSchema from "@effect-mcp/protocol/JsonSchema"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
@@ -54,5 +55,26 @@ describe("a tool", () => {
     assert.throws(() =>
       Tool.raw("raw", { description: "", inputSchema: { type: "object", $ref: "https://example.com/schema.json" } })
     )
+  })
+})
+
+describe("the JSON Schemas of a tool", () => {
+  it("are those of its schemas, whenever they are asked for", () => {
+    const input = { query: Schema.String, limit: Schema.optionalKey(Schema.Finite.annotate({ description: "Rows" })) }
+    const output = { rows: Schema.Array(Schema.String) }
+    const tool = Tool.make("query", { description: "Queries.", input, output })
+    const { inputSchema, outputSchema } = { ...tool.descriptor }
+    assert.deepStrictEqual(inputSchema, JsonSchema.input(Schema.Struct(input)))
+    assert.deepStrictEqual(outputSchema, JsonSchema.output(Schema.Struct(output)).schema)
+    assert.deepStrictEqual(tool.input.jsonSchema, inputSchema)
+    assert.deepStrictEqual(Object.keys(tool.descriptor), ["name", "description", "inputSchema", "outputSchema"])
+  })
+
+  it.each([
+    ["is no object", Schema.String],
+    ["has no JSON form", Schema.Struct({ [Symbol("key")]: Schema.String })],
+    ["has no JSON form inside", Schema.Struct({ a: Schema.Array(Schema.Struct({ [Symbol("key")]: Schema.String })) })]
+  ])("are refused when the tool is made: its input %s", (_title, input) => {
+    assert.throws(() => Tool.make("query", { description: "Queries.", input }))
   })
 })

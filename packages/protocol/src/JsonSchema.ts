@@ -14,6 +14,7 @@ import * as SchemaAST from "effect/SchemaAST"
 import { isVendorKey, representation, wireSchema, type Wire } from "./internal/WireSchema.ts"
 import * as Elicitation from "./model/Elicitation.ts"
 
+export { later } from "./internal/PlainSchema.ts"
 export type { Wire } from "./internal/WireSchema.ts"
 export type JsonObject = { readonly [key: string]: unknown }
 /** A document whose root says `type: "object"`, as MCP demands of tool input. */

@@ -1,0 +1,69 @@
+/**
+ * Which schemas are plain: structs, arrays and unions of strings, booleans and numbers, with nothing but words about them.
+ *
+ * Owns the one question whether a JSON Schema can wait until somebody asks for it. A server with many tools would make all of them at
+ * every start; of what is plain it is certain that it has a JSON form, so no mistake is found later than without waiting. Whatever
+ * is not known here is not plain.
+ */
+import * as Schema from "effect/Schema"
+import * as SchemaAST from "effect/SchemaAST"
+
+type AST = SchemaAST.AST
+
+/** What `make` makes of a schema: at once, unless the schema is a plain struct, for which `make` cannot fail. */
+export const later = <S extends Schema.Constraint, A>(schema: S, make: (schema: S) => A): (() => A) => {
+  let made: A | undefined
+  const once = () => (made ??= make(schema))
+  if (!isPlainStruct(schema.ast)) once()
+  return once
+}
+
+/** The schema describes a JSON object, and nothing in it is a vendor's. */
+export const isPlainStruct = (ast: AST): boolean => SchemaAST.isObjects(ast) && isPlain(ast)
+
+const isPlain = (ast: AST): boolean => {
+  if (ast.encoding !== undefined || !hasOnlyWords(ast.annotations) || !hasOnlyWords(ast.context?.annotations))
+    return false
+  switch (ast._tag) {
+    case "Number":
+      return (ast.checks ?? []).every(isNumeric)
+    case "String":
+    case "Boolean":
+    case "Null":
+      return ast.checks === undefined
+    case "Literal":
+      return ast.checks === undefined && typeof ast.literal !== "bigint"
+    case "Arrays":
+      return isUnchecked(ast) && ast.elements.length === 0 && ast.rest.length === 1 && ast.rest.every(isPlain)
+    case "Union":
+      return isUnchecked(ast) && ast.types.length > 0 && ast.types.every(isPlain)
+    case "Objects": {
+      const { indexSignatures, propertySignatures } = ast
+      return (
+        isUnchecked(ast) &&
+        indexSignatures.length === 0 &&
+        propertySignatures.every(({ name, type }) => typeof name === "string" && isPlain(type))
+      )
+    }
+    default:
+      return false
+  }
+}
+
+const hasOnlyWords = (annotations: object | undefined): boolean =>
+  annotations === undefined || Object.keys(annotations).every((key) => key === "title" || key === "description")
+
+const isUnchecked = (ast: SchemaAST.Arrays | SchemaAST.Union | SchemaAST.Objects): boolean =>
+  ast.checks === undefined && ast.encodingChecks === undefined
+
+/** A check that `Schema.Finite` or `Schema.Int` itself has: its code cannot be another's. */
+const isNumeric = ({ annotations }: SchemaAST.Check<never>): boolean =>
+  [Schema.Finite, Schema.Int].some(({ ast }) => {
+    const own = ast.checks?.[0].annotations
+    return (
+      own !== undefined &&
+      annotations !== undefined &&
+      Object.keys(own).every((key) => annotations[key] === own[key]) &&
+      Object.keys(annotations).every((key) => key in own || key === "title" || key === "description")
+    )
+  })
