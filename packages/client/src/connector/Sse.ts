@@ -128,7 +128,7 @@ const connect = Effect.fnUntraced(function* (
   limit: number
 ) {
   const response = yield* answer
-  if (response.status !== 200 || !Body.isEventStream(response)) {
+  if (response.status !== 200 || !Body.isEventStream(response.headers)) {
     return yield* Effect.flatMap(shown(response), (body) => Refusal.refused("GET", response.status, body).error)
   }
   const events = yield* eventsOf(response, limit)

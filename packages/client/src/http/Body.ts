@@ -9,6 +9,7 @@ import { type Decoded, TransportError } from "@effect-mcp/core/Transport"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Sse from "effect/encoding/Sse"
+import type { Headers } from "effect/http/Headers"
 import type { HttpClientError } from "effect/http/HttpClientError"
 import type { HttpClientResponse } from "effect/http/HttpClientResponse"
 import * as Stream from "effect/Stream"
@@ -25,10 +26,8 @@ export interface Position {
 
 export const start = (): Position => ({ lastEventId: undefined, retry: undefined, signs: 0 })
 
-const isType = (type: string, { headers }: HttpClientResponse): boolean =>
-  (headers["content-type"] ?? "").split(";")[0]?.trim().toLowerCase() === type
-
-export const isEventStream = (response: HttpClientResponse): boolean => isType("text/event-stream", response)
+export const isEventStream = (headers: Headers): boolean =>
+  (headers["content-type"] ?? "").split(";")[0]?.trim().toLowerCase() === "text/event-stream"
 
 const tooLarge = (limit: number) =>
   new TransportError({ reason: "Overflow", message: `The answer is larger than ${limit} bytes` })
@@ -38,15 +37,25 @@ const broken = (cause: HttpClientError) =>
 
 const nothing = "EmptyBodyError"
 
-/** A whole body. One that says how long it is, and is as it is, is read in one step. */
-export const text = (response: HttpClientResponse, limit: number): Effect.Effect<string, TransportError> => {
-  const { headers } = response
+const whole = new TextDecoder()
+
+/** A whole body, as its headers have it. One that says how long it is, and is as it is, is read in one step. */
+export const text = (
+  response: HttpClientResponse,
+  limit: number,
+  headers: Headers = response.headers
+): Effect.Effect<string, TransportError> => {
   const length = Number(headers["content-length"] ?? Number.NaN)
   if (length > limit) {
     // The body must not be left open.
     return Effect.andThen(skip(response, 0), Effect.fail(tooLarge(limit)))
   }
-  if (length >= 0 && headers["content-encoding"] === undefined) return Effect.mapError(response.text, broken)
+  if (length >= 0 && headers["content-encoding"] === undefined) {
+    return Effect.matchEffect(response.arrayBuffer, {
+      onFailure: (error) => Effect.fail(broken(error)),
+      onSuccess: (bytes) => Effect.succeed(whole.decode(bytes))
+    })
+  }
   return Effect.suspend(() => {
     const decoder = new TextDecoder()
     let size = 0

@@ -17,9 +17,11 @@ const times = 3
 const longest = 10_000
 const shortest = 500
 
-const waitOf = ({ headers, status }: HttpClientResponse): number | undefined => {
-  const after = headers["retry-after"] ?? ""
-  if (!statuses.has(status) || !/^\d+$/.test(after)) return undefined
+const waitOf = (response: HttpClientResponse): number | undefined => {
+  // First, since headers are put together when they are asked for.
+  if (!statuses.has(response.status)) return undefined
+  const after = response.headers["retry-after"] ?? ""
+  if (!/^\d+$/.test(after)) return undefined
   const millis = Number(after) * 1000
   return millis > longest ? undefined : Math.max(shortest, millis)
 }

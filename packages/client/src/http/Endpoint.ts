@@ -10,6 +10,7 @@ import { protocolVersion } from "@effect-mcp/protocol/model/Meta"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Effect from "effect/Effect"
 import * as Headers from "effect/http/Headers"
+import * as HttpBody from "effect/http/HttpBody"
 import type * as HttpClient from "effect/http/HttpClient"
 import type { HttpClientError } from "effect/http/HttpClientError"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
@@ -26,6 +27,7 @@ export const isStateless = (message: JsonRpc.Request): boolean => {
   return isJsonObject(meta) && typeof meta[protocolVersion] === "string"
 }
 
+const json = "application/json"
 const eventStream = "text/event-stream"
 
 export class Endpoint {
@@ -36,11 +38,14 @@ export class Endpoint {
   readonly url: URL
   private readonly http: HttpClient.HttpClient
   private readonly shared: Headers.Headers
+  /** What all posts have in common: a URL is taken apart once. */
+  private readonly posted: HttpClientRequest.HttpClientRequest
 
   constructor(http: HttpClient.HttpClient, url: URL, shared: Headers.Input | undefined) {
     this.http = http
     this.url = url
     this.shared = Headers.fromInput(shared)
+    this.posted = HttpClientRequest.post(url)
   }
 
   private get ofSession(): { readonly [name: string]: string } {
@@ -65,10 +70,18 @@ export class Endpoint {
           : request.method === "initialize"
             ? undefined
             : this.ofSession
-    const headers = { ...this.shared, ...extra, ...own, accept: `application/json, ${eventStream}` }
-    return this.execute(
-      HttpClientRequest.bodyText(HttpClientRequest.post(this.url, { headers }), text, "application/json")
-    )
+    const body = HttpBody.text(text, json)
+    // All names are in lower case, and the record is nobody else's.
+    const headers = Headers.fromRecordUnsafe({
+      ...this.shared,
+      ...(extra === undefined ? undefined : Headers.fromInput(extra)),
+      ...own,
+      accept: `${json}, ${eventStream}`,
+      "content-type": json,
+      "content-length": `${body.contentLength}`
+    })
+    const { hash, url, urlParams } = this.posted
+    return this.execute(HttpClientRequest.makeWith("POST", url, urlParams, hash, headers, body))
   }
 
   /** Opens the session's stream, or goes on with another after `lastEventId`. */

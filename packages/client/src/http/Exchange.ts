@@ -118,39 +118,61 @@ const streamed = Effect.fnUntraced(function* (
   )
 })
 
-/** Fails with what the request is told instead of an answer. */
-export const run = Effect.fnUntraced(function* (
-  conversation: Conversation,
-  exchange: Exchange
-): Effect.fn.Return<void, Refusal.Refusal> {
-  const { endpoint, fallback, limit } = conversation
+/** Sends it. Fails with what the request is told instead of an answer. */
+export const run = (conversation: Conversation, exchange: Exchange): Effect.Effect<void, Refusal.Refusal> => {
+  const { endpoint } = conversation
   const { headers, request, text } = exchange
-  const { id, method } = request
   exchange.begun = true
-  exchange.session = exchange.stateless || method === "initialize" ? undefined : endpoint.session
-  const response = yield* Effect.mapError(endpoint.post(request, text, headers), (error) =>
-    Refusal.unreachable(error, endpoint.url)
-  )
-  const { status } = response
+  exchange.session = exchange.stateless || request.method === "initialize" ? undefined : endpoint.session
+  return Effect.matchEffect(endpoint.post(request, text, headers), {
+    onFailure: (error) => Effect.fail(Refusal.unreachable(error, endpoint.url)),
+    onSuccess: (response) => begun(conversation, exchange, response)
+  })
+}
+
+/** The answer has begun: its body is read in one way or the other. */
+const begun = (
+  conversation: Conversation,
+  exchange: Exchange,
+  response: HttpClientResponse
+): Effect.Effect<void, Refusal.Refusal> => {
+  const { headers, status } = response
   if (status === 404 && exchange.session !== undefined) {
-    yield* Body.skip(response)
-    return yield* Effect.fail(Refusal.sessionLost(true))
+    return Effect.andThen(Body.skip(response), Effect.fail(Refusal.sessionLost(true)))
   }
   exchange.accept()
   const accepted = status >= 200 && status < 300
-  if (accepted && method === "initialize") endpoint.session = response.headers["mcp-session-id"]
-  if (accepted && Body.isEventStream(response)) return yield* streamed(conversation, exchange, response)
-  const body = yield* Effect.mapError(Body.text(response, limit), Refusal.unread)
+  if (accepted && exchange.request.method === "initialize") {
+    conversation.endpoint.session = headers["mcp-session-id"]
+  }
+  if (accepted && Body.isEventStream(headers)) return streamed(conversation, exchange, response)
+  return Effect.matchEffect(Body.text(response, conversation.limit, headers), {
+    onFailure: (error) => Effect.fail(Refusal.unread(error)),
+    onSuccess: (body) => read(conversation, exchange, status, body)
+  })
+}
+
+/** The answer was read, and is a whole. */
+const read = (
+  conversation: Conversation,
+  exchange: Exchange,
+  status: number,
+  body: string
+): Effect.Effect<void, Refusal.Refusal> => {
+  const { fallback, handOver, learned } = conversation
+  const { request } = exchange
+  const { id, method } = request
+  const accepted = status >= 200 && status < 300
   // Who has no time to look at the probe says nothing by that.
   const probe = method === "server/discover" && Answer.isBusy(status)
   const answer = accepted ? Answer.read(body, id) : probe ? undefined : Answer.readError(status, body, id)
-  if (method === "initialize" && fallback !== undefined && Answer.isOlder(status, answer)) {
-    const older = yield* Effect.option(fallback)
-    if (Option.isSome(older)) return conversation.handOver(older.value, request)
+  const take = (): Effect.Effect<void, Refusal.Refusal> => {
+    if (answer !== undefined) return receiver(conversation, exchange, accepted || Answer.isForeign(status))(answer)
+    if (method === "server/discover" && Answer.isForeign(status)) learned("older")
+    return Effect.fail(Refusal.refused(method, status, body))
   }
-  if (answer !== undefined) {
-    return yield* receiver(conversation, exchange, accepted || Answer.isForeign(status))(answer)
-  }
-  if (method === "server/discover" && Answer.isForeign(status)) conversation.learned("older")
-  return yield* Effect.fail(Refusal.refused(method, status, body))
-})
+  if (method !== "initialize" || fallback === undefined || !Answer.isOlder(status, answer)) return take()
+  return Effect.flatMap(Effect.option(fallback), (older) =>
+    Option.isSome(older) ? Effect.sync(() => handOver(older.value, request)) : take()
+  )
+}

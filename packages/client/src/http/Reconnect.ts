@@ -68,7 +68,7 @@ export class Reconnect {
       onFailure: ({ reason }) => Effect.succeed<Ended>(reason._tag === "StatusCodeError" ? "Denied" : "Failed"),
       onSuccess: (response) => {
         const { status } = response
-        if (status === 200 && Body.isEventStream(response)) {
+        if (status === 200 && Body.isEventStream(response.headers)) {
           this.gives = true
           opened?.()
           return Effect.match(Body.events(response, this.limit, position, deliver), {

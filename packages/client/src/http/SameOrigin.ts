@@ -11,14 +11,24 @@ import * as Body from "./Body.ts"
 
 const redirects = new Set([307, 308])
 
-/** `fetch` would follow redirects by itself, to anywhere. */
-const byHand = <E, R>(answer: Effect.Effect<HttpClientResponse, E, R>): Effect.Effect<HttpClientResponse, E, R> =>
-  Effect.flatMap(Effect.context<never>(), (context) =>
-    Effect.provideService(answer, FetchHttpClient.RequestInit, {
-      ...Option.getOrUndefined(Context.getOption(context, FetchHttpClient.RequestInit)),
-      redirect: "manual"
-    })
+/** By the context it was made of: few contexts make many requests. */
+const prepared = new WeakMap<Context.Context<never>, Context.Context<never>>()
+
+/**
+ * The context in which requests are sent: `fetch` would follow redirects by itself, to anywhere; and where a trace goes on is said in
+ * the message.
+ */
+export const prepare = (context: Context.Context<never>): Context.Context<never> => {
+  const known = prepared.get(context)
+  if (known !== undefined) return known
+  const init = Option.getOrUndefined(Context.getOption(context, FetchHttpClient.RequestInit))
+  const made = context.pipe(
+    Context.add(FetchHttpClient.RequestInit, { ...init, redirect: "manual" }),
+    Context.add(HttpClient.TracerDisabledWhen, () => true)
   )
+  prepared.set(context, made).set(made, made)
+  return made
+}
 
 /** Follows a redirect on the same origin only, and keeps the request as it is; any other is the answer. */
 export const execute = <R>(
@@ -26,15 +36,21 @@ export const execute = <R>(
   request: HttpClientRequest.HttpClientRequest,
   hops = 3
 ): Effect.Effect<HttpClientResponse, HttpClientError, R> =>
-  // Where a trace goes on is said in the message.
-  Effect.provideService(byHand(http.execute(request)), HttpClient.TracerDisabledWhen, () => true).pipe(
-    Effect.flatMap((response) => {
-      const { location } = response.headers
-      if (!redirects.has(response.status) || location === undefined || hops === 0) return Effect.succeed(response)
-      if (!URL.canParse(location, request.url)) return Effect.succeed(response)
+  Effect.flatMap(
+    Effect.updateContext(
+      http.execute(request),
+      (context: Context.Context<R>) =>
+        // What is prepared holds all that the context held.
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the boundary named above
+        prepare(context) as Context.Context<R>
+    ),
+    (response) => {
+      // Headers are put together each time that they are asked for.
+      const location = redirects.has(response.status) && hops > 0 ? response.headers["location"] : undefined
+      if (location === undefined || !URL.canParse(location, request.url)) return Effect.succeed(response)
       const next = new URL(location, request.url)
       return next.origin === new URL(request.url).origin
         ? Effect.andThen(Body.skip(response), execute(http, HttpClientRequest.setUrl(request, next), hops - 1))
         : Effect.succeed(response)
-    })
+    }
   )

@@ -32,6 +32,7 @@ import * as Exchange from "./Exchange.ts"
 import * as Reconnect from "./Reconnect.ts"
 import * as Refusal from "./Refusal.ts"
 import * as Room from "./Room.ts"
+import * as SameOrigin from "./SameOrigin.ts"
 import type * as Servers from "./Servers.ts"
 
 export interface Options extends Room.Options {
@@ -72,7 +73,7 @@ export const make = Effect.fnUntraced(function* (
   options: Options
 ): Effect.fn.Return<Transport, never, Scope.Scope> {
   const { maxMessageBytes: limit = Framing.defaultMaxMessageBytes } = options
-  const runFork = Effect.runForkWith(yield* Effect.context<never>())
+  const runFork = Effect.runForkWith(SameOrigin.prepare(yield* Effect.context<never>()))
   const incoming = yield* Queue.bounded<Inbound, TransportError | Cause.Done>(256)
   const reconnect = new Reconnect.Reconnect(endpoint, limit, options.resume)
   const room = new Room.Room(options)
@@ -101,7 +102,8 @@ export const make = Effect.fnUntraced(function* (
     fiber.addObserver(() => among.delete(fiber))
     return fiber
   }
-  const deliver = (inbound: Inbound): Effect.Effect<void> => Effect.asVoid(Queue.offer(incoming, inbound))
+  const deliver = (inbound: Inbound): Effect.Effect<void> =>
+    Queue.offerUnsafe(incoming, inbound) ? Effect.void : Effect.asVoid(Queue.offer(incoming, inbound))
   const end = (): void => {
     over = true
     room.open()
@@ -168,18 +170,15 @@ export const make = Effect.fnUntraced(function* (
       lost ? Effect.fail(Refusal.sessionLost(true)) : Exchange.run(conversation, exchange)
     )
     // An interruption that is caught is none of ours: somebody's HTTP client gave up.
-    const outcome = Effect.catchCause(Effect.andThen(gate, going), (cause) => {
+    const outcome = Effect.catchCause(gate === Effect.void ? going : Effect.andThen(gate, going), (cause) => {
       const refusal = Option.getOrElse(Cause.findErrorOption(cause), () => Refusal.unanswered(Cause.pretty(cause)))
       return unanswered(id, refusal)
     })
-    exchange.fiber = run(
-      Effect.onExit(outcome, () =>
-        Effect.sync(() => {
-          exchanges.delete(id)
-          exchange.accept()
-        })
-      )
-    )
+    const fiber = (exchange.fiber = run(outcome))
+    fiber.addObserver(() => {
+      exchanges.delete(id)
+      exchange.accept()
+    })
   }
 
   /** What the server has to say without being asked, for as long as it gives a stream for that. */
