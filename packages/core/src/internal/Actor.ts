@@ -48,7 +48,7 @@ export class Actor implements Peer {
     this.options = options
     this.clock = clock
     this.runFork = runFork
-    this.outbound = new Outbound(sink, clock)
+    this.outbound = new Outbound(sink, clock, runFork)
   }
 
   private get permits(): number {

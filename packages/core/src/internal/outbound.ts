@@ -1,4 +1,8 @@
-/** The requests a peer has sent and not yet seen answered: one waiting continuation each, with its timeout and its progress. */
+/**
+ * The requests a peer has sent and not yet seen answered: one waiting continuation each, with its timeout and its progress.
+ *
+ * One fiber watches the time for all of them, and only while there are any: many requests are sent, and few are late.
+ */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { McpError } from "@effect-mcp/protocol/McpError"
 import type { ProgressParams } from "@effect-mcp/protocol/model/Progress"
@@ -7,6 +11,7 @@ import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as TraceContext from "../TraceContext.ts"
 import type { RequestHeaders, Sink, TransportError } from "../Transport.ts"
@@ -50,25 +55,36 @@ interface Waiting {
   readonly hardDeadline: number
   deadline: number
   resume: (effect: Effect.Effect<unknown, RequestError>) => void
-  timedOut: boolean
 }
 
-const millis = (input: Duration.Input | undefined): number =>
-  input === undefined ? Infinity : Duration.toMillis(Duration.fromInputUnsafe(input))
+const millis = (input: Duration.Input | undefined): number => {
+  if (input === undefined) return Infinity
+  return typeof input === "number" && input >= 0 ? input : Duration.toMillis(Duration.fromInputUnsafe(input))
+}
+
+const dueAt = ({ deadline, hardDeadline }: Waiting): number => Math.min(deadline, hardDeadline)
+
+/** How long the watch sleeps at most, in milliseconds: a timer that outlives the requests keeps the process alive no longer. */
+const nap = 1000
 
 /** Little is made before it is needed: most conversations never ask anything. */
 export class Outbound {
   private readonly sink: Sink
   private readonly clock: Clock.Clock
+  private readonly runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<unknown, unknown>
+  private watch: Fiber.Fiber<unknown, unknown> | undefined = undefined
+  /** When the watch looks next. */
+  private wakesAt = Infinity
   private waiting: Map<JsonRpc.Id, Waiting> | undefined = undefined
   private closed: Closed | undefined = undefined
   private gone: Deferred.Deferred<never, Closed> | undefined = undefined
   // From 1: some peers take a falsy id for none.
   private nextId = 1
 
-  constructor(sink: Sink, clock: Clock.Clock) {
+  constructor(sink: Sink, clock: Clock.Clock, runFork: Outbound["runFork"]) {
     this.sink = sink
     this.clock = clock
+    this.runFork = runFork
   }
 
   /** In milliseconds since some moment: the time of day may be set while a request waits. */
@@ -110,12 +126,16 @@ export class Outbound {
         waiting.delete(id)
         return resume(Effect.die(notJson))
       }
+      this.watchOver(entry)
       return Effect.sync(() => {
-        if (!waiting.delete(id) || entry.options.cancellable === false) return
-        const reason = entry.timedOut ? "The request timed out" : "The caller was interrupted"
-        sink.send(JsonRpc.notification("notifications/cancelled", { requestId: id, reason }), "control", relatedTo)
+        if (waiting.delete(id)) this.cancel(id, entry, "The caller was interrupted")
       })
     })
+  }
+
+  private cancel(id: JsonRpc.Id, { options: { cancellable, relatedTo } }: Waiting, reason: string): void {
+    if (cancellable === false) return
+    this.sink.send(JsonRpc.notification("notifications/cancelled", { requestId: id, reason }), "control", relatedTo)
   }
 
   /** Room in the outbox, or the end of the wait for it. */
@@ -127,12 +147,36 @@ export class Outbound {
     })
   }
 
-  private expire(entry: Waiting): Effect.Effect<never, Timeout> {
+  /** Room while the request may still wait for it. */
+  private roomFor(entry: Waiting): Effect.Effect<void, Closed | Timeout> {
+    const left = dueAt(entry) - this.now
+    if (left === Infinity) return this.room
+    return Effect.timeoutOrElse(this.room, { duration: left, orElse: () => Effect.fail(late(entry)) })
+  }
+
+  private watchOver(entry: Waiting): void {
+    const due = dueAt(entry)
+    if (due >= this.wakesAt) return
+    this.watch?.interruptUnsafe()
+    this.wakesAt = due
+    this.watch = this.runFork(this.watching)
+  }
+
+  /** Ends what is late, and sleeps until the next may be. */
+  private get watching(): Effect.Effect<void> {
     return Effect.suspend(() => {
-      const left = Math.min(entry.deadline, entry.hardDeadline) - this.now
-      if (left > 0) return Effect.andThen(Effect.sleep(left), this.expire(entry))
-      entry.timedOut = true
-      return Effect.fail(new Timeout({ method: entry.method, message: `${entry.method} was not answered in time` }))
+      const { now, waiting } = this
+      let next = Infinity
+      for (const [id, entry] of waiting ?? []) {
+        const due = dueAt(entry)
+        if (due > now) next = Math.min(next, due)
+        else if (waiting?.delete(id) === true) {
+          this.cancel(id, entry, "The request timed out")
+          entry.resume(Effect.fail(late(entry)))
+        }
+      }
+      this.wakesAt = next === Infinity ? Infinity : Math.min(next, now + nap)
+      return next === Infinity ? Effect.void : Effect.andThen(Effect.sleep(this.wakesAt - now), this.watching)
     })
   }
 
@@ -147,14 +191,10 @@ export class Outbound {
         timeout,
         deadline: now + timeout,
         hardDeadline: now + millis(options.maxTotal),
-        resume: () => {},
-        timedOut: false
+        resume: () => {}
       }
       const send = this.send(entry, params, trace)
-      const sent = this.sink.writable() ? send : Effect.andThen(this.room, send)
-      return Math.min(entry.deadline, entry.hardDeadline) === Infinity
-        ? sent
-        : Effect.raceFirst(sent, this.expire(entry))
+      return this.sink.writable() ? send : Effect.andThen(this.roomFor(entry), send)
     })
   }
 
@@ -200,6 +240,7 @@ export class Outbound {
     }))
     if (this.gone !== undefined) Deferred.doneUnsafe(this.gone, Effect.fail(closed))
     for (const id of this.waiting?.keys() ?? []) this.settle(id, Effect.fail(closed))
+    this.watch?.interruptUnsafe()
   }
 
   get size(): number {
@@ -213,3 +254,5 @@ const meta = (params: JsonRpc.Params | undefined): object => {
 }
 
 const unsent = ({ cause, message }: Closed): Closed => new Closed({ message, cause, unsent: true })
+
+const late = ({ method }: Waiting): Timeout => new Timeout({ method, message: `${method} was not answered in time` })
