@@ -92,41 +92,38 @@ export interface Options {
   readonly catalog: ToolCatalog.ToolCatalog
   readonly headers: ToolHeaders
   /** Has pages visited that a refusal asks for, where the revision has such refusals. */
-  readonly retrying: <A>(call: Effect.Effect<A, ClientError>) => Effect.Effect<A, ClientError>
+  readonly retrying: <A>(call: () => Effect.Effect<A, ClientError>) => Effect.Effect<A, ClientError>
   readonly consent: Consent.Policy
   /** Whether untyped results are checked against the listed output schemas. */
   readonly validate: boolean
 }
 
 export const make = ({ catalog, connection, consent, headers, retrying, validate }: Options): Calls => {
-  const send = (name: string, args: Arguments, options: CallOptions | undefined, schema?: JsonObject) => {
-    const request = headers.call(name, args, options, schema)
-    return Effect.suspend(() =>
-      Effect.andThen(
-        catalog.checkCallable(name),
-        Consent.guard(
-          consent,
-          {
-            _tag: "CallTool",
-            server: connection.serverInfo,
-            tool: name,
-            arguments: args,
-            annotations: catalog.annotations(name)
-          },
-          retrying(request)
-        )
+  /** To be called when it is to be sent: what is known at once takes no step. */
+  const send = (name: string, args: Arguments, options: CallOptions | undefined, schema?: JsonObject) =>
+    Effect.flatMapEager(catalog.checkCallable(name), () =>
+      Consent.guard(
+        consent,
+        {
+          _tag: "CallTool",
+          server: connection.serverInfo,
+          tool: name,
+          arguments: args,
+          annotations: catalog.annotations(name)
+        },
+        retrying(() => headers.call(name, args, options, schema))
       )
     )
-  }
 
   const callTool: Calls["callTool"] = (name, args = {}, options) =>
-    Effect.andThen(
-      headers.know(name),
-      validate
-        ? Effect.flatMap(catalog.validator(name), (validator) =>
-            Effect.flatMap(send(name, args, options), (result) => ToolCatalog.checkResult(name, validator, result))
-          )
-        : send(name, args, options)
+    Effect.suspend(() =>
+      Effect.flatMapEager(headers.know(name), () =>
+        validate
+          ? Effect.flatMapEager(catalog.validator(name), (validator) =>
+              Effect.flatMap(send(name, args, options), (result) => ToolCatalog.checkResult(name, validator, result))
+            )
+          : send(name, args, options)
+      )
     )
 
   const failure = <I, O, F, H>(

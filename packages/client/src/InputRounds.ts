@@ -44,23 +44,26 @@ export interface Final {
 type Failure<E> = E | InvalidResult | McpError.McpError
 
 /** Sends a request until it is answered for good. */
-export const run = Effect.fnUntraced(function* <E>(
+export const run = <E>(
   method: string,
   params: JsonObject,
   options: Options<E>
-): Effect.fn.Return<Final, Failure<E> | Timeout> {
-  const started = yield* Elapsed.now
-  const wire = yield* options.send(params)
-  if (!ResultType.isInputRequired(wire) || !asking.has(method)) return { wire, retried: false }
-  const left = Duration.toMillis(options.maxTotal) - ((yield* Elapsed.now) - started)
-  const rounds = answered(method, params, wire, options)
-  return yield* left === Infinity
-    ? rounds
-    : Effect.timeoutOrElse(rounds, {
-        duration: left,
-        orElse: () => Effect.fail(new Timeout({ method, message: `${method} took too long with all its questions` }))
-      })
-})
+): Effect.Effect<Final, Failure<E> | Timeout> =>
+  Effect.clockWith((clock) => {
+    const started = Elapsed.unsafe(clock)
+    return Effect.flatMap(options.send(params), (wire) => {
+      if (!ResultType.isInputRequired(wire) || !asking.has(method)) return Effect.succeed({ wire, retried: false })
+      const left = Duration.toMillis(options.maxTotal) - (Elapsed.unsafe(clock) - started)
+      const rounds = answered(method, params, wire, options)
+      return left === Infinity
+        ? rounds
+        : Effect.timeoutOrElse(rounds, {
+            duration: left,
+            orElse: () =>
+              Effect.fail(new Timeout({ method, message: `${method} took too long with all its questions` }))
+          })
+    })
+  })
 
 const answered = Effect.fnUntraced(function* <E>(
   method: string,

@@ -96,15 +96,13 @@ export class ToolCatalog {
 
   /** Compiled when first needed. Fails for a schema that cannot be checked, which is known before the tool is called. */
   validator(name: string): Effect.Effect<JsonSchemaValidator.Validator | undefined, InvalidResult> {
-    return Effect.suspend(() => {
-      const entry = this.entries.get(name)
-      const schema = this.conversation.revision.rules.structuredOutput ? entry?.tool.outputSchema : undefined
-      if (entry === undefined || schema === undefined) return Effect.succeed(undefined)
-      entry.validator ??= JsonSchemaValidator.compile(schema)
-      return Result.isSuccess(entry.validator)
-        ? Effect.succeed(entry.validator.success)
-        : Effect.fail(invalid(`The output schema of ${name} cannot be checked: ${entry.validator.failure.reason}`))
-    })
+    const entry = this.entries.get(name)
+    const schema = this.conversation.revision.rules.structuredOutput ? entry?.tool.outputSchema : undefined
+    if (entry === undefined || schema === undefined) return Effect.succeed(undefined)
+    entry.validator ??= JsonSchemaValidator.compile(schema)
+    return Result.isSuccess(entry.validator)
+      ? Effect.succeed(entry.validator.success)
+      : Effect.fail(invalid(`The output schema of ${name} cannot be checked: ${entry.validator.failure.reason}`))
   }
 }
 

@@ -19,7 +19,7 @@ import * as Lists from "./Lists.ts"
 import type { ToolCatalog } from "./ToolCatalog.ts"
 
 export interface ToolHeaders {
-  /** Has the tool listed where a call needs to know it. */
+  /** Has the tool listed where a call needs to know it. Looks at what is known when it is called, not when it runs, as `call` does. */
   readonly know: (name: string) => Effect.Effect<void, ClientError>
   /** Sends a call. `schema`: the tool's input, if the caller knows it; else it is one that has been listed. */
   readonly call: (
@@ -55,12 +55,12 @@ export const make = ({ catalog, connection, maxPages }: Options): ToolHeaders =>
       Effect.catchTag("McpError", () => Effect.void)
     )
   const know = (name: string): Effect.Effect<void, ClientError> =>
-    Effect.suspend(() =>
-      connection.headers && !catalog.knows(name) ? Effect.map(list(), () => catalog.sought(name)) : Effect.void
-    )
+    connection.headers && !catalog.knows(name) ? Effect.map(list(), () => catalog.sought(name)) : Effect.void
 
-  const headersOf = (schema: JsonObject | undefined, args: unknown) =>
-    schema === undefined ? undefined : Headers.ofParams(paramsOf(schema), args)
+  const headersOf = (schema: JsonObject | undefined, args: unknown) => {
+    const params = schema === undefined ? [] : paramsOf(schema)
+    return params.length === 0 ? undefined : Headers.ofParams(params, args)
+  }
 
   const sending = <A>(
     name: string,
@@ -71,16 +71,13 @@ export const make = ({ catalog, connection, maxPages }: Options): ToolHeaders =>
   ): Effect.Effect<A, ClientError> => {
     const send = (mirrored: CallOptions["headers"]) =>
       request({ ...options, headers: mirrored === undefined ? options?.headers : { ...options?.headers, ...mirrored } })
-    const listed = Effect.sync(() => headersOf(catalog.inputSchema(name), args))
-    const taken = schema === undefined ? listed : Effect.succeed(headersOf(schema, args))
-    return Effect.suspend(() => {
-      if (!connection.headers) return send(undefined)
-      return Effect.catchTag(Effect.flatMap(taken, send), "McpError", (error) =>
-        error.code === McpError.HeaderMismatch
-          ? Effect.andThen(list({ fresh: true }), Effect.flatMap(listed, send))
-          : Effect.fail(error)
-      )
-    })
+    if (!connection.headers) return send(undefined)
+    const listed = () => headersOf(catalog.inputSchema(name), args)
+    return Effect.catchTag(send(schema === undefined ? listed() : headersOf(schema, args)), "McpError", (error) =>
+      error.code === McpError.HeaderMismatch
+        ? Effect.flatMap(list({ fresh: true }), () => send(listed()))
+        : Effect.fail(error)
+    )
   }
 
   return {
@@ -94,7 +91,7 @@ export const make = ({ catalog, connection, maxPages }: Options): ToolHeaders =>
       const { arguments: args, name }: JsonObject = isJsonObject(wanted) ? wanted : {}
       const send = (options?: CallOptions) => connection.request(method, params, options)
       if (typeof name !== "string") return send(options)
-      return Effect.andThen(know(name), sending(name, args, options, undefined, send))
+      return Effect.suspend(() => Effect.flatMapEager(know(name), () => sending(name, args, options, undefined, send)))
     }
   }
 }

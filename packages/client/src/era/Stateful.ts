@@ -1,26 +1,23 @@
 /** Requests of a session (2024-11-05 to 2025-11-25): the revision was agreed on, and the server remembers what it was asked for. */
 import type { Peer } from "@effect-mcp/core/Peer"
-import * as McpError from "@effect-mcp/protocol/McpError"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { type CallOptions, type Defaults, type Requests, requestOptions } from "../CallOptions.ts"
 import type { Negotiated } from "../Negotiation.ts"
 import type { Era } from "./Era.ts"
-import { prepare } from "./prepare.ts"
+import { prepare, unsayable } from "./prepare.ts"
 
 export const make = (peer: Peer, negotiated: Negotiated, defaults: Defaults, scope: Scope.Scope): Era => {
   const request = <M extends keyof Requests>(method: M, params: Requests[M]["params"], options: CallOptions = {}) =>
-    Effect.flatMap(prepare(negotiated, method), ({ coders, malformed }) => {
+    // What is known at once takes no step.
+    Effect.flatMapEager(prepare(negotiated, method), ({ coders, malformed }) => {
       const { meta } = options
       const withMeta = meta === undefined ? params : { ...params, _meta: { ...params?._meta, ...meta } }
-      return coders.params.encode(withMeta).pipe(
-        Effect.mapError((message) => McpError.invalidParams(`Cannot be said to this server: ${message}`)),
-        Effect.flatMap((wire) =>
-          peer.request(method, isJsonObject(wire) ? wire : undefined, requestOptions(method, options, defaults))
-        ),
-        Effect.flatMap((answer) =>
-          Effect.mapError(coders.result.decode(answer), (message) => malformed(message, answer))
+      return Effect.flatMapEager(Effect.mapErrorEager(coders.params.encode(withMeta), unsayable), (wire) =>
+        Effect.flatMap(
+          peer.request(method, isJsonObject(wire) ? wire : undefined, requestOptions(method, options, defaults)),
+          (answer) => Effect.mapErrorEager(coders.result.decode(answer), (message) => malformed(message, answer))
         )
       )
     })

@@ -6,7 +6,7 @@
  */
 import type { Peer, RequestOptions } from "@effect-mcp/core/Peer"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
-import * as McpError from "@effect-mcp/protocol/McpError"
+import type * as McpError from "@effect-mcp/protocol/McpError"
 import type { LoggingLevel } from "@effect-mcp/protocol/model/Logging"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
@@ -27,7 +27,7 @@ import * as Resending from "../Resending.ts"
 import type { Era } from "./Era.ts"
 import { missingFor } from "../internal/Needs.ts"
 import { Listening, type Subscription } from "./Listening.ts"
-import { prepare } from "./prepare.ts"
+import { prepare, unsayable } from "./prepare.ts"
 
 export interface Options {
   readonly peer: Peer
@@ -69,37 +69,37 @@ export const make = Effect.fnUntraced(function* (
   const listening = new Listening(peer, () => meta, defaults.timeout)
 
   const request = <M extends keyof Requests>(method: M, params: Requests[M]["params"], callOptions: CallOptions = {}) =>
-    Effect.flatMap(prepare(negotiated, method), ({ coders, malformed }) =>
-      coders.params.encode(params).pipe(
-        Effect.mapError((message) => McpError.invalidParams(`Cannot be said to this server: ${message}`)),
-        Effect.flatMap((encoded) => {
-          const wire = isJsonObject(encoded) ? encoded : {}
-          const options = increasing(requestOptions(method, callOptions, defaults))
-          let rounds = 0
-          return InputRounds.run(method, Meta.withMeta(wire, { ...callOptions.meta, ...meta }), {
-            maxRounds,
-            maxTotal: callOptions.maxTotal ?? defaults.maxTotal,
-            answer,
-            send: (complete) => {
-              const sent = peer.request(method, complete, options)
-              // What the server has not seen is only this round of it.
-              return rounds++ === 0 ? sent : Resending.insist(sent, peer.awaitClosed, policy)
-            }
-          })
-        }),
-        Effect.flatMap(({ retried, wire }) =>
-          Effect.mapBoth(coders.result.decode(wire), {
+    // What is known at once takes no step.
+    Effect.flatMapEager(prepare(negotiated, method), ({ coders, malformed }) =>
+      Effect.flatMapEager(Effect.mapErrorEager(coders.params.encode(params), unsayable), (encoded) => {
+        const wire = isJsonObject(encoded) ? encoded : {}
+        const options = increasing(requestOptions(method, callOptions, defaults))
+        let rounds = 0
+        const final = InputRounds.run(method, Meta.withMeta(wire, { ...callOptions.meta, ...meta }), {
+          maxRounds,
+          maxTotal: callOptions.maxTotal ?? defaults.maxTotal,
+          answer,
+          send: (complete) => {
+            const sent = peer.request(method, complete, options)
+            // What the server has not seen is only this round of it.
+            return rounds++ === 0 ? sent : Resending.insist(sent, peer.awaitClosed, policy)
+          }
+        })
+        return Effect.flatMap(final, ({ retried, wire }) =>
+          Effect.mapBothEager(coders.result.decode(wire), {
             onFailure: (message) => malformed(message, wire),
             onSuccess: (result) => ({ result, retried })
           })
         )
-      )
+      })
     )
 
   /** The same, from what is still fresh. What a caller adds to `_meta` may change the answer: that is never kept. */
   const cached = <M extends keyof Requests>(method: M, params: Requests[M]["params"], callOptions?: CallOptions) => {
-    const asked = request(method, params, callOptions)
-    if (!cacheable.has(method) || callOptions?.meta !== undefined) return Effect.map(asked, ({ result }) => result)
+    if (!cacheable.has(method) || callOptions?.meta !== undefined) {
+      return Effect.map(request(method, params, callOptions), ({ result }) => result)
+    }
+    const asked = Effect.suspend(() => request(method, params, callOptions))
     return Effect.flatMap(Clock.currentTimeMillis, (now) => {
       const known = cache.get(method, params, now)
       // Only a result of this method was kept under this key.

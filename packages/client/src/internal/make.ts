@@ -5,6 +5,7 @@ import type * as Method from "@effect-mcp/protocol/Method"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
 import { subscriptionId } from "@effect-mcp/protocol/model/Meta"
 import type { LogMessageParams } from "@effect-mcp/protocol/model/Logging"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Scope from "effect/Scope"
@@ -42,9 +43,10 @@ export const make = Effect.fnUntraced(function* <E, R>(
   const services = yield* Handlers.services
   const runFork = Effect.runForkWith(yield* Effect.context<never>())
   const defaults: Defaults = {
-    timeout: options.timeout ?? "60 seconds",
+    // In milliseconds: every request asks for them.
+    timeout: Duration.toMillis(Duration.fromInputUnsafe(options.timeout ?? "60 seconds")),
     resetOnProgress: options.resetOnProgress ?? true,
-    maxTotal: options.maxTotal ?? "10 minutes"
+    maxTotal: Duration.toMillis(Duration.fromInputUnsafe(options.maxTotal ?? "10 minutes"))
   }
   const urls = new UrlElicitations(services.elicitation, options.urlTimeout ?? "10 minutes")
   const logs = new Hub<LogMessageParams>()
@@ -117,8 +119,11 @@ export const make = Effect.fnUntraced(function* <E, R>(
   }
   yield* Effect.addFinalizer(() => Effect.sync(() => end(new Closed({ message: "The client is closed" }))))
   yield* Effect.forkScoped(Effect.map(recovery.ended, end), { startImmediately: true })
-  const retrying = <A>(call: Effect.Effect<A, ClientError>) =>
-    Effect.suspend(() => (areTold(conversation.revision) ? urls.retrying(call) : call))
+  const visits = services.elicitation?.modes.url === true
+  const retrying = <A>(call: () => Effect.Effect<A, ClientError>): Effect.Effect<A, ClientError> =>
+    visits
+      ? Effect.suspend(() => (areTold(conversation.revision) ? urls.retrying(Effect.suspend(call)) : call()))
+      : call()
 
   const maxPages = options.maxPages ?? Lists.defaultMaxPages
   const headers = ToolHeaders.make({ connection: conversation, catalog: tools, maxPages })
@@ -138,9 +143,9 @@ export const make = Effect.fnUntraced(function* <E, R>(
       Stream.fromIterable(itemsOf(page).map(withSafeIcons))
     )
   const changesOf = (hub: Hub<void>) => Changes.stream({ conversation, hub, policy, dropped })
-  const read: Service["read"] = (uri, callOptions) => retrying(request("resources/read", { uri }, callOptions))
+  const read: Service["read"] = (uri, callOptions) => retrying(() => request("resources/read", { uri }, callOptions))
   const prompt: Service["prompt"] = (name, args = {}, callOptions) =>
-    retrying(request("prompts/get", { name, arguments: args }, callOptions))
+    retrying(() => request("prompts/get", { name, arguments: args }, callOptions))
 
   const client: Service = {
     get revision() {
