@@ -249,6 +249,47 @@ describe("a timeout", () => {
     })
   )
 
+  it.effect("is each request's own, whichever was sent first", () =>
+    Effect.gen(function* () {
+      const { peer, messages } = yield* serve
+      const ended: Array<string> = []
+      const ask = (method: string, timeout: number) =>
+        Effect.ensuring(
+          Effect.flip(peer.request(method, {}, { timeout })),
+          Effect.sync(() => ended.push(method))
+        )
+      const patient = yield* start(peer.request("for ever"))
+      const asked: ReadonlyArray<readonly [string, number]> = [
+        ["third", 30_000],
+        ["first", 10],
+        ["fourth", 30_001],
+        ["second", 20_000]
+      ]
+      for (const [method, timeout] of asked) yield* start(ask(method, timeout))
+      yield* TestClock.adjust("29999 millis")
+      assert.deepStrictEqual(ended, ["first", "second"])
+      yield* TestClock.adjust("2 millis")
+      assert.deepStrictEqual(ended, ["first", "second", "third", "fourth"])
+      const late = yield* start(ask("late", 5))
+      yield* TestClock.adjust("5 millis")
+      assert.isDefined(late.pollUnsafe())
+      assert.isUndefined(patient.pollUnsafe())
+      assert.strictEqual(messages().filter(({ method }) => method === "notifications/cancelled").length, 5)
+    })
+  )
+
+  it.effect("that has run out at once is told after the request", () =>
+    Effect.gen(function* () {
+      const { peer, messages } = yield* serve
+      const fiber = yield* start(Effect.flip(peer.request("a", {}, { timeout: 0 })))
+      assert.strictEqual((yield* Fiber.join(fiber))._tag, "Timeout")
+      assert.deepStrictEqual(
+        messages().map(({ method }) => method),
+        ["a", "notifications/cancelled"]
+      )
+    })
+  )
+
   it.effect("needs no progress to have a hard cap", () =>
     Effect.gen(function* () {
       const { peer } = yield* serve

@@ -159,11 +159,11 @@ export class Outbound {
     if (due >= this.wakesAt) return
     this.watch?.interruptUnsafe()
     this.wakesAt = due
-    this.watch = this.runFork(this.watching)
+    this.watch = this.runFork(this.watching())
   }
 
   /** Ends what is late, and sleeps until the next may be. */
-  private get watching(): Effect.Effect<void> {
+  private watching(): Effect.Effect<void> {
     return Effect.suspend(() => {
       const { now, waiting } = this
       let next = Infinity
@@ -176,7 +176,7 @@ export class Outbound {
         }
       }
       this.wakesAt = next === Infinity ? Infinity : Math.min(next, now + nap)
-      return next === Infinity ? Effect.void : Effect.andThen(Effect.sleep(this.wakesAt - now), this.watching)
+      return next === Infinity ? Effect.void : Effect.andThen(Effect.sleep(this.wakesAt - now), this.watching())
     })
   }
 
