@@ -20,6 +20,7 @@ export interface Options {
   readonly build: boolean
   readonly rounds: number
   readonly ms: number
+  /** Unmeasured milliseconds before each slice; twice as many for peers, which lose more by idling. */
   readonly ramp: number
   /** How long and for how many requests each server runs before it is measured: the SDKs settle after some 20 000. */
   readonly warm: { readonly ms: number; readonly count: number }
@@ -58,10 +59,10 @@ export const parse = (args: ReadonlyArray<string>): Options => {
     kinds: list(values.kinds),
     base: values.base,
     build: !values["no-build"],
-    rounds: Number(values.rounds ?? (quick ? 3 : 7)),
-    ms: Number(values.ms ?? (quick ? 250 : 600)),
-    ramp: quick ? 200 : 400,
-    warm: quick ? { ms: 1500, count: 25_000 } : { ms: 10_000, count: 25_000 },
+    rounds: Number(values.rounds ?? (quick ? 3 : 6)),
+    ms: Number(values.ms ?? (quick ? 200 : 300)),
+    ramp: 150,
+    warm: quick ? { ms: 1500, count: 25_000 } : { ms: 8000, count: 25_000 },
     times: Number(values.times ?? 1)
   }
 }

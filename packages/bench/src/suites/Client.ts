@@ -59,7 +59,7 @@ export const client = async (options: Options): Promise<ReadonlyArray<Table>> =>
           }
         })
         await ready
-        await run(16, options.warm.ms / 2)
+        await run(16, options.warm.ms / 3)
       }
     }
     return [

@@ -4,6 +4,7 @@ import * as path from "node:path"
 import { type Cell, type Table, table } from "../Measure.ts"
 import { type Options, wants } from "../Options.ts"
 import * as Process from "../Process.ts"
+import * as Progress from "../Progress.ts"
 import * as Servers from "../Servers.ts"
 import * as Stdio from "../Stdio.ts"
 
@@ -19,19 +20,26 @@ export const cold = async (options: Options): Promise<ReadonlyArray<Table>> => {
     const rss = Process.resident(server.pid) / 1024 ** 2
     // In order, or nothing is written to the cache.
     await server.end()
-    return { ms: ms, "cpu ms": cpu, "rss MiB": rss }
+    return { ms, "cpu ms": cpu, "rss MiB": rss }
   }
   const cells = [...Servers.stdio(options.base), ...Servers.bundled(options.base)]
     .filter((entry) => entry.kinds === undefined && wants(options, entry))
     .flatMap((entry): ReadonlyArray<Cell> => [
-      { key: entry.id, against: { raw: "raw", sdk2: "sdk2", effect: "effect" }, round: () => start(entry, {}) },
+      {
+        key: entry.id,
+        against: { raw: "raw", sdk2: "sdk2", effect: "effect" },
+        sparse: Servers.isPeer(entry),
+        round: () => start(entry, {})
+      },
       {
         key: `${entry.id} +compile cache`,
         against: { raw: "raw", sdk2: "sdk2", effect: "effect" },
+        sparse: true,
         round: () => start(entry, { NODE_COMPILE_CACHE })
       }
     ])
   // File caches and the compile cache.
+  Progress.say("cold: filling caches")
   for (const cell of [...cells, ...cells]) await cell.round()
   return [await table("Cold start of a stdio server", cells, options.quick ? 5 : 15, "until the answer to initialize")]
 }

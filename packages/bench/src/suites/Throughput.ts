@@ -44,9 +44,12 @@ const measure = async (
   sdk: (era: Era) => string,
   options: Options
 ): Promise<ReadonlyArray<Table>> => {
+  const warm = new Set<number>()
   for (const { entry, era, target } of measured) {
     Progress.say(`warming up ${entry.id} ${era}`)
-    await target.run("call", 16, options.warm)
+    // The second era of a process finds most of its code compiled.
+    await target.run("call", 16, { ...options.warm, ms: options.warm.ms / (warm.has(target.pid) ? 2 : 1) })
+    warm.add(target.pid)
   }
   const tables: Array<Table> = []
   for (const load of loads.filter(({ kind }) => options.kinds.length === 0 || options.kinds.includes(kind))) {
@@ -56,7 +59,8 @@ const measure = async (
         key: `${entry.id} ${era}`,
         against: { raw: `raw ${era}`, sdk2: `${sdk(era)} ${era}`, effect: `effect ${era}` },
         sparse: Servers.isPeer(entry),
-        round: () => slice(target, { ...load, ms: options.ms, ramp: options.ramp })
+        round: () =>
+          slice(target, { ...load, ms: options.ms, ramp: Servers.isPeer(entry) ? options.ramp * 2 : options.ramp })
       }))
     tables.push(await table(load.title, cells, options.rounds, load.note))
   }
