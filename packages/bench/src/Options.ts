@@ -50,6 +50,9 @@ export const parse = (args: ReadonlyArray<string>): Options => {
   })
   const { quick } = values
   const asked = list(values.only)
+  if (values.write && [values.only, values.kinds, values.servers].some((part) => part !== undefined)) {
+    throw new Error("--write is for a whole run: it would leave the rest out of RESULTS.md and of the README")
+  }
   return {
     quick,
     gate: values.gate,

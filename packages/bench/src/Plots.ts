@@ -16,7 +16,7 @@ interface Picture extends Plot {
   readonly figure: string
   readonly x: string
   readonly y: string
-  /** What grows in proportion is a straight line, too. Default false. */
+  /** Both axes are logarithmic, so that what grows in proportion is straight; from 100 on: of one it is lost in noise. Default no. */
   readonly proportional?: boolean
 }
 
@@ -63,10 +63,11 @@ interface Point {
   readonly line: string
 }
 
-const pointsOf = ({ rows }: Table, figure: string): ReadonlyArray<Point> =>
+const pointsOf = ({ rows }: Table, { figure, proportional = false }: Picture): ReadonlyArray<Point> =>
   rows.flatMap(({ figures, key }) => {
     const y = figures[figure]
-    return y === undefined ? [] : [{ x: Number.parseInt(key), y, line: /20\d\d$/.exec(key)?.[0] ?? "" }]
+    const x = Number.parseInt(key)
+    return y === undefined || (proportional && x < 100) ? [] : [{ x, y, line: /20\d\d$/.exec(key)?.[0] ?? "" }]
   })
 
 /** In the words of Vega-Lite. */
@@ -103,7 +104,7 @@ export const write = async (tables: ReadonlyArray<Table>): Promise<ReadonlyArray
   const drawn: Array<Plot> = []
   for (const picture of pictures) {
     const table = tables.find(({ title }) => title.startsWith(picture.table))
-    const points = table === undefined ? [] : pointsOf(table, picture.figure)
+    const points = table === undefined ? [] : pointsOf(table, picture)
     if (points.length === 0) continue
     const { draw } = await import("./draw.mjs")
     mkdirSync(path.join(root, "plots"), { recursive: true })

@@ -52,7 +52,7 @@ interface Manifest {
 const versions = (): string => {
   const manifest = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8")) as Manifest
   return Object.entries({ ...manifest.dependencies, ...manifest.devDependencies })
-    .filter(([, version]) => !version.startsWith("workspace"))
+    .filter(([name, version]) => !version.startsWith("workspace") && !name.startsWith("vega"))
     .map(([name, version]) => `${name} ${version}`)
     .join(", ")
 }
@@ -71,7 +71,7 @@ export const write = async (
     "",
     `- Machine: ${machine()}.`,
     `- Peers: ${versions()}.`,
-    `- ${options.times} runs, of which the medians; ${options.rounds} interleaved rounds of ${options.ms} ms each, every other one for the`,
+    `- ${options.times === 1 ? "One run" : `${options.times} runs, of which the medians`}; ${options.rounds} interleaved rounds of ${options.ms} ms each, every other one for the`,
     "  peers. `cpu` is that of the server process (all threads) per request, lowest round; `x raw` the ratio to the raw limit of the",
     "  same run. Smaller is better.",
     "",

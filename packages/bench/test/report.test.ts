@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs"
 import * as path from "node:path"
 import * as Goals from "../src/Goals.ts"
 import { type Cell, type Figures, type Row, type Table, table } from "../src/Measure.ts"
+import * as Options from "../src/Options.ts"
 import { root } from "../src/Process.ts"
 import * as Report from "../src/Report.ts"
 import * as Results from "../src/Results.ts"
@@ -130,5 +131,12 @@ describe("RESULTS.md", () => {
       Short.table(text).split("\n").at(-1),
       "| stdio tools/call, 64 in flight | 1.50 / 3.00 |        |            |      |"
     )
+  })
+})
+
+describe("the options", () => {
+  it("write the results of a whole run only", () => {
+    assert.isTrue(Options.parse(["--quick", "--write"]).write)
+    assert.throws(() => Options.parse(["--write", "--only", "stdio"]), /whole run/)
   })
 })
