@@ -12,6 +12,7 @@ import * as Deferred from "effect/Deferred"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { Actor } from "./internal/Actor.ts"
@@ -64,8 +65,6 @@ export interface Options {
   readonly grace?: Duration.Input | undefined
   /** Whether a batch may be received now; otherwise it answers -32600. Default never. */
   readonly batches?: (() => boolean) | undefined
-  /** Nothing is read and nothing is watched: all that arrives comes by `receive`. Needs no reader. Default false. */
-  readonly passive?: boolean | undefined
   /** Called once the conversation is over, however that came. */
   readonly ended?: (() => void) | undefined
 }
@@ -104,7 +103,6 @@ export const make = Effect.fnUntraced(function* (
   const runFork = Effect.runForkWith(yield* Effect.context<never>())
   const peer = new Actor(transport.sink, handlers, options, yield* Clock.Clock, runFork)
   yield* Effect.addFinalizer(() => peer.close(Exit.void))
-  if (options.passive === true) return peer
   const aborted = Deferred.makeUnsafe<never, TransportError>()
   peer.stopReading = (error) => void Deferred.doneUnsafe(aborted, Effect.fail(error))
   yield* transport.incoming.pipe(
@@ -117,3 +115,18 @@ export const make = Effect.fnUntraced(function* (
   )
   return peer
 })
+
+/** A peer that its maker has to close. */
+export interface Passive extends Peer {
+  /** Interrupts what runs and waits for it; fails what is outstanding. */
+  readonly close: (exit: Exit.Exit<void, TransportError>) => Effect.Effect<void>
+}
+
+/** One without a wire to read or to watch: all that arrives comes by `receive`. Handlers run by `runFork`. It owns no fiber. */
+export const passive = (
+  sink: Sink,
+  handlers: Handlers,
+  options: Options,
+  clock: Clock.Clock,
+  runFork: (effect: Effect.Effect<unknown, McpError.McpError>) => Fiber.Fiber<unknown, McpError.McpError>
+): Passive => new Actor(sink, handlers, options, clock, runFork)

@@ -34,9 +34,10 @@ export class Progress extends Context.Service<
 /** Tells the asker how far the request has come. `progress` must grow from call to call; what does not, or is not finite, is dropped. */
 export const report = (progress: number, options?: ReportOptions): Effect.Effect<void, never, Progress> =>
   // One step, where a flatMap over the service is three: this is the hot path of whoever counts.
-  Effect.withFiber<void, never, Progress>(({ context }) =>
-    Context.getUnsafe(context, Progress).report(progress, options)
-  )
+  Effect.withFiber<void, never, Progress>(({ context }) => {
+    const service = Context.getUnsafe(context, Progress)
+    return service instanceof Wired ? service.tell(progress, options) : service.report(progress, options)
+  })
 
 export const none: Progress["Service"] = { wanted: false, report: () => Effect.void }
 
@@ -47,9 +48,7 @@ interface Event extends ReportOptions {
   readonly progress: number
 }
 
-/** Progress of one request over a wire. `token` is what the asker gave. */
-export const make = (options: {
-  readonly token: JsonRpc.Id | undefined
+interface Wire {
   readonly writable: () => boolean
   readonly ready: Effect.Effect<void>
   readonly send: (params: {
@@ -58,46 +57,64 @@ export const make = (options: {
     readonly total?: number
     readonly message?: string
   }) => void
-}): Progress["Service"] => {
-  const { token } = options
-  if (token === undefined) return none
-  let last = -Infinity
-  let latest: Event | undefined
-  const send = ({ message, progress, total }: Event): void => {
+}
+
+/** Progress of one request over a wire. `token` is what the asker gave. */
+export const make = (options: Wire & { readonly token: JsonRpc.Id | undefined }): Progress["Service"] =>
+  options.token === undefined ? none : new Wired(options, options.token)
+
+class Wired {
+  readonly wanted = true
+  private readonly wire: Wire
+  private readonly token: JsonRpc.Id
+  private last = -Infinity
+  private latest: Event | undefined = undefined
+
+  constructor(wire: Wire, token: JsonRpc.Id) {
+    this.wire = wire
+    this.token = token
+  }
+
+  readonly report = (progress: number, options?: ReportOptions): Effect.Effect<void> =>
+    Effect.suspend(() => this.tell(progress, options))
+
+  /** Reports now; what there is to wait for is returned. For a fiber that is at it: `report` of the module takes no second step. */
+  tell(progress: number, options?: ReportOptions): Effect.Effect<void> {
+    if (!(progress > this.last) || progress === Infinity) return Effect.void
+    this.last = progress
+    if (!this.wire.writable()) return this.wait({ progress, total: options?.total, message: options?.message })
+    this.latest = undefined
+    this.send(progress, options)
+    return Effect.void
+  }
+
+  private send(progress: number, options: ReportOptions | undefined): void {
+    const { token, wire } = this
+    const message = options?.message
+    const total = options?.total
     const counts = total !== undefined && Number.isFinite(total)
     // Written out: this is the hot path of whoever counts.
     if (message === undefined) {
-      options.send(counts ? { progressToken: token, progress, total } : { progressToken: token, progress })
+      wire.send(counts ? { progressToken: token, progress, total } : { progressToken: token, progress })
     } else {
-      options.send(
+      wire.send(
         counts ? { progressToken: token, progress, total, message } : { progressToken: token, progress, message }
       )
     }
   }
-  const flush = (): void => {
-    if (latest !== undefined) send(latest)
-    latest = undefined
-  }
-  return {
-    wanted: true,
-    report: (progress, reportOptions) =>
-      Effect.suspend(() => {
-        if (!(progress > last) || progress === Infinity) return Effect.void
-        last = progress
-        const event: Event = { progress, total: reportOptions?.total, message: reportOptions?.message }
-        if (options.writable()) {
-          latest = undefined
-          send(event)
-          return Effect.void
-        }
-        const stalled = latest !== undefined
-        latest = event
-        if (stalled) return Effect.void
-        const moved = Effect.map(options.ready, flush)
-        // From the stall on, the latest event waits for the wire beside the handler; it ends with the handler at the latest.
-        return Effect.flatMap(Effect.timeoutOption(moved, stallTime), (sent) =>
-          Option.isSome(sent) ? Effect.void : Effect.asVoid(Effect.forkChild(moved, { startImmediately: true }))
-        )
-      })
+
+  private wait(event: Event): Effect.Effect<void> {
+    const stalled = this.latest !== undefined
+    this.latest = event
+    if (stalled) return Effect.void
+    const moved = Effect.map(this.wire.ready, () => {
+      const { latest } = this
+      this.latest = undefined
+      if (latest !== undefined) this.send(latest.progress, latest)
+    })
+    // From the stall on, the latest event waits for the wire beside the handler; it ends with the handler at the latest.
+    return Effect.flatMap(Effect.timeoutOption(moved, stallTime), (sent) =>
+      Option.isSome(sent) ? Effect.void : Effect.asVoid(Effect.forkChild(moved, { startImmediately: true }))
+    )
   }
 }

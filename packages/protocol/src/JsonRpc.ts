@@ -107,7 +107,7 @@ export const isInvalid = (m: Message | Invalid): m is Invalid => m instanceof In
 
 /** One line of JSON, without the newline. Throws on what JSON has no words for. */
 export const encode = (message: Message): string => {
-  if (!("result" in message)) return oneLine(progress(message) ?? JSON.stringify(message))
+  if (!("result" in message)) return progressLine(message) ?? oneLine(JSON.stringify(message))
   // The types of JSON.stringify leave out that it gives nothing for undefined and functions.
   const result: string | undefined =
     message.result instanceof RawResult ? message.result.json : JSON.stringify(message.result)
@@ -117,27 +117,38 @@ export const encode = (message: Message): string => {
   return `{"jsonrpc":"2.0","id":${id},"result":${oneLine(result)}}`
 }
 
-const counts: ReadonlySet<string> = new Set(["progressToken", "progress", "total", "message"])
+/** What a progress notification says, in the order of ours. */
+const counts: ReadonlyArray<string> = ["progressToken", "progress", "total", "message"]
+
+const scalar = (value: unknown): string | number | undefined => {
+  if (typeof value === "number") return Number.isFinite(value) ? value : undefined
+  return typeof value === "string" ? oneLine(JSON.stringify(value)) : undefined
+}
 
 /**
- * The text that JSON.stringify gives, of a progress notification: whoever counts sends thousands of them, and putting together what
+ * The line that JSON.stringify gives, of a progress notification: whoever counts sends thousands of them, and putting together what
  * hardly differs costs half as much.
  */
-const progress = (message: Request | Notification | Failure): string | undefined => {
+const progressLine = (message: Request | Notification | Failure): string | undefined => {
   if (!("method" in message) || message.method !== "notifications/progress") return undefined
   const { params } = message
   if (params === undefined) return undefined
   // A request, or one with fields of somebody else's.
   for (const key in message) if (key !== "jsonrpc" && key !== "method" && key !== "params") return undefined
-  let text = ""
+  let place = 0
   for (const key in params) {
-    const value = params[key]
-    if (!counts.has(key)) return undefined
-    if (typeof value === "number" && Number.isFinite(value)) text += `,"${key}":${value}`
-    else if (typeof value === "string") text += `,"${key}":${JSON.stringify(value)}`
-    else return undefined
+    while (counts[place] !== key) if (++place === counts.length) return undefined
+    place++
   }
-  return `{"jsonrpc":"2.0","method":"notifications/progress","params":{${text.slice(1)}}}`
+  const token = scalar(params["progressToken"])
+  const progress = scalar(params["progress"])
+  if (token === undefined || progress === undefined) return undefined
+  const head = `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":${token},"progress":${progress}`
+  const total = "total" in params ? scalar(params["total"]) : ""
+  const said = "message" in params ? scalar(params["message"]) : ""
+  if (total === undefined || said === undefined) return undefined
+  if (said === "") return total === "" ? `${head}}}` : `${head},"total":${total}}}`
+  return total === "" ? `${head},"message":${said}}}` : `${head},"total":${total},"message":${said}}}`
 }
 
 /** Some peers read lines as Unicode has them (Node's readline does): its other two line ends are escaped, which JSON allows. */

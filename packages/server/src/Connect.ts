@@ -9,6 +9,8 @@ import type { Envelope, Transport } from "@effect-mcp/core/Transport"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as McpError from "@effect-mcp/protocol/McpError"
 import * as Revision from "@effect-mcp/protocol/Revision"
+import type * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -23,8 +25,19 @@ export interface ConnectOptions {
   readonly id?: string | undefined
   /** When the client ends the conversation: how long requests in flight may still run. Default not at all. */
   readonly grace?: Duration.Input | undefined
-  /** It has no wire of its own: what arrives is handed to its peer, and it is not pinged. Default false. */
-  readonly passive?: boolean | undefined
+  /** It has no wire of its own, as others have. Default: it has. */
+  readonly passive?: Passive | undefined
+  /** Called when a passive one is over by itself: its scope is to be closed. */
+  readonly over?: (() => void) | undefined
+}
+
+/**
+ * What a session runs by that has no wire of its own: what arrives is handed to its peer, and it is not pinged. The scope that it is
+ * connected in is the session's, and nobody else's.
+ */
+export interface Passive {
+  readonly clock: Clock.Clock
+  readonly runFork: <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
 }
 
 export interface Options {
@@ -50,15 +63,24 @@ export interface Options {
 class Conversation implements Peer.Handlers, Peer.Options {
   private readonly shared: Options
   private readonly options: ConnectOptions
-  private readonly scope: Scope.Closeable
+  private readonly scope: Scope.Scope
+  /** The same where it was made for this conversation. */
+  private readonly own: Scope.Closeable | undefined
   /** Whether there is a tracer where the connection was made. */
   private readonly traced: boolean
   private session: Session | undefined = undefined
 
-  constructor(shared: Options, options: ConnectOptions, scope: Scope.Closeable, traced: boolean) {
+  constructor(
+    shared: Options,
+    options: ConnectOptions,
+    scope: Scope.Scope,
+    own: Scope.Closeable | undefined,
+    traced: boolean
+  ) {
     this.shared = shared
     this.options = options
     this.scope = scope
+    this.own = own
     this.traced = traced
   }
 
@@ -80,7 +102,11 @@ class Conversation implements Peer.Handlers, Peer.Options {
   }
 
   notification(notification: JsonRpc.Notification, _envelope: Envelope, peer: Peer.Peer): void {
-    Stateful.receive(this.of(peer), notification, this.options.passive === true ? undefined : this.shared.keepAlive)
+    Stateful.receive(
+      this.of(peer),
+      notification,
+      this.options.passive === undefined ? this.shared.keepAlive : undefined
+    )
   }
 
   immediate(asked: JsonRpc.Request): unknown {
@@ -109,12 +135,9 @@ class Conversation implements Peer.Handlers, Peer.Options {
     return this.options.grace
   }
 
-  get passive(): boolean | undefined {
-    return this.options.passive
-  }
-
   ended(): void {
-    this.shared.runFork(Scope.close(this.scope, Exit.void))
+    if (this.own === undefined) this.options.over?.()
+    else this.shared.runFork(Scope.close(this.own, Exit.void))
   }
 
   standing({ method }: JsonRpc.Request): boolean {
@@ -133,14 +156,34 @@ class Conversation implements Peer.Handlers, Peer.Options {
 /** Serves one connection until its end, or until the scope closes. */
 export const make = (shared: Options) => {
   const { drain, sessions } = shared
-  return Effect.fnUntraced(function* (
+
+  /** One finalizer is all that a session adds to its scope: there may be many in which nothing happens. */
+  const held = (transport: Transport, options: ConnectOptions, { clock, runFork }: Passive) =>
+    Effect.contextWith((context: Context.Context<Scope.Scope>) => {
+      const scope = Context.get(context, Scope.Scope)
+      const conversation = new Conversation(shared, options, scope, undefined, TraceContext.isTraced(context))
+      const peer = Peer.passive(transport.sink, conversation, conversation, clock, runFork)
+      const opened = conversation.of(peer)
+      sessions.add(opened)
+      const finish = (): Effect.Effect<void> => {
+        const drained = drain === undefined ? Effect.void : Effect.interruptible(opened.drain(drain))
+        const closed = Effect.ensuring(
+          peer.close(Exit.void),
+          Effect.sync(() => sessions.delete(opened))
+        )
+        return Effect.ensuring(drained, Effect.ensuring(opened.endSubscriptions, closed))
+      }
+      return Effect.as(Scope.addFinalizerExit(scope, finish), opened)
+    })
+
+  const wired = Effect.fnUntraced(function* (
     transport: Transport,
-    options: ConnectOptions = {}
+    options: ConnectOptions
   ): Effect.fn.Return<Session, never, Scope.Scope> {
     // Ends with the wire, or with the caller's scope if that is sooner.
     const scope = yield* Scope.fork(yield* Scope.Scope)
     const traced = TraceContext.isTraced(yield* Effect.context<never>())
-    const conversation = new Conversation(shared, options, scope, traced)
+    const conversation = new Conversation(shared, options, scope, scope, traced)
     const opened = conversation.of(yield* Peer.make(transport, conversation, conversation))
     sessions.add(opened)
     yield* Scope.addFinalizer(
@@ -151,4 +194,7 @@ export const make = (shared: Options) => {
     if (drain !== undefined) yield* Effect.addFinalizer(() => Effect.interruptible(opened.drain(drain)))
     return opened
   })
+
+  return (transport: Transport, options: ConnectOptions = {}): Effect.Effect<Session, never, Scope.Scope> =>
+    options.passive === undefined ? wired(transport, options) : held(transport, options, options.passive)
 }

@@ -30,6 +30,7 @@ import { onShutdown } from "../http/Shutdown.ts"
 import * as Stateful from "../http/Stateful.ts"
 import * as Stateless from "../http/Stateless.ts"
 import * as Work from "../http/Work.ts"
+import { Pulse } from "../internal/Pulse.ts"
 import { McpServer } from "../Server.ts"
 import { EventStore, makeMemory } from "../session/EventStore.ts"
 import * as Sessions from "../session/Sessions.ts"
@@ -106,13 +107,13 @@ const make = Effect.fnUntraced(function* (options: Options) {
   const fork = (effect: Effect.Effect<void>) => void Fiber.runIn(runFork(effect), scope)
   const work = new Work.Work(options, fork)
   const sessions = new Sessions.Sessions<HttpSession>(sessionOptions, clock, fork)
-  const stateless = Stateless.make({ server, scope, context, work, keepAlive })
+  const pulse = new Pulse(keepAlive, clock, (effect) => Fiber.runIn(runFork(effect), scope))
+  const stateless = Stateless.make({ server, scope, context, work, pulse })
   const stateful = Stateful.make({
     server,
     sessions,
     work,
-    keepAlive,
-    scope: yield* Scope.fork(scope, "parallel"),
+    pulse,
     inFlight: sessionOptions.inFlight ?? 128,
     patience: resume.patience ?? "100 millis",
     lifetime: resume.lifetime,

@@ -13,6 +13,7 @@ import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import * as Revision from "@effect-mcp/protocol/Revision"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import type * as Duration from "effect/Duration"
@@ -31,6 +32,7 @@ import * as Cors from "../http/Cors.ts"
 import { noSession, type Refusal, refuse, shuttingDown, tooMany } from "../http/Refusal.ts"
 import { onShutdown } from "../http/Shutdown.ts"
 import { EventBody } from "../internal/EventBody.ts"
+import { Pulse } from "../internal/Pulse.ts"
 import { metaOf } from "../RequestServices.ts"
 import { McpServer } from "../Server.ts"
 import type { Session } from "../Session.ts"
@@ -117,6 +119,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
   const server = yield* McpServer
   const scope = yield* Scope.Scope
   const runFork = Effect.runForkWith(yield* Effect.context<never>())
+  const pulse = new Pulse(keepAlive, yield* Clock.Clock, (effect) => Fiber.runIn(runFork(effect), scope))
   /** Those that can be posted to. */
   const sessions = new Map<string, Held>()
   /** All that have not ended to the last finalizer. */
@@ -209,7 +212,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
     )
     // Who is told where to post must find somebody there.
     yield* Deferred.await(opened)
-    return HttpServerResponse.stream(body.stream(keepAlive), eventStream)
+    return HttpServerResponse.stream(body.body(pulse), eventStream)
   })
 
   /** What of the stateless era comes here is told which revisions there are. */

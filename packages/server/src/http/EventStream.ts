@@ -5,33 +5,27 @@
  * Where there is a log every event goes there too, so a client whose connection was cut gets what it missed: nothing lost, nothing
  * twice. Counted in bytes like any outbox.
  */
-import type { Sink } from "@effect-mcp/core/Transport"
-import * as Turn from "@effect-mcp/core/Turn"
-import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
-import * as Option from "effect/Option"
-import * as Stream from "effect/Stream"
+import { Flow } from "../internal/Flow.ts"
 import { takeSome } from "../internal/takeSome.ts"
 import { type Event, EventsGone } from "../session/EventStore.ts"
 
 /** Above this many bytes waiting, senders wait. Not more: there are many streams, and each may have as much of a client that stopped. */
 const highWater = 256 * 1024
-const encoder = new TextEncoder()
-const comment = encoder.encode(": keep-alive\n\n")
 
 /** Where the events of one stream are kept. */
 export interface Log {
-  readonly append: (event: Event) => void
+  append(event: Event): void
   /** Those behind a place, up to the newest whose append was called, but for any that were not kept. */
-  readonly after: (seq: number) => Effect.Effect<ReadonlyArray<Event>, EventsGone>
+  after(seq: number): Effect.Effect<ReadonlyArray<Event>, EventsGone>
 }
 
 /** Told when the stream gets a connection, and when it has none any more. */
 export interface Owner {
-  readonly attached: () => void
-  readonly detached: () => void
+  attached(): void
+  detached(): void
 }
 
 export interface Options {
@@ -53,6 +47,8 @@ export const cursorOf = (eventId: string): { readonly stream: string; readonly s
 
 export class EventStream {
   readonly name: string
+  /** How the ids of its events begin. */
+  private readonly id: string
   private readonly log: Log | undefined
   private readonly owner: Owner
   /** The place of the next event. */
@@ -60,7 +56,8 @@ export class EventStream {
   /** Events that no connection has taken, the last of which is the newest of all. */
   private waiting: Array<string> = []
   private bytes = 0
-  private readonly room = Latch.makeUnsafe(true)
+  /** Made when somebody waits for it. */
+  private room: Latch.Latch | undefined = undefined
   private connection: Connection | undefined = undefined
   /** What the first connection is to end with, where that was said before there is one. */
   private parting: string | undefined = undefined
@@ -69,11 +66,10 @@ export class EventStream {
   ended = false
   /** Whether a connection has taken an event with an id: only then can a client come back. */
   resumable = false
-  readonly ready: Effect.Effect<void> = this.room.await
-  readonly writable: Sink["writable"] = () => this.bytes < highWater
 
   constructor({ log, name, owner }: Options) {
     this.name = name
+    this.id = `id: ${name}-`
     this.log = log
     this.owner = owner
   }
@@ -85,6 +81,21 @@ export class EventStream {
 
   get attached(): boolean {
     return this.connection !== undefined
+  }
+
+  writable(): boolean {
+    return this.bytes < highWater || this.ended
+  }
+
+  get ready(): Effect.Effect<void> {
+    return Effect.suspend(() => (this.writable() ? Effect.void : (this.room ??= Latch.makeUnsafe(false)).await))
+  }
+
+  private makeRoom(): void {
+    if (this.room === undefined || !this.writable()) return
+    const { room } = this
+    this.room = undefined
+    room.openUnsafe()
   }
 
   /** An event that says nothing, so that there is an id to come back with. */
@@ -100,14 +111,12 @@ export class EventStream {
   private push(data: string, fields: string): void {
     if (this.ended) return
     const seq = this.next++
-    const id = this.log === undefined ? "" : `id: ${this.name}-${seq}\n`
-    const text = `${id}${fields}data: ${data}\n\n`
+    const text = `${this.log === undefined ? fields : `${this.id}${seq}\n${fields}`}data: ${data}\n\n`
     this.waiting.push(text)
     this.bytes += text.length
     this.log?.append({ seq, text })
     if (this.connection === undefined) this.trim()
-    if (!this.writable()) this.room.closeUnsafe()
-    this.connection?.wake.openUnsafe()
+    else this.connection.wake()
   }
 
   /** While nobody takes anything the oldest go, since not every sender waits; the log may still have them. */
@@ -124,8 +133,8 @@ export class EventStream {
   /** No event will follow. */
   end(): void {
     this.ended = true
-    this.room.openUnsafe()
-    this.connection?.wake.openUnsafe()
+    this.makeRoom()
+    this.connection?.wake()
     this.shed()
   }
 
@@ -192,7 +201,7 @@ export class EventStream {
 
   private drop(count: number): void {
     for (const text of count > 0 ? this.waiting.splice(0, count) : []) this.bytes -= text.length
-    if (this.writable()) this.room.openUnsafe()
+    this.makeRoom()
   }
 
   /** A connection has ended. */
@@ -214,51 +223,43 @@ export class EventStream {
     if (this.connection !== connection) return ""
     const text = takeSome(this.waiting)
     this.bytes -= text.length
-    if (this.writable()) this.room.openUnsafe()
+    // An array that was ever filled has room for many.
+    if (this.taken) this.waiting = []
+    this.makeRoom()
     if (text !== "" && this.log !== undefined) this.resumable = true
     return text
   }
 }
 
 /** One response that carries a stream, or a part of it. */
-export class Connection {
-  readonly wake = Latch.makeUnsafe(false)
+export class Connection extends Flow {
   /** Written before anything that waits. */
   before = ""
   private readonly stream: EventStream
   /** Written at the end, once that is near. */
   private last: string | undefined = undefined
+  private done = false
 
   constructor(stream: EventStream) {
+    super()
     this.stream = stream
   }
 
   close(last: string): void {
     this.last ??= last
-    this.wake.openUnsafe()
+    this.wake()
   }
 
-  /** What is taken as soon as it is there; a comment whenever nothing was for as long as `keepAlive`. */
-  body(keepAlive: Duration.Input): Stream.Stream<Uint8Array> {
-    const waited = Effect.timeoutOption(this.wake.await, keepAlive)
-    let done = false
-    const pull: Effect.Effect<readonly [Uint8Array], Cause.Done> = Effect.suspend(() => {
-      if (done) return Cause.done()
-      this.wake.closeUnsafe()
-      const { last } = this
-      // Looked at before anything is taken: that makes room, and who waited for it says the rest at once.
-      const { ended } = this.stream
-      const taken = this.before + this.stream.take(this)
-      // What a connection leaves is for the next one.
-      done = last !== undefined || (ended && this.stream.taken)
-      this.before = ""
-      const text = taken + (last ?? "")
-      if (text !== "") return Effect.succeed([encoder.encode(text)] as const)
-      if (done) return Cause.done()
-      return Effect.flatMap(waited, (woken) => (Option.isSome(woken) ? next : Effect.succeed([comment] as const)))
-    })
-    // Events of one turn are one write.
-    const next = Effect.andThen(Turn.end, pull)
-    return Stream.fromPull(Effect.succeed(pull))
+  protected override next(): string | undefined {
+    if (this.done) return undefined
+    const { last } = this
+    // Looked at before anything is taken: that makes room, and who waited for it says the rest at once.
+    const { ended } = this.stream
+    const taken = this.before + this.stream.take(this)
+    // What a connection leaves is for the next one.
+    this.done = last !== undefined || (ended && this.stream.taken)
+    this.before = ""
+    const text = taken + (last ?? "")
+    return text === "" && this.done ? undefined : text
   }
 }

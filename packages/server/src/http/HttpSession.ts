@@ -5,15 +5,16 @@
  * the session, never on two. The conversation itself is the server's `Session`. Little is made before it is needed: most sessions are
  * idle most of the time.
  */
-import { TransportError, type Sink } from "@effect-mcp/core/Transport"
+import type * as Principal from "@effect-mcp/core/Principal"
+import { type Sink, type Transport, TransportError } from "@effect-mcp/core/Transport"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
-import type * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Latch from "effect/Latch"
 import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import type { ConnectOptions, Passive } from "../Connect.ts"
 import type { Session } from "../Session.ts"
 import type { EventStore } from "../session/EventStore.ts"
 import { EventStream, type Log, type Owner } from "./EventStream.ts"
@@ -21,7 +22,7 @@ import type { PostStream } from "./PostStream.ts"
 import { SessionLog } from "./SessionLog.ts"
 
 /** What all sessions of an endpoint have in common. */
-export interface Config {
+export interface Config extends Passive {
   /** Where events are kept for clients that come back; without one nothing is resumed. */
   readonly store: EventStore["Service"] | undefined
   /** How long a client may stay away from a stream. */
@@ -30,8 +31,6 @@ export interface Config {
   readonly grace: Duration.Duration
   /** When a client is to come back. */
   readonly retry: Duration.Duration
-  readonly clock: Clock.Clock
-  readonly runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
   /** Told of a request that goes on without its POST, and of its end. */
   readonly leftBehind: (change: 1 | -1) => void
   /** Told of a session that is over, maybe more than once. */
@@ -42,10 +41,11 @@ export interface Config {
 const maxRetired = 256
 const standaloneName = "0"
 
-export class HttpSession implements Sink {
+export class HttpSession implements Sink, ConnectOptions, Owner {
   readonly id: string
   /** Whose it is: nobody else gets near it. */
   readonly owner: string
+  readonly principal: Principal.Principal["Service"]
   /** What lives as long as the session. */
   readonly scope: Scope.Closeable = Scope.makeUnsafe()
   readonly config: Config
@@ -61,45 +61,53 @@ export class HttpSession implements Sink {
   private fiber: Fiber.Fiber<void> | undefined = undefined
   private written: SessionLog | undefined = undefined
 
-  constructor(id: string, owner: string, config: Config) {
+  constructor(id: string, owner: string, principal: Principal.Principal["Service"], config: Config) {
     this.id = id
     this.owner = owner
+    this.principal = principal
     this.config = config
     this.used = config.clock.currentTimeMillisUnsafe()
   }
 
   /**
    * Opens the conversation. The session is a fiber from then on: it owns the scope, and interrupting it ends all below. It runs in the
-   * endpoint's context and scope, and holds nothing of the request that opens it: that must not live as long.
+   * endpoint's context and holds nothing of the request that opens it: that must not live as long. `Sessions` ends it at the latest
+   * with the endpoint.
    */
-  start(connect: Effect.Effect<Session, never, Scope.Scope>, endpoint: Scope.Scope): Effect.Effect<void> {
-    const { runFork } = this.config
-    return Effect.callback<void>((resume) => {
-      this.fiber = Fiber.runIn(runFork(this.life()), endpoint)
-      const opening = runFork(Effect.andThen(Scope.provide(connect, this.scope), (session) => this.begin(session)))
-      Fiber.runIn(opening, this.scope)
-      opening.addObserver((exit) => {
+  start(connect: Effect.Effect<Session, never, Scope.Scope>): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const { runFork } = this.config
+      this.fiber = runFork(this.life())
+      const opening = runFork(Scope.provide(connect, this.scope))
+      return Effect.map(Fiber.await(opening), (exit) => {
         // Whatever became of it, who waits for it goes on.
-        if (Exit.isFailure(exit)) this.fiber?.interruptUnsafe()
-        resume(Effect.void)
+        if (exit._tag === "Success") this.opened = exit.value
+        else this.fiber?.interruptUnsafe()
       })
     })
-  }
-
-  private begin(session: Session): Effect.Effect<void> {
-    this.opened = session
-    return Scope.addFinalizer(
-      session.scope,
-      Effect.sync(() => this.config.ended(this))
-    )
   }
 
   /** Does nothing but end: there are many of it, and what it holds on to is held for each. */
   private life(): Effect.Effect<void> {
     return Effect.onExit(Effect.never, (exit) => {
-      this.config.ended(this)
+      this.over()
       return Scope.close(this.scope, exit)
     })
+  }
+
+  // ---- what the conversation sees of it
+
+  get passive(): Passive {
+    return this.config
+  }
+
+  over(): void {
+    this.config.ended(this)
+  }
+
+  /** All of it that never fails and from which nothing comes. */
+  get wire(): Transport {
+    return { incoming: Stream.never, sink: this, broken: Effect.never }
   }
 
   get session(): Session | undefined {
@@ -182,18 +190,7 @@ export class HttpSession implements Sink {
 
   /** What is unrelated to any request. */
   standalone(): EventStream {
-    return (this.standing ??= new EventStream({
-      name: standaloneName,
-      log: this.log(standaloneName),
-      owner: {
-        attached: () => {
-          this.attached()
-          this.joined?.openUnsafe()
-          this.joined = undefined
-        },
-        detached: () => this.detached()
-      }
-    }))
+    return (this.standing ??= new EventStream({ name: standaloneName, log: this.log(standaloneName), owner: this }))
   }
 
   openStream(owner: Owner): EventStream {
@@ -246,16 +243,19 @@ export class HttpSession implements Sink {
     }
   }
 
-  // ---- its end
-
-  private attached(): void {
+  attached(): void {
     this.connections++
+    if (this.standing?.attached !== true) return
+    this.joined?.openUnsafe()
+    this.joined = undefined
   }
 
-  private detached(): void {
+  detached(): void {
     this.connections--
     this.touch()
   }
+
+  // ---- its end
 
   touch(): void {
     this.used = this.config.clock.currentTimeMillisUnsafe()

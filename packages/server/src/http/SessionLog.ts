@@ -1,32 +1,36 @@
 /**
- * What the streams of a session write to the `EventStore`: one write after the other, none waited for by whoever sends.
+ * What the streams of a session write to the `EventStore`: one write after the other, none waited for by whoever sends. What a stream
+ * says in one turn, or while the store was busy, is one write.
  *
  * Owns what a store may do wrong. One that is slow, fails or hangs leaves a gap, of which whoever comes back for it is told; it never
  * stands in the way of the session, and the session outlives it.
  */
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
-import type { Event, EventsGone, EventStore } from "../session/EventStore.ts"
+import type { Event, EventsGone, EventStore, StreamKey } from "../session/EventStore.ts"
 import type { Log } from "./EventStream.ts"
 
 /** What is to be written may be that large; what comes then is not kept. */
 const maxBehind = 4 * 1024 * 1024
+/** So much is written before the turn is over. */
+const burst = 64 * 1024
 /** How long a store may take for what somebody waits for. */
 const patience = "10 seconds"
 
-interface Write {
-  readonly size: number
-  readonly run: () => Effect.Effect<void>
-}
+/** Events of one stream, or something else to be done in its turn. */
+type Write = { readonly key: StreamKey; readonly events: Array<Event> } | (() => Effect.Effect<void>)
 
 export class SessionLog {
-  private readonly store: EventStore["Service"]
   private readonly session: string
+  private readonly store: EventStore["Service"]
   private readonly runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
-  private readonly writes: Array<Write> = []
+  private writes: Array<Write> = []
   private behind = 0
-  private writing = false
   private writer: Fiber.Fiber<void> | undefined = undefined
+  private writing = false
+  private scheduled = false
+  /** Of what is written last. */
+  private size = 0
   private over = false
   private complained = false
 
@@ -36,15 +40,33 @@ export class SessionLog {
     this.runFork = runFork
   }
 
-  private readonly work = Effect.whileLoop({
-    while: () => (this.writing = this.writes.length > 0),
-    body: () =>
-      Effect.catchDefect(
-        Effect.suspend(() => this.writes[0]?.run() ?? Effect.void),
-        (defect) => this.complain(defect)
-      ),
-    step: () => void (this.behind -= this.writes.shift()?.size ?? 0)
-  })
+  /** Writes until nothing is left. */
+  private get work(): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const write = this.writes.shift()
+      this.writing = write !== undefined
+      if (write === undefined) return Effect.void
+      return Effect.andThen(
+        Effect.catchDefect(
+          Effect.suspend(() => this.run(write)),
+          (defect) => this.complain(defect)
+        ),
+        this.work
+      )
+    })
+  }
+
+  private run(write: Write): Effect.Effect<void> {
+    if (typeof write === "function") return write()
+    const { events, key } = write
+    return Effect.ensuring(
+      // What outlives the session must not bring its events back.
+      Effect.suspend(() => (this.over ? Effect.void : this.store.append(key, events))),
+      Effect.sync(() => {
+        for (const { text } of events) this.behind -= text.length
+      })
+    )
+  }
 
   /** Once: a store that is down fails for every event. */
   private complain(defect: unknown): Effect.Effect<void> {
@@ -53,50 +75,84 @@ export class SessionLog {
     return Effect.logError("The event store failed", defect)
   }
 
-  private write(size: number, run: Write["run"]): void {
-    this.writes.push({ size, run })
-    this.behind += size
-    if (this.writing) return
-    this.writing = true
-    this.writer = this.runFork(this.work)
+  private write(write: Write): void {
+    this.writes.push(write)
+    this.size = 0
+    if (this.writing || this.scheduled) return
+    this.scheduled = true
+    queueMicrotask(() => this.start())
+  }
+
+  private start(): void {
+    this.scheduled = false
+    if (this.writing || this.writes.length === 0) return
+    const writer = this.runFork(this.work)
+    this.writer = this.writing ? writer : undefined
+  }
+
+  append(key: StreamKey, event: Event): void {
+    if (this.over || this.behind > maxBehind) return
+    this.behind += event.text.length
+    const last = this.writes.at(-1)
+    const follows = last !== undefined && "events" in last && last.key === key
+    if (follows && last.events.at(-1)?.seq === event.seq - 1) last.events.push(event)
+    else this.write({ key, events: [event] })
+    this.size += event.text.length
+    if (this.size > burst) this.start()
   }
 
   /** Waits until all was written that is to be by now. */
-  private readonly settled = Effect.callback<void>((resume) =>
-    this.write(0, () => Effect.sync(() => resume(Effect.void)))
-  )
+  private get settled(): Effect.Effect<void> {
+    return Effect.callback<void>((resume) => this.write(() => Effect.sync(() => resume(Effect.void))))
+  }
 
-  /** The part of one stream. A read sees what was written before; it dies where the store fails, or takes too long. */
+  /** A read sees what was written before; it dies where the store fails, or takes too long. */
+  after(key: StreamKey, seq: number): Effect.Effect<ReadonlyArray<Event>, EventsGone> {
+    return Effect.timeoutOrElse(
+      Effect.andThen(
+        this.settled,
+        Effect.suspend(() => this.store.after(key, seq))
+      ),
+      { duration: patience, orElse: () => Effect.die(new Error("The event store does not answer")) }
+    )
+  }
+
+  /** The part of one stream. */
   of(stream: string): Log {
-    const key = { session: this.session, stream }
-    return {
-      append: (event: Event): void => {
-        if (this.over || this.behind > maxBehind) return
-        // What outlives the session must not bring its events back.
-        this.write(event.text.length, () => (this.over ? Effect.void : this.store.append(key, event)))
-      },
-      after: (seq: number): Effect.Effect<ReadonlyArray<Event>, EventsGone> =>
-        Effect.timeoutOrElse(
-          Effect.andThen(
-            this.settled,
-            Effect.suspend(() => this.store.after(key, seq))
-          ),
-          { duration: patience, orElse: () => Effect.die(new Error("The event store does not answer")) }
-        )
-    }
+    return new StreamLog(this, { session: this.session, stream })
   }
 
   forget(stream: string): void {
-    this.write(0, () => this.store.forget(this.session, stream))
+    this.write(() => this.store.forget(this.session, stream))
   }
 
   /** Nothing more is written, and what was is dropped. */
-  readonly close: Effect.Effect<void> = Effect.suspend(() => {
-    this.over = true
-    this.write(0, () => this.store.forget(this.session))
-    return Effect.andThen(
-      Effect.timeoutOption(this.settled, "1 second"),
-      Effect.sync(() => this.writer?.interruptUnsafe())
-    )
-  })
+  get close(): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      this.over = true
+      this.write(() => this.store.forget(this.session))
+      return Effect.andThen(
+        Effect.timeoutOption(Effect.interruptible(this.settled), "1 second"),
+        Effect.sync(() => this.writer?.interruptUnsafe())
+      )
+    })
+  }
+}
+
+class StreamLog implements Log {
+  private readonly log: SessionLog
+  private readonly key: StreamKey
+
+  constructor(log: SessionLog, key: StreamKey) {
+    this.log = log
+    this.key = key
+  }
+
+  append(event: Event): void {
+    this.log.append(this.key, event)
+  }
+
+  after(seq: number): Effect.Effect<ReadonlyArray<Event>, EventsGone> {
+    return this.log.after(this.key, seq)
+  }
 }

@@ -15,6 +15,7 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import type { Pulse } from "../internal/Pulse.ts"
 import type { McpServer } from "../Server.ts"
 import type { Sessions } from "../session/Sessions.ts"
 import { events } from "./Events.ts"
@@ -30,13 +31,11 @@ export const lastEventId = "last-event-id"
 export interface Options {
   readonly server: McpServer["Service"]
   readonly sessions: Sessions<HttpSession>
-  /** What every session lives in. */
-  readonly scope: Scope.Scope
   readonly config: Config
   readonly work: Work
   /** Requests of one session at once. */
   readonly inFlight: number
-  readonly keepAlive: Duration.Input
+  readonly pulse: Pulse
   /** After so long without an answer a resumable POST becomes a stream. */
   readonly patience: Duration.Input
   /** How long a connection may last whose client can come back. */
@@ -66,7 +65,7 @@ const unkept = refuse(503, McpError.internalError("The events cannot be read"), 
 
 /** The endpoint's side of sessions. */
 export const make = (options: Options) => {
-  const { config, inFlight, keepAlive, lifetime, patience, scope, server, sessions, work } = options
+  const { config, inFlight, lifetime, patience, pulse, server, sessions, work } = options
   const served: ReadonlyArray<string> = server.revisions.flatMap(({ era, version }) =>
     era === "stateful" ? [version] : []
   )
@@ -112,7 +111,7 @@ export const make = (options: Options) => {
   ): Effect.Effect<Response, never, Scope.Scope> =>
     Effect.as(
       session.polls ? limited(stream) : Effect.void,
-      events(connection.body(keepAlive), { [sessionId]: session.id })
+      events(connection.body(pulse), { [sessionId]: session.id })
     )
 
   // ---- POST
@@ -223,10 +222,9 @@ export const make = (options: Options) => {
     const principal = envelope.principal ?? Principal.anonymous
     const owner = keyOf(principal)
     if (sessions.hasEnough(owner)) return tooMany("sessions are open for this caller", sessions.perCaller, request.id)
-    const session = new HttpSession(globalThis.crypto.randomUUID(), owner, config)
+    const session = new HttpSession(globalThis.crypto.randomUUID(), owner, principal, config)
     sessions.add(session)
-    const wire = { incoming: Stream.never, sink: session, broken: Effect.never }
-    yield* session.start(server.connect(wire, { id: session.id, principal, passive: true }), scope)
+    yield* session.start(server.connect(session.wire, session))
     if (session.session === undefined) return refuse(500, McpError.internalError(), request.id)
     const answers = new PostStream({ session, ids: [request.id], answers: 1, batch: false })
     const response = yield* Effect.onInterrupt(exchange(session, [initialize], answers, post), () =>

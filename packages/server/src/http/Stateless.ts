@@ -8,7 +8,6 @@ import type { Envelope } from "@effect-mcp/core/Transport"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Context from "effect/Context"
-import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import type * as HttpServerResponse from "effect/http/HttpServerResponse"
@@ -16,6 +15,7 @@ import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import * as Tracer from "effect/Tracer"
 import { PostSink } from "../internal/PostSink.ts"
+import type { Pulse } from "../internal/Pulse.ts"
 import type { McpServer } from "../Server.ts"
 import { events } from "./Events.ts"
 import { json, tooMany } from "./Refusal.ts"
@@ -26,7 +26,7 @@ export interface Options {
   readonly scope: Scope.Scope
   readonly context: Context.Context<never>
   readonly work: Work
-  readonly keepAlive: Duration.Input
+  readonly pulse: Pulse
 }
 
 /** By the stage that answered, not by the code: what a handler says is an answer like any other. */
@@ -39,7 +39,7 @@ const statusOf = (message: JsonRpc.Message, admitted: boolean): number => {
 }
 
 /** Answers requests of this era. */
-export const make = ({ context, keepAlive, scope, server, work }: Options) => {
+export const make = ({ context, pulse, scope, server, work }: Options) => {
   const runFork = Effect.runForkWith(context)
   return Effect.fnUntraced(function* (
     request: JsonRpc.Request,
@@ -77,6 +77,6 @@ export const make = ({ context, keepAlive, scope, server, work }: Options) => {
       const { message, text } = sink.answer
       return json(text, statusOf(message, admitted))
     }
-    return events(sink.stream(keepAlive))
+    return events(sink.body(pulse))
   })
 }

@@ -4,30 +4,26 @@
  * Holds one turn of the outbox at most. The outbox has its bytes back only once the wire asks for more, so a slow reader is counted
  * there, and nowhere else.
  */
-import * as Cause from "effect/Cause"
-import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
-import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
+import { Flow } from "./Flow.ts"
 
-const encoder = new TextEncoder()
-const comment = encoder.encode(": keep-alive\n\n")
 const prefix = "event: message\ndata: "
 
 /** Messages, a line of JSON each, as events. */
 const eventsOf = (lines: string): string => `${prefix}${lines.slice(0, -1).replaceAll("\n", `\n\n${prefix}`)}\n\n`
 
-export class EventBody {
+export class EventBody extends Flow {
   private text: string
   /** Whether the wire has what it was given last, and has not asked for more. */
   private given = false
   private ended = false
-  private readonly said = Latch.makeUnsafe(true)
   private readonly taken = Latch.makeUnsafe(false)
 
   /** `first`: the event that comes before all messages. */
   constructor(first: { readonly event: string; readonly data: string }) {
+    super()
     this.text = `event: ${first.event}\ndata: ${first.data}\n\n`
   }
 
@@ -39,7 +35,7 @@ export class EventBody {
           if (this.ended) return Effect.void
           this.text += eventsOf(lines)
           this.taken.closeUnsafe()
-          this.said.openUnsafe()
+          this.wake()
           return this.taken.await
         })
       ),
@@ -49,28 +45,19 @@ export class EventBody {
   /** Nothing will follow; what was not taken yet still may be. */
   end(): void {
     this.ended = true
-    this.said.openUnsafe()
+    this.wake()
     this.taken.openUnsafe()
   }
 
-  /** A comment comes whenever nothing else did for as long as `keepAlive`. */
-  stream(keepAlive: Duration.Input): Stream.Stream<Uint8Array> {
-    const waited = Effect.timeoutOption(this.said.await, keepAlive)
-    const pull: Effect.Effect<readonly [Uint8Array], Cause.Done> = Effect.suspend(() => {
-      if (this.given) {
-        this.given = false
-        this.taken.openUnsafe()
-      }
-      if (this.text !== "") {
-        const bytes = encoder.encode(this.text)
-        this.text = ""
-        this.given = true
-        return Effect.succeed([bytes] as const)
-      }
-      if (this.ended) return Cause.done()
-      this.said.closeUnsafe()
-      return Effect.flatMap(waited, (woken) => (Option.isSome(woken) ? pull : Effect.succeed([comment] as const)))
-    })
-    return Stream.fromPull(Effect.succeed(pull))
+  protected override next(): string | undefined {
+    if (this.given) {
+      this.given = false
+      this.taken.openUnsafe()
+    }
+    const { text } = this
+    if (text === "" && this.ended) return undefined
+    this.text = ""
+    this.given = text !== ""
+    return text
   }
 }

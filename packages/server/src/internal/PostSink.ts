@@ -1,25 +1,20 @@
 /**
  * Where the messages of one POST leave: one JSON object if the answer is all there is, else server-sent events.
  *
- * Counted in bytes like any outbox; what is sent after the answer, or after the asker has gone, is dropped.
+ * Counted in bytes like any outbox; what is sent after the answer, or after the asker has gone, is dropped. Most are answered at once:
+ * what only a stream needs is made when there is one.
  */
 import type { Sink } from "@effect-mcp/core/Transport"
-import * as Turn from "@effect-mcp/core/Turn"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
-import * as Cause from "effect/Cause"
-import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
-import * as Option from "effect/Option"
-import * as Stream from "effect/Stream"
+import { Flow } from "./Flow.ts"
 import { takeSome } from "./takeSome.ts"
 
 /** Above this many bytes waiting, senders wait. Not more: of what waits longer than a moment the garbage is collected late. */
 const highWater = 128 * 1024
-const encoder = new TextEncoder()
-const comment = encoder.encode(": keep-alive\n\n")
 
-export class PostSink implements Sink {
+export class PostSink extends Flow implements Sink {
   /** The answer, once it was sent. */
   answer: { readonly message: JsonRpc.Message; readonly text: string } | undefined
   /** Whether something preceded the answer. */
@@ -27,29 +22,57 @@ export class PostSink implements Sink {
   private events: Array<string> = []
   private bytes = 0
   private closed = false
-  private readonly said = Latch.makeUnsafe(false)
-  private readonly room = Latch.makeUnsafe(true)
-  /** Waits for the first message. */
-  readonly first: Effect.Effect<void> = this.said.await
-  readonly ready: Effect.Effect<void> = this.room.await
+  private said: ((done: Effect.Effect<void>) => void) | undefined = undefined
+  private room: Latch.Latch | undefined = undefined
   readonly writable = (): boolean => this.bytes < highWater
 
-  readonly send: Sink["send"] = (message) => {
-    const messages: ReadonlyArray<JsonRpc.Message> = "length" in message ? message : [message]
-    for (const message of messages) {
-      if (this.closed || this.answer !== undefined) return
-      const text = JsonRpc.encode(message)
-      if (JsonRpc.isResponse(message)) this.answer = { message, text }
-      else this.streaming = true
-      if (this.streaming) this.push(`data: ${text}\n\n`)
-      if (!this.writable()) this.room.closeUnsafe()
-      this.said.openUnsafe()
-    }
+  /** Waits for the first message, and what is said in the same turn. */
+  get first(): Effect.Effect<void> {
+    return Effect.callback((resume) => {
+      if (this.begun) resume(Effect.void)
+      else this.said = resume
+    })
   }
 
-  private push(event: string): void {
-    this.events.push(event)
-    this.bytes += event.length
+  private get begun(): boolean {
+    return this.closed || this.streaming || this.answer !== undefined
+  }
+
+  get ready(): Effect.Effect<void> {
+    return Effect.suspend(() => (this.writable() ? Effect.void : (this.room ??= Latch.makeUnsafe(false)).await))
+  }
+
+  private makeRoom(): void {
+    if (this.room === undefined || !this.writable()) return
+    const { room } = this
+    this.room = undefined
+    room.openUnsafe()
+  }
+
+  readonly send: Sink["send"] = (message) => {
+    if ("length" in message) for (const one of message) this.say(one)
+    else this.say(message)
+  }
+
+  private say(message: JsonRpc.Message): void {
+    if (this.closed || this.answer !== undefined) return
+    const text = JsonRpc.encode(message)
+    if (JsonRpc.isResponse(message)) this.answer = { message, text }
+    else this.streaming = true
+    if (this.streaming) {
+      const event = `data: ${text}\n\n`
+      this.events.push(event)
+      this.bytes += event.length
+    }
+    this.tell()
+  }
+
+  private tell(): void {
+    this.wake()
+    const { said } = this
+    if (said === undefined) return
+    this.said = undefined
+    queueMicrotask(() => said(Effect.void))
   }
 
   /** Nobody listens any more. */
@@ -57,26 +80,15 @@ export class PostSink implements Sink {
     this.closed = true
     this.events = []
     this.bytes = 0
-    this.room.openUnsafe()
-    this.said.openUnsafe()
+    this.makeRoom()
+    this.tell()
   }
 
-  /** What was sent and will be, up to the answer; a comment whenever nothing was for as long as `keepAlive`. */
-  readonly stream = (keepAlive: Duration.Input): Stream.Stream<Uint8Array> => {
-    const waited = Effect.timeoutOption(this.first, keepAlive)
-    const pull: Effect.Effect<readonly [Uint8Array], Cause.Done> = Effect.suspend(() => {
-      if (this.events.length > 0) {
-        const text = takeSome(this.events)
-        this.bytes -= text.length
-        if (this.writable()) this.room.openUnsafe()
-        return Effect.succeed([encoder.encode(text)] as const)
-      }
-      if (this.closed || this.answer !== undefined) return Cause.done()
-      this.said.closeUnsafe()
-      return Effect.flatMap(waited, (woken) => (Option.isSome(woken) ? next : Effect.succeed([comment] as const)))
-    })
-    // Events of one turn are one write.
-    const next = Effect.andThen(Turn.end, pull)
-    return Stream.fromPull(Effect.succeed(pull))
+  protected override next(): string | undefined {
+    const text = takeSome(this.events)
+    if (text === "" && (this.closed || this.answer !== undefined)) return undefined
+    this.bytes -= text.length
+    this.makeRoom()
+    return text
   }
 }

@@ -27,8 +27,8 @@ export class EventsGone extends Data.TaggedError("EventsGone")<{ readonly messag
 export class EventStore extends Context.Service<
   EventStore,
   {
-    /** Keeps one event. A session calls one after the other, in order; one that dies leaves a gap. */
-    readonly append: (key: StreamKey, event: Event) => Effect.Effect<void>
+    /** Keeps events that follow each other. A session calls one after the other, in order; one that dies leaves a gap. */
+    readonly append: (key: StreamKey, events: ReadonlyArray<Event>) => Effect.Effect<void>
     /** The events of a stream behind `seq`, in order: all whose append has ended. */
     readonly after: (key: StreamKey, seq: number) => Effect.Effect<ReadonlyArray<Event>, EventsGone>
     /** Drops one stream, or all of the session. */
@@ -43,57 +43,97 @@ export class EventStore extends Context.Service<
 export interface MemoryLimits {
   /** Of all streams together. Above it whole streams go, the one that was quiet longest first. Default 64 MiB. */
   readonly maxBytes?: number | undefined
-  /** Above it the oldest events of the stream go; the newest never does. Default 4 MiB. */
+  /** Above it the oldest events of the stream go, as they were appended; the newest never do. Default 4 MiB. */
   readonly maxBytesPerStream?: number | undefined
 }
 
+/** Events that were appended together, as one text: of thousands of small ones the garbage collector would have its work. */
+interface Burst {
+  /** The place of the first. */
+  readonly seq: number
+  readonly text: string
+  /** Where in the text each ends; none where there is but one. */
+  readonly ends: ReadonlyArray<number> | undefined
+}
+
+const burstOf = (events: ReadonlyArray<Event>): Burst => {
+  const [only] = events
+  if (only !== undefined && events.length === 1) return { seq: only.seq, text: only.text, ends: undefined }
+  let end = 0
+  const ends = events.map(({ text }) => (end += text.length))
+  return { seq: only?.seq ?? 0, text: events.map(({ text }) => text).join(""), ends }
+}
+
+const eventsOf = ({ ends, seq, text }: Burst): ReadonlyArray<Event> =>
+  ends === undefined
+    ? [{ seq, text }]
+    : ends.map((end, at) => ({ seq: seq + at, text: text.slice(ends[at - 1] ?? 0, end) }))
+
 interface Kept {
   readonly key: StreamKey
-  events: Array<Event>
+  bursts: Array<Burst>
   bytes: number
 }
 
 /** Sizes are lengths of text: bytes for ASCII, and never less than a third of them. */
 export const makeMemory = (limits: MemoryLimits = {}): EventStore["Service"] => {
   const { maxBytes = 64 * 1024 * 1024, maxBytesPerStream = 4 * 1024 * 1024 } = limits
-  const sessions = new Map<string, Map<string, Kept>>()
+  const sessions = new Map<string, ReadonlyArray<Kept>>()
   /** The one that was quiet longest comes first. */
   const quiet = new Set<Kept>()
   let total = 0
 
+  const find = ({ session, stream }: StreamKey): Kept | undefined =>
+    sessions.get(session)?.findLast(({ key }) => key.stream === stream)
+
   const drop = (kept: Kept): void => {
-    const streams = sessions.get(kept.key.session)
-    streams?.delete(kept.key.stream)
-    if (streams?.size === 0) sessions.delete(kept.key.session)
+    const { session } = kept.key
+    const left = sessions.get(session)?.filter((other) => other !== kept) ?? []
+    if (left.length > 0) sessions.set(session, left)
+    else sessions.delete(session)
     quiet.delete(kept)
     total -= kept.bytes
   }
 
   const keptOf = (key: StreamKey): Kept => {
-    const streams = sessions.get(key.session) ?? new Map<string, Kept>()
-    sessions.set(key.session, streams)
-    const kept = streams.get(key.stream) ?? { key, events: [], bytes: 0 }
-    streams.set(key.stream, kept)
+    const known = find(key)
+    if (known !== undefined) return known
+    const kept: Kept = { key, bursts: [], bytes: 0 }
+    sessions.set(key.session, [...(sessions.get(key.session) ?? []), kept])
     return kept
   }
 
-  const append = (key: StreamKey, event: Event): void => {
-    const kept = keptOf(key)
-    kept.events.push(event)
-    kept.bytes += event.text.length
-    total += event.text.length
+  /** Whole bursts go, but for the newest. */
+  const evict = (kept: Kept): void => {
+    const newest = kept.bursts.length - 1
     let evicted = 0
     let freed = 0
-    for (const old of kept.events) {
-      if (kept.bytes - freed <= maxBytesPerStream || old === event) break
-      freed += old.text.length
+    for (const { text } of kept.bursts) {
+      if (kept.bytes - freed <= maxBytesPerStream || evicted === newest) break
+      freed += text.length
       evicted++
     }
-    if (evicted > 0) {
-      kept.events.splice(0, evicted)
-      kept.bytes -= freed
-      total -= freed
-    }
+    kept.bursts.splice(0, evicted)
+    kept.bytes -= freed
+    total -= freed
+  }
+
+  /** The newest of them that there is room for: one at least. */
+  const fitting = (events: ReadonlyArray<Event>): ReadonlyArray<Event> => {
+    let bytes = 0
+    const tooOld = events.findLastIndex(({ text }) => (bytes += text.length) > maxBytesPerStream)
+    return tooOld < 0 ? events : events.slice(Math.min(tooOld + 1, events.length - 1))
+  }
+
+  const append = (key: StreamKey, events: ReadonlyArray<Event>): void => {
+    if (events.length === 0) return
+    const kept = keptOf(key)
+    const burst = burstOf(fitting(events))
+    if (kept.bursts.length === 0) kept.bursts = [burst]
+    else kept.bursts.push(burst)
+    kept.bytes += burst.text.length
+    total += burst.text.length
+    if (kept.bytes > maxBytesPerStream) evict(kept)
     quiet.delete(kept)
     quiet.add(kept)
     for (const other of quiet) {
@@ -103,19 +143,18 @@ export const makeMemory = (limits: MemoryLimits = {}): EventStore["Service"] => 
   }
 
   return {
-    append: (key, event) => Effect.sync(() => append(key, event)),
-    after: ({ session, stream }, seq) =>
+    append: (key, events) => Effect.sync(() => append(key, events)),
+    after: (key, seq) =>
       Effect.suspend(() => {
-        const events = sessions.get(session)?.get(stream)?.events ?? []
-        const [first] = events
+        const bursts = find(key)?.bursts ?? []
+        const [first] = bursts
         return first === undefined || first.seq > seq + 1
           ? Effect.fail(new EventsGone({ message: "These events are not kept any more" }))
-          : Effect.succeed(events.filter((event) => event.seq > seq))
+          : Effect.succeed(bursts.flatMap(eventsOf).filter((event) => event.seq > seq))
       }),
     forget: (session, stream) =>
       Effect.sync(() => {
-        const streams = sessions.get(session)
-        for (const kept of streams?.values() ?? []) {
+        for (const kept of sessions.get(session) ?? []) {
           if (stream === undefined || kept.key.stream === stream) drop(kept)
         }
       })

@@ -1,7 +1,8 @@
 /**
  * The sessions that are open at an endpoint, by id.
  *
- * Owns how many there may be and when one that nobody uses ends. One fiber looks after all of them.
+ * Owns how many there may be and when one that nobody uses ends. One fiber looks after all of them. Whoever makes it has to end all at
+ * the end of the endpoint.
  */
 import type * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
@@ -25,6 +26,7 @@ export interface Entry {
   readonly idleSince: number | undefined
   /** Called now and then. */
   readonly prune?: (() => void) | undefined
+  /** Run in a fiber that is not interrupted: what it waits for is bounded. */
   readonly close: (reason: string) => Effect.Effect<void>
 }
 
@@ -87,7 +89,8 @@ export class Sessions<S extends Entry> {
     if (this.entries.get(entry.id) !== entry) return
     this.entries.delete(entry.id)
     this.count(entry, -1)
-    this.runFork(entry.close(reason))
+    // The endpoint waits for it, even if it ends meanwhile.
+    this.runFork(Effect.uninterruptible(entry.close(reason)))
   }
 
   /** Ends all and waits for them. */

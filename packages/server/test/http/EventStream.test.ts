@@ -1,9 +1,10 @@
 /** One stream, its log and its connections, cut at random: against what was written. */
 import { type Connection, EventStream } from "@effect-mcp/server/http/EventStream"
+import { Pulse } from "../../src/internal/Pulse.ts"
 import { makeMemory } from "@effect-mcp/server/session/EventStore"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Fiber, type Pull, Schema, type Scope, Semaphore, Stream } from "effect"
+import { Clock, Effect, Exit, Fiber, type Pull, Schema, type Scope, Semaphore, Stream } from "effect"
 import * as Arbitrary from "effect/Arbitrary"
 
 const Count = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 4 }))
@@ -27,9 +28,11 @@ class Model {
   private connection: Connection | undefined
   private pull: Pull.Pull<ReadonlyArray<Uint8Array>> | undefined
   private readonly stream: EventStream
+  private readonly pulse: Pulse
 
   /** `slow`: the log takes its time, and answers in order. */
-  constructor(slow: boolean) {
+  constructor(slow: boolean, clock: Clock.Clock) {
+    this.pulse = new Pulse("1 hour", clock, Effect.runFork)
     const store = makeMemory()
     const key = { session: "s", stream: "1" }
     const line = Semaphore.makeUnsafe(1)
@@ -38,7 +41,7 @@ class Model {
     this.stream = new EventStream({
       name: "1",
       log: {
-        append: (event) => void Effect.runFork(through(store.append(key, event))),
+        append: (event) => void Effect.runFork(through(store.append(key, [event]))),
         after: (seq) => through(store.after(key, seq))
       },
       owner: { attached: () => {}, detached: () => {} }
@@ -51,7 +54,7 @@ class Model {
     connection: Connection
   ): Effect.fn.Return<void, never, Scope.Scope> {
     this.connection = connection
-    this.pull = yield* Stream.toPull(connection.body("1 hour"))
+    this.pull = yield* Stream.toPull(connection.body(this.pulse))
   })
 
   /** What arrives: the events of one chunk, if there is any. */
@@ -128,7 +131,7 @@ describe("a stream that is cut and resumed at random", () => {
     ({ script, slow }) =>
       Effect.scoped(
         Effect.gen(function* () {
-          const model = new Model(slow)
+          const model = new Model(slow, yield* Clock.Clock)
           yield* model.start
           for (const command of script) yield* model.step(command)
           yield* model.finish

@@ -16,12 +16,12 @@ describe("a store that does not keep up", () => {
       const kept: Array<number> = []
       const store = {
         ...memory,
-        append: (key: Parameters<typeof memory.append>[0], event: Parameters<typeof memory.append>[1]) =>
+        append: (key: Parameters<typeof memory.append>[0], events: Parameters<typeof memory.append>[1]) =>
           Effect.andThen(
             gate.await,
             Effect.andThen(
-              Effect.sync(() => kept.push(event.seq)),
-              memory.append(key, event)
+              Effect.sync(() => kept.push(...events.map(({ seq }) => seq))),
+              memory.append(key, events)
             )
           )
       }

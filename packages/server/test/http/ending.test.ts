@@ -87,10 +87,10 @@ describe("a session that is over", () => {
       const kept = new Set<string>()
       const store = Layer.succeed(EventStore, {
         ...memory,
-        append: (key, event) =>
+        append: (key, events) =>
           Effect.andThen(
             Effect.sync(() => kept.add(key.session)),
-            memory.append(key, event)
+            memory.append(key, events)
           ),
         forget: (session, stream) =>
           Effect.andThen(
