@@ -23,7 +23,7 @@ describe("ten thousand sessions over HTTP", () => {
         const each = (idle.heap - before.heap) / count / kibibyte
         yield* Console.log(`An idle session over HTTP: ${each.toFixed(1)} KiB of heap`)
         assert.deepStrictEqual([before.sessions, idle.sessions, after.sessions], [0, count, 0])
-        assert.isBelow(each, 8)
+        assert.isBelow(each, 4)
         // And two that look after all of them.
         assert.isAtMost(idle.fibers - before.fibers, count + 2)
         assert.strictEqual(after.fibers, before.fibers)

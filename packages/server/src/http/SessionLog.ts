@@ -41,7 +41,7 @@ export class SessionLog {
   }
 
   /** Writes until nothing is left. */
-  private get work(): Effect.Effect<void> {
+  private work(): Effect.Effect<void> {
     return Effect.suspend(() => {
       const write = this.writes.shift()
       this.writing = write !== undefined
@@ -51,7 +51,7 @@ export class SessionLog {
           Effect.suspend(() => this.run(write)),
           (defect) => this.complain(defect)
         ),
-        this.work
+        this.work()
       )
     })
   }
@@ -86,7 +86,7 @@ export class SessionLog {
   private start(): void {
     this.scheduled = false
     if (this.writing || this.writes.length === 0) return
-    const writer = this.runFork(this.work)
+    const writer = this.runFork(this.work())
     this.writer = this.writing ? writer : undefined
   }
 
