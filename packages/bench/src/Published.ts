@@ -7,12 +7,13 @@
 import { spawnSync } from "node:child_process"
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import * as path from "node:path"
-import { type RolldownOptions, rolldown } from "rolldown"
+import { rolldown } from "rolldown"
+import { output } from "./bundle.ts"
+import { link, linked } from "./Linked.ts"
 import { root } from "./Process.ts"
 import { ours } from "./Servers.ts"
 
 const packages = path.dirname(root)
-const published = ["protocol", "core", "server", "client"]
 
 const compile = (unchecked: boolean): void => {
   const { status, stdout } = spawnSync("tsc", ["-b", path.join(root, "tsconfig.json")], { encoding: "utf8" })
@@ -41,27 +42,26 @@ const install = (name: string, modules: string): void => {
   }
 }
 
-/** What the README tells users to do. */
-const bundling = (input: string): RolldownOptions => ({ input, platform: "node", logLevel: "silent" })
-
 /** Compiles the packages and lays them out in `directory`, relative to the bench. `unchecked`: type errors do not matter. */
 export const make = async (directory: string = ours, unchecked = false): Promise<void> => {
   compile(unchecked)
   const to = path.join(root, directory)
   const modules = path.join(to, "node_modules")
   rmSync(to, { recursive: true, force: true })
-  for (const name of published) install(name, modules)
+  for (const name of linked) {
+    await link(name)
+    install(name, modules)
+  }
   for (const file of readdirSync(path.join(root, "dist/servers"))) {
     if (file.endsWith(".js")) cpSync(path.join(root, "dist/servers", file), path.join(to, file))
   }
-  const bundle = await rolldown(bundling(path.join(to, "stdio.js")))
+  const bundle = await rolldown({ input: path.join(to, "stdio.js"), platform: "node", logLevel: "silent" })
   // What is loaded when needed stays apart: kept in one file, everything would have to be wrapped in functions that run it.
   await bundle.write({
+    ...output,
     dir: to,
     entryFileNames: "bundled.js",
-    chunkFileNames: "bundled-[name].js",
-    format: "esm",
-    minify: true
+    chunkFileNames: "bundled-[name].js"
   })
   await bundle.close()
 }

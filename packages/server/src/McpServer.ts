@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import type * as HttpRouter from "effect/http/HttpRouter"
 import * as Layer from "effect/Layer"
 import type * as Http from "./endpoint/Http.ts"
-import * as Socket from "./endpoint/Socket.ts"
+import type * as Socket from "./endpoint/Socket.ts"
 import type * as Sse from "./endpoint/Sse.ts"
 import * as Stdio from "./endpoint/Stdio.ts"
 import type { McpServer } from "./Server.ts"
@@ -19,10 +19,15 @@ export const runStdio = Stdio.run
 export const serveStdio = Stdio.serve()
 /** The same with options: message limit, grace, outbox budgets. */
 export const serveStdioWith = Stdio.serve
-/** Serves every connection of a `SocketServer` (TCP or Unix socket) until interrupted. */
-export const serveSocket = Socket.serve
 
 // What follows is loaded when it is used: who serves stdio does not wait for HTTP to load.
+
+/** Serves every connection of a `SocketServer` (TCP or Unix socket) until interrupted. */
+export const serveSocket: typeof Socket.serve = (options) =>
+  Effect.flatMap(
+    Effect.promise(() => import("./endpoint/Socket.ts")),
+    ({ serve }) => serve(options)
+  )
 
 /** Adds the Streamable HTTP endpoint, for all revisions, to a router; see `endpoint/Http`. */
 export const layerHttp = (options: Http.Options): Layer.Layer<never, never, McpServer | HttpRouter.HttpRouter> =>
