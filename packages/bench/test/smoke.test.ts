@@ -56,6 +56,18 @@ describe("the harness", () => {
     })
   }
 
+  it("counts what an update sends to subscribers of either kind, whom one watcher serves", async () => {
+    const server = Process.start({ id: "subscribers", file: "servers/subscribers.ts", eras: [] })
+    try {
+      await Process.told(server)
+      await Process.ask(server, { open: 3, era: "2025" })
+      await Process.ask(server, { open: 2, era: "2026" })
+      assert.deepStrictEqual(await Process.ask(server, { updates: 4 }), { messages: 20, watchers: 1 })
+    } finally {
+      await Process.stop(server.child, "SIGKILL")
+    }
+  })
+
   it("does not take a wrong answer for one", () => {
     const right = { id: 2, result: { content: [{ text: "hello 2" }] } }
     Wire.verify("call", [right], 2)
