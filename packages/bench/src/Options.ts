@@ -62,10 +62,10 @@ export const parse = (args: ReadonlyArray<string>): Options => {
     kinds: list(values.kinds),
     base: values.base,
     build: !values["no-build"],
-    rounds: Number(values.rounds ?? (quick ? 3 : 6)),
+    rounds: Number(values.rounds ?? (quick ? 3 : 5)),
     ms: Number(values.ms ?? (quick ? 200 : 300)),
     ramp: 150,
-    warm: quick ? { ms: 1500, count: 25_000 } : { ms: 8000, count: 25_000 },
+    warm: quick ? { ms: 1500, count: 25_000 } : { ms: 7000, count: 25_000 },
     times: Number(values.times ?? 1)
   }
 }

@@ -47,7 +47,7 @@ export const sessions = async (options: Options): Promise<Table> => {
     return await table(
       "Growth with open sessions",
       cells,
-      options.rounds,
+      Math.min(options.rounds, 4),
       "HTTP tools/call, 16 at once, to all by turns"
     )
   } finally {

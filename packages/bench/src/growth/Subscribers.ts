@@ -64,7 +64,7 @@ export const subscribers = async (options: Options): Promise<Table> => {
     return await table(
       "Growth with subscribers of one resource",
       started.map(({ cell }) => cell),
-      options.rounds,
+      Math.min(options.rounds, 4),
       "per message that an update sends; each subscriber has a wire of its own, which writes nowhere"
     )
   } finally {

@@ -31,7 +31,7 @@ export const tools = async (options: Options): Promise<Table> => {
     return await table(
       "Growth with registered tools",
       cells,
-      options.rounds,
+      Math.min(options.rounds, 4),
       "stdio tools/call, 64 in flight; the CPU of a start is that of one, until its answer to initialize"
     )
   } finally {
