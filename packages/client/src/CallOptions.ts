@@ -42,10 +42,10 @@ const noop = (): void => {}
 const onProgress = (method: string, options: CallOptions): RequestOptions["onProgress"] => {
   const { onProgress: callback, progress: queue } = options
   // A tool may run long: asking for progress is what lets it restart the timeout.
-  if (callback === undefined && queue === undefined) return method === "tools/call" ? noop : undefined
+  if (queue === undefined) return callback ?? (method === "tools/call" ? noop : undefined)
   return (event) => {
     callback?.(event)
-    if (queue !== undefined) Queue.offerUnsafe(queue, event)
+    Queue.offerUnsafe(queue, event)
   }
 }
 

@@ -74,8 +74,9 @@ export const make = Effect.fnUntraced(function* (
       Effect.flatMapEager(Effect.mapErrorEager(coders.params.encode(params), unsayable), (encoded) => {
         const wire = isJsonObject(encoded) ? encoded : {}
         const options = increasing(requestOptions(method, callOptions, defaults))
+        const entries = callOptions.meta === undefined ? meta : { ...callOptions.meta, ...meta }
         let rounds = 0
-        const final = InputRounds.run(method, Meta.withMeta(wire, { ...callOptions.meta, ...meta }), {
+        const final = InputRounds.run(method, Meta.withMeta(wire, entries), {
           maxRounds,
           maxTotal: callOptions.maxTotal ?? defaults.maxTotal,
           answer,

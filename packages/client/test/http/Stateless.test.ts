@@ -251,6 +251,27 @@ describe.each(Raw.clients)("a request of 2026-07-28 over %s", (_, http) => {
   )
 
   test(
+    "takes headers of one's own along, however they are written, but says itself what its body is",
+    Effect.gen(function* () {
+      const server = yield* Raw.open
+      const peer = yield* wired({ url: `${server.url}?tenant=a%2Fb`, headers: { "X-All": "1", "X-Both": "1" } })
+      const headers = { "x-both": "2", "X-One": "3", "Content-Type": "text/plain", "Content-Length": "1" }
+      const asked = yield* ask(peer, "tools/call", { name: "t", arguments: { text: "ä€𝄞" } }, { headers })
+      const post = yield* server.next
+      assert.deepInclude(post.headers, {
+        "x-all": "1",
+        "x-both": "2",
+        "x-one": "3",
+        "content-type": "application/json"
+      })
+      assert.deepInclude(post.message.params, { arguments: { text: "ä€𝄞" } })
+      assert.strictEqual(post.path, "/mcp?tenant=a%2Fb")
+      yield* post.result({ text: "ä€𝄞" })
+      assert.deepStrictEqual(yield* Fiber.join(asked), { text: "ä€𝄞" })
+    })
+  )
+
+  test(
     "follows a redirect on the same origin",
     Effect.gen(function* () {
       const server = yield* Raw.open
