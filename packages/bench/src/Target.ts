@@ -22,8 +22,18 @@ export interface Target {
   readonly close: () => Promise<void>
 }
 
+/** In place of one that did not start: whatever is measured of it fails with why. */
+export const broken = (error: unknown): Target => ({
+  pid: 0,
+  run: () => Promise.reject(error),
+  close: async () => {}
+})
+
 const percentile = (sorted: ReadonlyArray<number>, p: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * p))] ?? Number.NaN
+
+/** An answer that takes longer does not come: a server that hangs fails, instead of the run. */
+const patience = 30_000
 
 /**
  * Keeps `inFlight` requests going until the limit. `send` sends request `id` on one of as many lanes and calls back with its answer;
@@ -36,12 +46,21 @@ export const load = <A>(
   send: (lane: number, id: number, answered: (answer: A) => void, failed: (error: Error) => void) => void,
   check: (answer: A, id: number) => void
 ): Promise<Load> =>
-  new Promise((resolve, reject) => {
+  new Promise((resolve, fail) => {
+    const reject = (error: Error): void => {
+      clearTimeout(late)
+      fail(error)
+    }
+    const late = setTimeout(
+      () => reject(new Error(`No answer for ${patience / 1000} s`)),
+      (ms === Infinity ? 0 : ms) + patience
+    )
     const latencies: Array<number> = []
     const began = performance.now()
     let started = 0
     let open = 0
     const end = (): void => {
+      clearTimeout(late)
       const took = performance.now() - began
       latencies.sort((a, b) => a - b)
       resolve({
@@ -66,7 +85,7 @@ export const load = <A>(
         try {
           check(answer, id)
         } catch (error) {
-          return reject(error)
+          return reject(error instanceof Error ? error : new Error(String(error)))
         }
         next(lane)
       }

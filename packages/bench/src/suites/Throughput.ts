@@ -6,7 +6,7 @@ import * as Process from "../Process.ts"
 import * as Progress from "../Progress.ts"
 import * as Servers from "../Servers.ts"
 import * as Stdio from "../Stdio.ts"
-import type { Target } from "../Target.ts"
+import { broken, type Limit, type Target } from "../Target.ts"
 import { type Era, floods, type Kinds } from "../Wire.ts"
 
 interface Measured {
@@ -38,6 +38,15 @@ const stdioLoads: ReadonlyArray<Load> = [
   { title: "stdio progress", kind: "flood", inFlight: 1, unit: floods, note: "per notification, 1000 in a call" }
 ]
 
+/** What fails here fails again where it is measured, and is reported there. */
+const warmUp = async ({ entry, era, target }: Measured, kind: Kinds, inFlight: number, limit: Limit): Promise<void> => {
+  try {
+    await target.run(kind, inFlight, limit)
+  } catch (error) {
+    Progress.say(`${entry.id} ${era}: ${kind} failed: ${String(error)}`)
+  }
+}
+
 const measure = async (
   measured: ReadonlyArray<Measured>,
   loads: ReadonlyArray<Load>,
@@ -45,10 +54,12 @@ const measure = async (
   options: Options
 ): Promise<ReadonlyArray<Table>> => {
   const warm = new Set<number>()
-  for (const { entry, era, target } of measured) {
+  for (const one of measured) {
+    const { entry, era, target } = one
     Progress.say(`warming up ${entry.id} ${era}`)
     // The second era of a process finds most of its code compiled.
-    await target.run("call", 16, { ...options.warm, ms: options.warm.ms / (warm.has(target.pid) ? 2 : 1) })
+    const ms = options.warm.ms / (warm.has(target.pid) ? 2 : 1)
+    await warmUp(one, "call", 16, { ...options.warm, ms })
     warm.add(target.pid)
   }
   const tables: Array<Table> = []
@@ -62,7 +73,7 @@ const measure = async (
         slice(target, { ...load, ms: options.ms, ramp: Servers.isPeer(entry) ? options.ramp * 2 : options.ramp })
     }))
     // Calls are warm by now; what is particular to another kind of load is not.
-    if (load.kind !== "call") for (const { target } of loaded) await target.run(load.kind, load.inFlight, { ms: 300 })
+    if (load.kind !== "call") for (const one of loaded) await warmUp(one, load.kind, load.inFlight, { ms: 300 })
     tables.push(await table(load.title, cells, options.rounds, load.note))
   }
   return tables
@@ -73,9 +84,13 @@ export const http = async (options: Options): Promise<ReadonlyArray<Table>> => {
   const measured: Array<Measured> = []
   try {
     for (const entry of Servers.http(options.base).filter((entry) => wants(options, entry))) {
-      const server = await Http.start(entry)
-      running.push(server)
-      for (const era of entry.eras) measured.push({ entry, era, target: Http.target(server, era) })
+      try {
+        const server = await Http.start(entry)
+        running.push(server)
+        for (const era of entry.eras) measured.push({ entry, era, target: Http.target(server, era) })
+      } catch (error) {
+        for (const era of entry.eras) measured.push({ entry, era, target: broken(error) })
+      }
     }
     return await measure(measured, httpLoads, (era) => (era === "2025" ? "sdk2:stateful" : "sdk2:handler"), options)
   } finally {
@@ -90,8 +105,13 @@ export const stdio = async (options: Options): Promise<ReadonlyArray<Table>> => 
     for (const entry of Servers.stdio(options.base).filter((entry) => wants(options, entry))) {
       for (const era of entry.eras) {
         const target = Stdio.target(entry, era)
-        measured.push({ entry, era, target })
-        await target.ready()
+        try {
+          await target.ready()
+          measured.push({ entry, era, target })
+        } catch (error) {
+          await target.close()
+          measured.push({ entry, era, target: broken(error) })
+        }
       }
     }
     return await measure(measured, stdioLoads, () => "sdk2", options)
