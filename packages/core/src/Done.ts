@@ -18,3 +18,26 @@ export const attempt = <A, E, R>(make: () => Effect.Effect<A, E, R>): Effect.Eff
     return Effect.die(defect)
   }
 }
+
+/** `f` of what the effect comes to; if that is done, here and now. */
+export const follow = <A, E, R, B, E2, R2>(
+  effect: Effect.Effect<A, E, R>,
+  f: (value: A) => Effect.Effect<B, E2, R2>
+): Effect.Effect<B, E | E2, R | R2> => {
+  const done = exitOf(effect)
+  if (done === undefined) return Effect.flatMap(effect, f)
+  return Exit.isSuccess(done) ? f(done.value) : Exit.failCause(done.cause)
+}
+
+/** The effect, its failure in other words. */
+export const orElse = <A, E, R, E2, C>(
+  effect: Effect.Effect<A, E, R>,
+  f: (error: E, context: C) => E2,
+  context: C
+): Effect.Effect<A, E2, R> => {
+  const done = exitOf(effect)
+  // What succeeded has no failure.
+  return done !== undefined && Exit.isSuccess(done)
+    ? (done as Exit.Exit<A, never>)
+    : Effect.mapErrorEager(effect, (error) => f(error, context))
+}

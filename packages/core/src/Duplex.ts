@@ -4,8 +4,9 @@
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import * as Stream from "effect/Stream"
+import type * as Stream from "effect/Stream"
 import * as Framing from "./Framing.ts"
+import * as Listen from "./Listen.ts"
 import * as Outbox from "./Outbox.ts"
 import type { Transport, TransportError } from "./Transport.ts"
 
@@ -16,8 +17,8 @@ export interface Options extends Outbox.Options {
 
 export interface Bytes {
   readonly incoming: Stream.Stream<Uint8Array, TransportError>
-  /** Consumes what leaves: whole lines, one turn's at a time; pulling again says that the wire took the ones before. */
-  readonly write: (outgoing: Stream.Stream<string>) => Effect.Effect<void, TransportError>
+  /** Consumes what leaves: whole lines, one turn's at a time; pulling again says that the wire took the ones before. Or takes it by callbacks. */
+  readonly write: Outbox.Writer | ((outgoing: Stream.Stream<string>) => Effect.Effect<void, TransportError>)
 }
 
 /** The transport lives as long as the scope. `incoming` may be run once. */
@@ -25,10 +26,7 @@ export const make = (bytes: Bytes, options: Options = {}): Effect.Effect<Transpo
   Effect.map(Outbox.make(bytes.write, options), ({ sink, broken }) => {
     const lines = new Framing.LineDecoder(options.maxMessageBytes)
     return {
-      incoming: bytes.incoming.pipe(
-        Stream.map((chunk) => lines.push(chunk)),
-        Stream.flattenIterable
-      ),
+      incoming: Listen.flatMap(bytes.incoming, (chunk) => lines.push(chunk)),
       sink,
       broken
     }

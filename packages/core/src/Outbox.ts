@@ -17,7 +17,6 @@ import * as Option from "effect/Option"
 import type * as Pull from "effect/Pull"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import * as Turn from "./Turn.ts"
 import { type Lane, type Sink, TransportError } from "./Transport.ts"
 
 export interface Options {
@@ -41,29 +40,74 @@ export interface Outbox {
 /** One write is not much larger, however much waits: what is written is copied more than once, and large copies are cleared away late. */
 const writeSize = 64 * 1024
 
+/** What takes the text that leaves. */
+export interface Writer {
+  /** Given the joined lines of one turn (the first of them, if they are many). No more is given before the wire `taken` them. */
+  readonly write: (text: string, taken: () => void) => void
+  /** Nothing more is given. */
+  readonly end: () => void
+  /** Runs for as long as the wire lives, and is over after `end`. */
+  readonly run: Effect.Effect<void, TransportError>
+}
+
+/** A writer that consumes a stream: pulling again says that the wire took what came before. */
+const streaming = (write: (outgoing: Stream.Stream<string>) => Effect.Effect<void, TransportError>): Writer => {
+  let offered: { readonly text: string; readonly taken: () => void } | undefined
+  let taken: (() => void) | undefined
+  let wake: ((next: Pull.Pull<readonly [string]>) => void) | undefined
+  let ended = false
+  const give = (): void => {
+    if (wake === undefined || (offered === undefined && !ended)) return
+    const resume = wake
+    const next = offered
+    wake = undefined
+    offered = undefined
+    taken = next?.taken
+    resume(next === undefined ? Cause.done() : Effect.succeed([next.text] as const))
+  }
+  const pull: Pull.Pull<readonly [string]> = Effect.callback((resume) => {
+    const before = taken
+    taken = undefined
+    before?.()
+    wake = resume
+    give()
+  })
+  return {
+    write: (text, taken) => {
+      offered = { text, taken }
+      give()
+    },
+    end: () => {
+      ended = true
+      give()
+    },
+    run: Effect.suspend(() => write(Stream.fromPull(Effect.succeed(pull))))
+  }
+}
+
 interface Queued {
   readonly text: string
   readonly lane: Lane
 }
 
 /**
- * Starts the writer in the scope. `write` consumes the stream of what leaves: the joined lines of one turn at a time (of the first of
- * them, if they are many), each line ended by a newline; pulling again says that the wire took the ones before. Closing the scope first
- * writes what is queued, for at most `flush`, then stops.
+ * Starts the writer in the scope: one of callbacks, or the consumer of a stream whose elements each end by a newline. Closing the scope
+ * first writes what is queued, for at most `flush`, then stops.
  */
 export const make = Effect.fnUntraced(function* (
-  write: (outgoing: Stream.Stream<string>) => Effect.Effect<void, TransportError>,
+  write: Writer | ((outgoing: Stream.Stream<string>) => Effect.Effect<void, TransportError>),
   options: Options = {}
 ): Effect.fn.Return<Outbox, never, Scope.Scope> {
   const highWater = options.highWater ?? 1024 * 1024
   const controlCap = options.controlCap ?? 64 * 1024 * 1024
+  const writer = typeof write === "function" ? streaming(write) : write
   const broken = Deferred.makeUnsafe<never, TransportError>()
   const ready = Latch.makeUnsafe(true)
-  const wake = Latch.makeUnsafe(false)
   let queue: Array<Queued> = []
   let data = 0
   let control = 0
   let writing: Array<Queued> = []
+  let scheduled = false
   let closing = false
   let failed = false
 
@@ -75,7 +119,7 @@ export const make = Effect.fnUntraced(function* (
     data = 0
     control = 0
     ready.openUnsafe()
-    wake.openUnsafe()
+    writer.end()
     Deferred.doneUnsafe(broken, Effect.fail(error))
   }
 
@@ -97,43 +141,36 @@ export const make = Effect.fnUntraced(function* (
       }
     }
     queue.push({ text, lane })
-    wake.openUnsafe()
+    if (!scheduled && writing.length === 0) schedule()
   }
 
-  const release = (): void => {
+  // What is said in one turn is one write.
+  const schedule = (): void => {
+    scheduled = true
+    queueMicrotask(flush)
+  }
+  const flush = (): void => {
+    scheduled = false
+    if (queue.length === 0) return
+    let text = ""
+    let count = 0
+    while (count < queue.length && text.length < writeSize) text += queue[count++]?.text
+    writing = count === queue.length ? queue : queue.slice(0, count)
+    queue = count === queue.length ? [] : queue.slice(count)
+    writer.write(text, taken)
+  }
+  const taken = (): void => {
     for (const entry of writing) {
       if (entry.lane === "data") data -= entry.text.length
       else control -= entry.text.length
     }
     writing = []
     if (data < highWater) ready.openUnsafe()
+    if (queue.length > 0) schedule()
+    else if (closing) writer.end()
   }
-  const pull: Pull.Pull<readonly [string]> = Effect.andThen(
-    Effect.andThen(wake.await, Turn.end),
-    Effect.suspend(() => {
-      if (failed || (closing && queue.length === 0)) return Cause.done()
-      // Once closing, it stays awake to see that all is written.
-      if (!closing) wake.closeUnsafe()
-      if (queue.length === 0) return pull
-      let text = ""
-      let taken = 0
-      while (taken < queue.length && text.length < writeSize) text += queue[taken++]?.text
-      writing = taken === queue.length ? queue : queue.slice(0, taken)
-      queue = taken === queue.length ? [] : queue.slice(taken)
-      if (queue.length > 0) wake.openUnsafe()
-      return Effect.succeed([text] as const)
-    })
-  )
-  const outgoing = Stream.fromPull(
-    Effect.succeed(
-      Effect.suspend(() => {
-        release()
-        return pull
-      })
-    )
-  )
   // A writer that dies or just stops leaves a wire that looks alive and takes nothing.
-  const writer = Effect.map(Effect.exit(write(outgoing)), (exit) => {
+  const running = Effect.map(Effect.exit(writer.run), (exit) => {
     if (closing) return
     const error = Exit.isFailure(exit) ? Option.getOrUndefined(Cause.findErrorOption(exit.cause)) : undefined
     fail(error ?? new TransportError({ reason: "Write", message: "Writing has stopped", cause: exit }))
@@ -145,11 +182,11 @@ export const make = Effect.fnUntraced(function* (
       ready.openUnsafe()
     })
   )
-  const fiber = yield* Effect.forkScoped(writer, { startImmediately: true })
+  const fiber = yield* Effect.forkScoped(running, { startImmediately: true })
   yield* Effect.addFinalizer(() =>
     Effect.suspend(() => {
       closing = true
-      wake.openUnsafe()
+      if (queue.length === 0 && writing.length === 0) writer.end()
       return Effect.timeoutOption(Effect.interruptible(Fiber.await(fiber)), options.flush ?? "1 second")
     })
   )

@@ -14,10 +14,10 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
-import * as Stream from "effect/Stream"
 import { Actor } from "./internal/Actor.ts"
 import type * as Outbound from "./internal/outbound.ts"
 import type { InFlight } from "./internal/running.ts"
+import * as Listen from "./Listen.ts"
 import type { Envelope, Inbound, Sink, Transport, TransportError } from "./Transport.ts"
 
 export { answer, response } from "./internal/answer.ts"
@@ -105,8 +105,7 @@ export const make = Effect.fnUntraced(function* (
   yield* Effect.addFinalizer(() => peer.close(Exit.void))
   const aborted = Deferred.makeUnsafe<never, TransportError>()
   peer.stopReading = (error) => void Deferred.doneUnsafe(aborted, Effect.fail(error))
-  yield* transport.incoming.pipe(
-    Stream.runForEachArray((batch) => Effect.sync(() => batch.forEach((inbound) => peer.receive(inbound)))),
+  yield* Listen.forEach(transport.incoming, (inbound) => peer.receive(inbound)).pipe(
     Effect.andThen(peer.finish),
     Effect.raceFirst(Effect.raceFirst(transport.broken, Deferred.await(aborted))),
     Effect.onExit((exit) => peer.close(exit)),

@@ -1,16 +1,13 @@
 /** Serves the server at a URL again, over stdio, in every revision: `gateway.ts URL`. What is asked back is asked of whoever calls. */
-import { NodeRuntime, NodeStdio } from "@effect/platform-node"
+import { NodeRuntime } from "@effect/platform-node"
 import { Http } from "@effect-mcp/client"
 import { Gateway } from "@effect-mcp/gateway"
 import { McpServer } from "@effect-mcp/server"
-import { Effect, Layer } from "effect"
+import { Effect } from "effect"
 import { FetchHttpClient } from "effect/http"
 
 const url = process.argv[2] ?? "http://127.0.0.1:3000/mcp"
 
 const gateway = Gateway.layer({ connector: Http.open({ url }) })
 
-McpServer.runStdio(gateway).pipe(
-  Effect.provide(Layer.mergeAll(NodeStdio.layer, FetchHttpClient.layer)),
-  NodeRuntime.runMain
-)
+McpServer.runStdio(gateway).pipe(Effect.provide(FetchHttpClient.layer), NodeRuntime.runMain)

@@ -13,7 +13,10 @@ import type { McpServer } from "./Server.ts"
 export { type ConnectOptions, layer, McpServer, type Options, type Registries } from "./Server.ts"
 export type { Session } from "./Session.ts"
 
-/** Builds a server and serves it over stdin and stdout: all there is to a program that keeps its stdout clean from the start. */
+/**
+ * Builds a server and serves it over stdin and stdout: all there is to a program that keeps its stdout clean from the start. They are
+ * those of the `Stdio` in the context if there is one, else those of the process, which is the faster way.
+ */
 export const runStdio = Stdio.run
 /** Serves over stdin and stdout until stdin ends. Logs go to stderr. */
 export const serveStdio = Stdio.serve()

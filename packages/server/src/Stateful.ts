@@ -2,9 +2,10 @@
  * The stateful era (2024-11-05 to 2025-11-25): a request means what its session agreed on in `initialize`.
  */
 import * as ClientInput from "@effect-mcp/core/ClientInput"
+import { exitOf, follow, orElse } from "@effect-mcp/core/Done"
 import { keepAlive, type KeepAlive } from "@effect-mcp/core/KeepAlive"
 import type { Exchange } from "@effect-mcp/core/Peer"
-import type { Connection } from "@effect-mcp/core/RequestContext"
+import type { Connection, RequestServices } from "@effect-mcp/core/RequestContext"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
@@ -16,7 +17,7 @@ import * as Features from "./Features.ts"
 import * as ListText from "./ListText.ts"
 import * as Lifecycle from "./Lifecycle.ts"
 import type { Logging } from "./Logging.ts"
-import type { Request } from "./Middleware.ts"
+import type { Request, Result } from "./Middleware.ts"
 import * as Services from "./RequestServices.ts"
 import type { Negotiated, Session } from "./Session.ts"
 
@@ -97,25 +98,25 @@ export const make = ({ identity, features, greet, handlers, logging, askTimeout 
       return Effect.fail(McpError.methodNotFound(method))
     }
     const principal = exchange.envelope.principal ?? session.principal
-    const decoded = Effect.mapErrorEager(codec.params.decode(params), unreadable(method))
-    const answer = Effect.flatMapEager(decoded, (decoded) => {
+    const encode = (result: Result): Effect.Effect<unknown, McpError.McpError> =>
+      ListText.encoded(result, revision.version, () => orElse(codec.result.encode(result), unsayable, method))
+    const answer = (decoded: unknown): Effect.Effect<unknown, McpError.McpError, RequestServices> => {
       const request = { method, params: decoded } as Request // the codec of this very method decoded it
-      return Effect.flatMapEager(Dispatcher.answer(features, handlers, request, session, principal), (result) =>
-        ListText.encoded(result, revision.version, () =>
-          Effect.mapErrorEager(codec.result.encode(result), unsayable(method))
-        )
-      )
-    })
-    return Services.provide(answer, exchange, principal, () => factsOf(session, negotiated, exchange))
+      return follow(Dispatcher.answer(features, handlers, request, session, principal), encode)
+    }
+    const answered = follow(orElse(codec.params.decode(params), unreadable, method), answer)
+    return (
+      exitOf(answered) ?? Services.provide(answered, exchange, principal, () => factsOf(session, negotiated, exchange))
+    )
   }
   return { handle }
 }
 
-const unreadable = (method: string) => (message: string) =>
+const unreadable = (message: string, method: string) =>
   McpError.invalidParams(`Invalid params for ${method}: ${message}`)
 
 /** A result that this revision has no words for. */
-const unsayable = (method: string) => (message: string) =>
+const unsayable = (message: string, method: string) =>
   McpError.internalError(`The result of ${method} cannot be said in this revision: ${message}`)
 
 /** What a client says without asking. */

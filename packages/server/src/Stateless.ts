@@ -4,7 +4,7 @@
  * Nothing is remembered between requests, and no session is needed. Same features, same dispatcher and same handlers as the stateful
  * era; a handler that asks is replayed (`mrtr/Replay`). Where a request came with headers, they must agree with it.
  */
-import { exitOf } from "@effect-mcp/core/Done"
+import { exitOf, follow, orElse } from "@effect-mcp/core/Done"
 import type { Asked } from "@effect-mcp/core/Peer"
 import { Principal } from "@effect-mcp/core/Principal"
 import type { Connection, RequestServices } from "@effect-mcp/core/RequestContext"
@@ -130,6 +130,11 @@ export const make = (options: Options) => {
     exchange: Asked
   ): Effect.Effect<Result | InputRounds.Asked, McpError.McpError> => {
     const principal = exchange.envelope.principal ?? origin.principal
+    const plain = !features.wrapped() && !InputRounds.isResumed(request) && !own.has(request.method)
+    const first = plain ? Dispatcher.answer(features, handlers, request, undefined, principal) : undefined
+    // What is done already has asked nothing, and needs nothing.
+    const done = first && exitOf(first)
+    if (done !== undefined) return done
     const factsOf = (input: Services.Facts["input"]): Services.Facts => ({
       context: {
         revision,
@@ -167,10 +172,7 @@ export const make = (options: Options) => {
             request
           })
         : Services.provide(handler(Effect.void), exchange, principal, () => factsOf(InputRounds.none))
-    if (features.wrapped() || InputRounds.isResumed(request) || own.has(request.method)) return begin(run)
-    // What is done already has asked nothing, and needs nothing.
-    const first = Dispatcher.answer(features, handlers, request, undefined, principal)
-    return exitOf(first) ?? begin((enter) => Effect.andThen(enter, first))
+    return begin(first === undefined ? run : (enter) => Effect.andThen(enter, first))
   }
 
   const handle = (origin: Origin, exchange: Asked): Effect.Effect<unknown, McpError.McpError> => {
@@ -194,28 +196,29 @@ export const make = (options: Options) => {
     if (codec === undefined || !Features.offers(identity.capabilities(), method, revision)) {
       return Effect.fail(McpError.methodNotFound(method))
     }
-    const declared = Effect.mapErrorEager(declarations.decode(Services.metaOf(request)), malformed)
-    const answered = Effect.flatMapEager(declared, (declared) => {
-      origin.admitted?.()
-      return Effect.flatMapEager(Effect.mapErrorEager(codec.params.decode(params), unreadable(method)), (decoded) =>
-        // The codec of this very method decoded it.
-        answer({ method, params: decoded } as Request, declared, revision, origin, exchange)
-      )
-    })
-    return Effect.flatMapEager(Effect.mapErrorEager(answered, permitted), (result) => {
+    const encode = (result: Result | InputRounds.Asked): Effect.Effect<unknown, McpError.McpError> => {
       if (InputRounds.isAsked(result)) return Effect.succeed(signed(result.wire))
       return ListText.encoded(result, revision.version, () => {
         const hint = hints[method]
         const canonical = hint === undefined ? result : { ...Caching.fields(hint), ...result }
-        return Effect.mapEager(Effect.mapErrorEager(codec.result.encode(canonical), unsayable(method)), signed)
+        return follow(orElse(codec.result.encode(canonical), unsayable, method), (wire) => Effect.succeed(signed(wire)))
       })
+    }
+    const declared = orElse(declarations.decode(Services.metaOf(request)), malformed, method)
+    const answered = follow(declared, (declared) => {
+      origin.admitted?.()
+      return follow(orElse(codec.params.decode(params), unreadable, method), (decoded) =>
+        // The codec of this very method decoded it.
+        answer({ method, params: decoded } as Request, declared, revision, origin, exchange)
+      )
     })
+    return follow(orElse(answered, permitted, method), encode)
   }
   return { handle, supported }
 }
 
-const malformed = (message: string) => McpError.invalidParams(`Invalid _meta: ${message}`)
-const unreadable = (method: string) => (message: string) =>
+const malformed = (message: string): McpError.McpError => McpError.invalidParams(`Invalid _meta: ${message}`)
+const unreadable = (message: string, method: string): McpError.McpError =>
   McpError.invalidParams(`Invalid params for ${method}: ${message}`)
-const unsayable = (method: string) => (message: string) =>
+const unsayable = (message: string, method: string): McpError.McpError =>
   McpError.internalError(`The result of ${method} cannot be said in this revision: ${message}`)

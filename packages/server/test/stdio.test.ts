@@ -256,42 +256,46 @@ describe("the end of stdin", () => {
 })
 
 /** A real process, its messages and what it says on stderr. */
-const run = Effect.acquireRelease(
-  Effect.sync(() => {
-    const child = spawn(process.execPath, [fileURLToPath(new URL("./fixtures/stdio.ts", import.meta.url))])
-    const waiting: Array<() => void> = []
-    let stdout = ""
-    child.stdout.setEncoding("utf8").on("data", (chunk) => {
-      stdout += chunk
-      for (const wake of waiting.splice(0)) wake()
-    })
-    let stderr = ""
-    child.stderr.on("data", (chunk) => {
-      stderr += chunk
-      for (const wake of waiting.splice(0)) wake()
-    })
-    const until = (holds: () => boolean) =>
-      Effect.promise(async () => {
-        while (!holds()) await new Promise<void>((wake) => waiting.push(wake))
+const run = (args: ReadonlyArray<string>) =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const child = spawn(process.execPath, [fileURLToPath(new URL("./fixtures/stdio.ts", import.meta.url)), ...args])
+      const waiting: Array<() => void> = []
+      let stdout = ""
+      child.stdout.setEncoding("utf8").on("data", (chunk) => {
+        stdout += chunk
+        for (const wake of waiting.splice(0)) wake()
       })
-    return {
-      child,
-      exited: Effect.promise(() => once(child, "exit") as Promise<[number | null, string | null]>),
-      // Not by readline, which also splits at U+2028.
-      lines: () => stdout.split("\n").slice(0, -1),
-      send: (...messages: ReadonlyArray<unknown>) =>
-        Effect.sync(() => void child.stdin.write(messages.map(line).join(""))),
-      stderr: () => stderr,
-      until
-    }
-  }),
-  ({ child }) => Effect.sync(() => void child.kill("SIGKILL"))
-)
+      let stderr = ""
+      child.stderr.on("data", (chunk) => {
+        stderr += chunk
+        for (const wake of waiting.splice(0)) wake()
+      })
+      const until = (holds: () => boolean) =>
+        Effect.promise(async () => {
+          while (!holds()) await new Promise<void>((wake) => waiting.push(wake))
+        })
+      return {
+        child,
+        exited: Effect.promise(() => once(child, "exit") as Promise<[number | null, string | null]>),
+        // Not by readline, which also splits at U+2028.
+        lines: () => stdout.split("\n").slice(0, -1),
+        send: (...messages: ReadonlyArray<unknown>) =>
+          Effect.sync(() => void child.stdin.write(messages.map(line).join(""))),
+        stderr: () => stderr,
+        until
+      }
+    }),
+    ({ child }) => Effect.sync(() => void child.kill("SIGKILL"))
+  )
 
-describe("a server as a process", () => {
+describe.each([
+  ["of its own streams", []],
+  ["of a Stdio", ["--service"]]
+] as const)("a server as a process, %s,", (_name, args) => {
   it.live(`keeps stray output and logs off stdout, and ends with stdin${verifies("stdio.stdout.only-messages")}`, () =>
     Effect.gen(function* () {
-      const server = yield* run
+      const server = yield* run(args)
       yield* server.send(...handshake, call(1, "stray"))
       yield* server.until(() => server.lines().some((one) => one.includes('"id":1')))
       const messages = server.lines().map((one) => JSON.parse(one))
@@ -309,9 +313,24 @@ describe("a server as a process", () => {
     })
   )
 
+  it.live("ends with an error when nobody reads its stdout any more", () =>
+    Effect.gen(function* () {
+      const server = yield* run(args)
+      yield* server.send(...handshake, call(1, "stray"))
+      yield* server.until(() => server.lines().length === 3)
+      const exited = yield* Effect.forkChild(server.exited, { startImmediately: true })
+      server.child.stdout.destroy()
+      // The first that finds the pipe broken may still be buffered by the system.
+      yield* server.send(call(2, "stray"), call(3, "stray"))
+      yield* server.until(() => server.stderr().includes("served"))
+      yield* server.send(call(4, "stray"))
+      assert.deepStrictEqual(yield* Fiber.join(exited), [1, null])
+    })
+  )
+
   it.live("answers what is in flight before it goes on SIGTERM, and runs its finalizers", () =>
     Effect.gen(function* () {
-      const server = yield* run
+      const server = yield* run(args)
       yield* server.send(...handshake, call(1, "hang"))
       yield* server.until(() => server.stderr().includes("hanging"))
       const exited = yield* Effect.forkChild(server.exited, { startImmediately: true })

@@ -59,6 +59,10 @@ export class Actor implements Peer {
     return this.options.pending ?? 1024
   }
 
+  private get now(): number {
+    return this.clock.currentTimeMillisUnsafe()
+  }
+
   /** Requests that hold a permit. */
   private get busy(): number {
     return this.running.size - this.standing
@@ -93,14 +97,15 @@ export class Actor implements Peer {
     this.starting = false
   }
 
-  private start(exchange: Exchange, stands: boolean, since: number): void {
+  /** `since`: when it arrived, if that was not just now. */
+  private start(exchange: Exchange, stands: boolean, since?: number): void {
     const { id } = exchange.request
     const effect = attempt(() => this.handlers.request(exchange))
     // What is answered already needs no fiber, and nobody could have heard of it.
     const done = exitOf(effect)
     if (done !== undefined) return answer(exchange.sink, response(id, undefined, done))
     // Registered before it runs: the handler starts inside this very call.
-    const entry: Running = { exchange, since, stands, fiber: undefined, ended: undefined }
+    const entry: Running = { exchange, since: since ?? this.now, stands, fiber: undefined, ended: undefined }
     if (this.running === none) this.running = new Map()
     this.running.set(id, entry)
     if (stands) this.standing++
@@ -124,11 +129,10 @@ export class Actor implements Peer {
     if (answer !== undefined) return sink.send(JsonRpc.success(request.id, answer), "control", request.id)
     const exchange: Exchange = { request, envelope, sink, peer: this }
     const stands = options.standing?.(request) === true
-    const since = this.clock.currentTimeMillisUnsafe()
-    if (stands ? this.standing < maxPending : this.busy < permits) return this.start(exchange, stands, since)
+    if (stands ? this.standing < maxPending : this.busy < permits) return this.start(exchange, stands)
     this.pending ??= new Map()
     if (!stands && this.pending.size < maxPending) {
-      this.pending.set(request.id, { exchange, since, stands, fiber: undefined, ended: undefined })
+      this.pending.set(request.id, { exchange, since: this.now, stands, fiber: undefined, ended: undefined })
       return
     }
     this.refuse(request, sink, McpError.limitExceeded(`More than ${permits + maxPending} requests are in flight`))

@@ -72,7 +72,6 @@ const anyOf =
   }
 
 interface Property {
-  readonly name: string
   readonly optional: boolean
   readonly check: Check
 }
@@ -87,19 +86,25 @@ const compileObject = (ast: SchemaAST.Objects): Check => {
     ({ parameter, type }) => SchemaAST.isString(parameter) && SchemaAST.isUnknown(type) && type.checks === undefined
   )
   if (!open || (propertySignatures.length === 0 && indexSignatures.length === 0)) return plain(ast)
-  const properties: Array<Property> = []
+  const properties = new Map<string, Property>()
+  let required = 0
   for (const { name, type } of propertySignatures) {
-    if (typeof name !== "string" || name === "__proto__") return plain(ast)
-    properties.push({ name, optional: SchemaAST.isOptional(type), check: compile(type) })
+    // What every object has by its prototype is there without being met below.
+    if (typeof name !== "string" || name in Object.prototype) return plain(ast)
+    const optional = SchemaAST.isOptional(type)
+    properties.set(name, { optional, check: compile(type) })
+    if (!optional) required++
   }
   return (value) => {
     if (!isRecord(value)) return false
-    for (const { check, name, optional } of properties) {
-      const field = value[name]
-      if (field === undefined && !(name in value)) {
-        if (!optional) return false
-      } else if (!check(field)) return false
+    // Over what is there: most of what a schema names is not.
+    let found = 0
+    for (const name in value) {
+      const property = properties.get(name)
+      if (property === undefined) continue
+      if (!property.check(value[name])) return false
+      if (!property.optional) found++
     }
-    return true
+    return found === required
   }
 }

@@ -69,14 +69,14 @@ export const dated = <T>(schema: Schema.Codec<T>): Dated<T> => {
 }
 
 /** One of them as a codec that is made when it is needed. */
-export const late = <T>(codecs: Dated<T>, version: Version): Schema.Codec<T, unknown> =>
-  Direct.attach(
+export const late = <T>(codecs: Dated<T>, version: Version): Schema.Codec<T, unknown> => {
+  let made: Direct.Direct | undefined
+  const direct = (): Direct.Direct => (made ??= Direct.of(codecs[version]))
+  return Direct.attach(
     Schema.suspend(() => codecs[version]),
-    {
-      decode: (wire) => Direct.of(codecs[version]).decode(wire),
-      encode: (value) => Direct.of(codecs[version]).encode(value)
-    }
+    { decode: (wire) => direct().decode(wire), encode: (value) => direct().encode(value) }
   )
+}
 
 const makeDated = <T>(schema: Schema.Codec<T>): Dated<T> => {
   const canonical = verbatim(schema)

@@ -132,8 +132,12 @@ const arrayOf =
   (item: Rewrite): Rewrite =>
   (value, refuse) => {
     if (!Array.isArray(value)) return value
-    const next = value.map((element: unknown) => item(element, refuse))
-    return next.every((element, i) => element === value[i]) ? value : next
+    let next: Array<unknown> | undefined
+    for (let i = 0; i < value.length; i++) {
+      const element: unknown = item(value[i], refuse)
+      if (element !== value[i]) (next ??= [...value])[i] = element
+    }
+    return next ?? value
   }
 
 /** Which member of a union a checked value is: by its required keys and literals, which is all it takes in this model. */
