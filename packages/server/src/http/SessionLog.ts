@@ -12,25 +12,31 @@ import type { Log } from "./EventStream.ts"
 
 /** What is to be written may be that large; what comes then is not kept. */
 const maxBehind = 4 * 1024 * 1024
-/** So much is written before the turn is over. */
-const burst = 64 * 1024
+/** So much is written before the turn is over. Not less: what is that large the garbage collector does not copy. */
+const burst = 256 * 1024
 /** How long a store may take for what somebody waits for. */
 const patience = "10 seconds"
 
-/** Events of one stream, or something else to be done in its turn. */
-type Write = { readonly key: StreamKey; readonly events: Array<Event> } | (() => Effect.Effect<void>)
+/** Events of one stream that follow each other. */
+interface Burst {
+  readonly key: StreamKey
+  readonly events: Array<Event>
+  size: number
+  /** The place of the event that may join them. */
+  next: number
+}
 
 export class SessionLog {
   private readonly session: string
   private readonly store: EventStore["Service"]
   private readonly runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
-  private writes: Array<Write> = []
+  private writes: Array<Burst | (() => Effect.Effect<void>)> = []
+  /** The last of them, while it may grow. */
+  private last: Burst | undefined = undefined
   private behind = 0
   private writer: Fiber.Fiber<void> | undefined = undefined
   private writing = false
   private scheduled = false
-  /** Of what is written last. */
-  private size = 0
   private over = false
   private complained = false
 
@@ -44,6 +50,7 @@ export class SessionLog {
   private work(): Effect.Effect<void> {
     return Effect.suspend(() => {
       const write = this.writes.shift()
+      if (write === this.last) this.last = undefined
       this.writing = write !== undefined
       if (write === undefined) return Effect.void
       return Effect.andThen(
@@ -56,15 +63,12 @@ export class SessionLog {
     })
   }
 
-  private run(write: Write): Effect.Effect<void> {
+  private run(write: Burst | (() => Effect.Effect<void>)): Effect.Effect<void> {
     if (typeof write === "function") return write()
-    const { events, key } = write
     return Effect.ensuring(
       // What outlives the session must not bring its events back.
-      Effect.suspend(() => (this.over ? Effect.void : this.store.append(key, events))),
-      Effect.sync(() => {
-        for (const { text } of events) this.behind -= text.length
-      })
+      Effect.suspend(() => (this.over ? Effect.void : this.store.append(write.key, write.events))),
+      Effect.sync(() => void (this.behind -= write.size))
     )
   }
 
@@ -75,9 +79,9 @@ export class SessionLog {
     return Effect.logError("The event store failed", defect)
   }
 
-  private write(write: Write): void {
+  private write(write: Burst | (() => Effect.Effect<void>)): void {
     this.writes.push(write)
-    this.size = 0
+    this.last = typeof write === "function" ? undefined : write
     if (this.writing || this.scheduled) return
     this.scheduled = true
     queueMicrotask(() => this.start())
@@ -92,13 +96,16 @@ export class SessionLog {
 
   append(key: StreamKey, event: Event): void {
     if (this.over || this.behind > maxBehind) return
-    this.behind += event.text.length
-    const last = this.writes.at(-1)
-    const follows = last !== undefined && "events" in last && last.key === key
-    if (follows && last.events.at(-1)?.seq === event.seq - 1) last.events.push(event)
-    else this.write({ key, events: [event] })
-    this.size += event.text.length
-    if (this.size > burst) this.start()
+    const { last } = this
+    const size = event.text.length
+    this.behind += size
+    if (last === undefined || last.key !== key || last.next !== event.seq) {
+      return this.write({ key, events: [event], size, next: event.seq + 1 })
+    }
+    last.events.push(event)
+    last.next++
+    last.size += size
+    if (last.size > burst) this.start()
   }
 
   /** Waits until all was written that is to be by now. */

@@ -59,9 +59,14 @@ interface Burst {
 const burstOf = (events: ReadonlyArray<Event>): Burst => {
   const [only] = events
   if (only !== undefined && events.length === 1) return { seq: only.seq, text: only.text, ends: undefined }
+  const texts: Array<string> = []
+  const ends: Array<number> = []
   let end = 0
-  const ends = events.map(({ text }) => (end += text.length))
-  return { seq: only?.seq ?? 0, text: events.map(({ text }) => text).join(""), ends }
+  for (const { text } of events) {
+    texts.push(text)
+    ends.push((end += text.length))
+  }
+  return { seq: only?.seq ?? 0, text: texts.join(""), ends }
 }
 
 const eventsOf = ({ ends, seq, text }: Burst): ReadonlyArray<Event> =>
