@@ -1,7 +1,7 @@
 /** The requests a peer sends: answers, timeouts, progress, cancellation. */
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Fiber } from "effect"
+import { Clock, Effect, Exit, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import * as Peer from "../src/Peer.ts"
 import { lineOf, notification, serve as serveWith, settle, success } from "./support/wire.ts"
@@ -275,6 +275,34 @@ describe("a timeout", () => {
       assert.isDefined(late.pollUnsafe())
       assert.isUndefined(patient.pollUnsafe())
       assert.strictEqual(messages().filter(({ method }) => method === "notifications/cancelled").length, 5)
+    })
+  )
+
+  it.effect("costs one timer for all, which is gone a second after nothing waits any more", () =>
+    Effect.gen(function* () {
+      const clock = yield* Clock.Clock
+      const timers = new Set<object>()
+      const sleep: Clock.Clock["sleep"] = (duration) =>
+        Effect.suspend(() => {
+          const timer = { duration }
+          timers.add(timer)
+          return Effect.ensuring(
+            clock.sleep(duration),
+            Effect.sync(() => timers.delete(timer))
+          )
+        })
+      const counting: Clock.Clock = Object.assign(Object.create(clock), { sleep })
+      const { peer, receive } = yield* Effect.provideService(serve, Clock.Clock, counting)
+      for (const id of [1, 2, 3]) yield* start(peer.request("a", {}, { timeout: `${id} minutes` }))
+      assert.strictEqual(timers.size, 1)
+      for (const id of [1, 2, 3]) receive(success(id))
+      yield* start(peer.request("a", {}, { timeout: "1 minute" }))
+      assert.strictEqual(timers.size, 1)
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(timers.size, 1)
+      receive(success(4))
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(timers.size, 0)
     })
   )
 

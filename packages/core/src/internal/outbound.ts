@@ -64,8 +64,8 @@ const millis = (input: Duration.Input | undefined): number => {
 
 const dueAt = ({ deadline, hardDeadline }: Waiting): number => Math.min(deadline, hardDeadline)
 
-/** How long the watch sleeps at most, in milliseconds: a timer that outlives the requests keeps the process alive no longer. */
-const nap = 1000
+/** How long the watch goes on when nothing waits, in milliseconds: the next request need not start it, nor is the process kept alive. */
+const linger = 1000
 
 /** Little is made before it is needed: most conversations never ask anything. */
 export class Outbound {
@@ -92,10 +92,20 @@ export class Outbound {
     return Number(this.clock.monotonicTimeNanosUnsafe()) / 1e6
   }
 
+  /** The request does not wait any more: `false` when it did not. */
+  private remove(id: JsonRpc.Id): boolean {
+    if (this.waiting?.delete(id) !== true) return false
+    if (this.waiting.size === 0 && this.wakesAt !== Infinity && this.closed === undefined) {
+      const soon = this.now + linger
+      if (this.wakesAt > soon) this.wake(soon)
+    }
+    return true
+  }
+
   private settle(id: JsonRpc.Id, effect: Effect.Effect<unknown, RequestError>): boolean {
     const entry = this.waiting?.get(id)
     if (entry === undefined) return false
-    this.waiting?.delete(id)
+    this.remove(id)
     entry.resume(effect)
     return true
   }
@@ -126,9 +136,10 @@ export class Outbound {
         waiting.delete(id)
         return resume(Effect.die(notJson))
       }
-      this.watchOver(entry)
+      const due = dueAt(entry)
+      if (due < this.wakesAt) this.wake(due)
       return Effect.sync(() => {
-        if (waiting.delete(id)) this.cancel(id, entry, "The caller was interrupted")
+        if (this.remove(id)) this.cancel(id, entry, "The caller was interrupted")
       })
     })
   }
@@ -154,16 +165,15 @@ export class Outbound {
     return Effect.timeoutOrElse(this.room, { duration: left, orElse: () => Effect.fail(late(entry)) })
   }
 
-  private watchOver(entry: Waiting): void {
-    const due = dueAt(entry)
-    if (due >= this.wakesAt) return
+  /** Has the watch look at that time, instead of later. */
+  private wake(at: number): void {
     this.watch?.interruptUnsafe()
-    this.wakesAt = due
-    this.watch = this.runFork(this.watching())
+    this.wakesAt = at
+    this.watch = this.runFork(Effect.andThen(Effect.sleep(Math.max(0, at - this.now)), this.look()))
   }
 
   /** Ends what is late, and sleeps until the next may be. */
-  private watching(): Effect.Effect<void> {
+  private look(): Effect.Effect<void> {
     return Effect.suspend(() => {
       const { now, waiting } = this
       let next = Infinity
@@ -175,8 +185,8 @@ export class Outbound {
           entry.resume(Effect.fail(late(entry)))
         }
       }
-      this.wakesAt = next === Infinity ? Infinity : Math.min(next, now + nap)
-      return next === Infinity ? Effect.void : Effect.andThen(Effect.sleep(this.wakesAt - now), this.watching())
+      this.wakesAt = next
+      return next === Infinity ? Effect.void : Effect.andThen(Effect.sleep(next - now), this.look())
     })
   }
 
