@@ -68,7 +68,13 @@ export const table = async (
       try {
         seen.get(cell.key)?.push(await cell.round())
       } catch (error) {
-        errors.set(cell.key, String(error).slice(0, 300))
+        // It becomes a cell of a table.
+        errors.set(
+          cell.key,
+          String(error)
+            .replaceAll(/[\s|]+/g, " ")
+            .slice(0, 200)
+        )
       }
     }
   }

@@ -53,9 +53,9 @@ describe("a table of rounds", () => {
   })
 
   it("says what failed, and goes on", async () => {
-    const broken: Cell = { key: "ours 2025", round: () => Promise.reject(new Error("no")) }
+    const broken: Cell = { key: "ours 2025", round: () => Promise.reject(new Error("no\nway")) }
     const made = await table(title, [cell("raw 2025", cpu(1, 2)), broken], 2)
-    assert.match(Report.text(made), /ours 2025 +Error: no/)
+    assert.match(Report.text(made), /ours 2025 +Error: no way$/m)
     assert.deepStrictEqual(made.rows[0]?.figures, { "cpu us": 1, "x raw": 1 })
   })
 })
