@@ -51,11 +51,16 @@ const absolute = (title: string, table: string, limit: number, row: string, figu
   figure,
   limit
 })
+/**
+ * By wall time, since somebody waits for it, and against a raw server that has loaded `node:http` although it serves stdio: so the goals
+ * were set (the lean prototype was at 2.6 of it). Beside them what is stricter.
+ */
 const started = (title: string, row: string, limit: number): ReadonlyArray<Goal> => {
-  const start = { table: "Cold start of a stdio server", row, raw: "raw" }
+  const start = { table: "Cold start of a stdio server", row, raw: "raw:both" }
   return [
     { ...start, title: `cold start, ${title}`, figure: "ms", limit },
-    { ...start, title: `cold start, ${title}: its CPU`, figure: "cpu ms" }
+    { ...start, title: `cold start, ${title}: its CPU`, figure: "cpu ms" },
+    { ...start, title: `cold start, ${title}: to raw without HTTP`, figure: "ms", raw: "raw" }
   ]
 }
 const router = "ours:router"

@@ -34,7 +34,7 @@ interface Manifest {
 
 /** The modules that a package's manifest lets users import, by name. */
 const entries = (directory: string): Record<string, string> => {
-  const { exports } = JSON.parse(readFileSync(path.join(directory, "package.json"), "utf8")) as Manifest
+  const { exports }: Manifest = JSON.parse(readFileSync(path.join(directory, "package.json"), "utf8"))
   const hidden = Object.keys(exports).filter((name) => exports[name] === null)
   const isHidden = (name: string) => hidden.some((pattern) => `./${name}`.startsWith(pattern.replace("*", "")))
   return Object.fromEntries(

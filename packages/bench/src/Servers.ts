@@ -66,7 +66,8 @@ export const stdio = (base?: string): ReadonlyArray<Entry> => [
 ]
 
 /** For cold start alone: once warm, they are no different. */
-export const bundled = (base?: string): ReadonlyArray<Entry> => [
+export const starts = (base?: string): ReadonlyArray<Entry> => [
+  { id: "raw:both", file: "peers/raw.mjs", args: ["--stdio", "--both"], eras: both, core: true },
   oursAt(ours).bundled,
   ...(base === undefined ? [] : [oursAt(base, "@base").bundled])
 ]

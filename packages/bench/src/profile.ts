@@ -36,7 +36,7 @@ const isClient = asked.startsWith("client/")
 const id = asked.replace(/^(stdio|client)\//, "")
 const base = ".published-base"
 const client = isClient ? Servers.clients(base).find((entry) => entry.id === id) : undefined
-const all = overStdio ? [...Servers.stdio(base), ...Servers.bundled()] : Servers.http(base)
+const all = overStdio ? [...Servers.stdio(base), ...Servers.starts()] : Servers.http(base)
 const entry = all.find((entry) => entry.id === (isClient ? "raw" : id))
 if (entry === undefined || (isClient && client === undefined)) throw new Error(`Nothing is called ${asked}`)
 const directory = mkdtempSync(path.join(os.tmpdir(), "effect-mcp-profile-"))

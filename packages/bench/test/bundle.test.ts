@@ -1,10 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
-import { spawn } from "node:child_process"
-import { mkdtempSync, readdirSync, rmSync } from "node:fs"
+import { spawn, spawnSync } from "node:child_process"
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { createInterface } from "node:readline"
 import { bundle, type Program, programs } from "../src/bundle.ts"
+import { root } from "../src/Process.ts"
 
 const initialize = {
   jsonrpc: "2.0",
@@ -13,40 +14,97 @@ const initialize = {
   params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "1" } }
 }
 
-/** Bundles the program where no module can be found, runs it, and gives back its first line and how it ended. */
-const run = async (program: Program, args: ReadonlyArray<string>, input: string) => {
+/** Runs a file, and gives back its first line and how it ended. */
+const run = async (file: string, args: ReadonlyArray<string>, input: string) => {
+  const child = spawn(process.execPath, [file, ...args], {
+    cwd: path.dirname(file),
+    env: { ...process.env, NODE_COMPILE_CACHE: path.join(path.dirname(file), "cache") },
+    stdio: ["pipe", "pipe", "inherit"]
+  })
+  const ended = new Promise<number | null>((resolve) => child.once("exit", resolve))
+  const line = new Promise<string>((resolve) => createInterface({ input: child.stdout }).once("line", resolve))
+  child.stdin.write(input)
+  const first = await Promise.race([line, ended.then((code) => `ended with ${code}`)])
+  child.stdin.end()
+  return { first, code: await ended }
+}
+
+/** The name of the server that a file starts. */
+const serverIn = async (file: string): Promise<string> => {
+  const { code, first } = await run(file, ["."], `${JSON.stringify(initialize)}\n`)
+  assert.strictEqual(code, 0)
+  return JSON.parse(first).result.serverInfo.name
+}
+
+/** A directory from which no package can be found. */
+const inScratch = async (use: (directory: string) => Promise<void>) => {
   const directory = mkdtempSync(path.join(os.tmpdir(), "effect-mcp-bundle-"))
   try {
-    const file = await bundle(program, directory)
-    assert.deepStrictEqual(readdirSync(directory), [program.out])
-    const child = spawn(process.execPath, [file, ...args], { cwd: directory, stdio: ["pipe", "pipe", "inherit"] })
-    const ended = new Promise<number | null>((resolve) => child.once("exit", resolve))
-    const line = new Promise<string>((resolve) => createInterface({ input: child.stdout }).once("line", resolve))
-    child.stdin.write(input)
-    const first = await Promise.race([line, ended.then((code) => `ended with ${code}`)])
-    child.stdin.end()
-    return { first, code: await ended }
+    await use(directory)
   } finally {
     rmSync(directory, { recursive: true })
   }
 }
 
+const bundled = (program: Program, use: (file: string) => Promise<void>) =>
+  inScratch(async (directory) => {
+    const file = await bundle(program, directory)
+    assert.deepStrictEqual(readdirSync(directory), [program.out])
+    await use(file)
+  })
+
 describe("a program in one file", { timeout: 20_000 }, () => {
   for (const program of programs.filter(({ out }) => out.endsWith("-server.js"))) {
-    it(`starts and speaks: ${program.out}`, async () => {
-      const { code, first } = await run(program, ["."], `${JSON.stringify(initialize)}\n`)
-      const answer = JSON.parse(first)
-      assert.deepStrictEqual([answer.id, answer.result.protocolVersion], [1, "2025-11-25"])
-      assert.isString(answer.result.serverInfo.name)
-      assert.strictEqual(code, 0)
-    })
+    it(`starts and speaks: ${program.out}`, () =>
+      bundled(program, async (file) => {
+        assert.strictEqual(await serverIn(file), program.out.replace("-server.js", ""))
+      }))
   }
 
   it("is the command, too", async () => {
     const [program] = programs
     assert.isDefined(program)
-    const { code, first } = await run(program, ["--version"], "")
-    assert.match(first, /\d+\.\d+\.\d+/)
-    assert.strictEqual(code, 0)
+    await bundled(program, async (file) => {
+      const { code, first } = await run(file, ["--version"], "")
+      assert.match(first, /\d+\.\d+\.\d+/)
+      assert.strictEqual(code, 0)
+    })
   })
+})
+
+describe("what the README says of a fast start", { timeout: 20_000 }, () => {
+  const readme = readFileSync(path.join(root, "../../README.md"), "utf8")
+  const block = (name: string): string => {
+    const [, code = ""] = new RegExp(`^\`\`\`\\w+ ${name}\\n([\\s\\S]*?)^\`\`\`$`, "m").exec(readme) ?? []
+    assert.isNotEmpty(code, name)
+    return code
+  }
+  const examples = path.join(root, "../examples")
+  const source = path.join(examples, "src/calculator-server.ts")
+
+  it("bundles a server, and starts it", () =>
+    inScratch(async (directory) => {
+      writeFileSync(path.join(directory, "package.json"), `{ "type": "module" }`)
+      const [, command, ...args] = block("bundle").trim().split(" ")
+      assert.strictEqual(command, "rolldown")
+      const to = path.join(directory, args.at(-1) ?? "")
+      const names = args.map((arg, i) => (arg === "server.ts" ? source : i === args.length - 1 ? to : arg))
+      const bin = path.join(root, "node_modules/.bin/rolldown")
+      const { status, stderr } = spawnSync(bin, [...names, "--entryFileNames", "server.js"], { encoding: "utf8" })
+      assert.strictEqual(status, 0, stderr)
+      writeFileSync(path.join(directory, "start.js"), block("start.js"))
+      assert.strictEqual(await serverIn(path.join(directory, "start.js")), "calculator")
+      // Once more, from the cache.
+      assert.isNotEmpty(readdirSync(path.join(directory, "cache")))
+      assert.strictEqual(await serverIn(path.join(directory, "start.js")), "calculator")
+    }))
+
+  it("compiles schemas by an import", () =>
+    inScratch(async (directory) => {
+      writeFileSync(path.join(directory, "package.json"), `{ "type": "module" }`)
+      symlinkSync(path.join(examples, "node_modules"), path.join(directory, "node_modules"))
+      mkdirSync(path.join(directory, "cache"))
+      writeFileSync(path.join(directory, "server.ts"), `${block("first")}import "${source}"\n`)
+      assert.strictEqual(await serverIn(path.join(directory, "server.ts")), "calculator")
+    }))
 })

@@ -22,7 +22,7 @@ export const cold = async (options: Options): Promise<ReadonlyArray<Table>> => {
     await server.end()
     return { ms, "cpu ms": cpu, "rss MiB": rss }
   }
-  const cells = [...Servers.stdio(options.base), ...Servers.bundled(options.base)]
+  const cells = [...Servers.stdio(options.base), ...Servers.starts(options.base)]
     .filter((entry) => entry.kinds === undefined && wants(options, entry))
     .flatMap((entry): ReadonlyArray<Cell> => [
       {
