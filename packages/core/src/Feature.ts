@@ -13,10 +13,7 @@ export const feature = <Id, Registry, R>(
   register: (registry: Registry, services: Context.Context<R>) => Effect.Effect<void, never, Scope.Scope>
 ): Layer.Layer<never, never, Id | R> =>
   Layer.fromBuildMemo((_, scope) =>
-    Effect.gen(function* () {
-      const registry = yield* tag
-      const services = yield* Effect.context<R>()
-      yield* Scope.provide(register(registry, services), scope)
-      return Context.empty()
-    })
+    Effect.flatMap(Effect.context<Id | R>(), (services) =>
+      Effect.as(Scope.provide(register(Context.get(services, tag), services), scope), Context.empty())
+    )
   )

@@ -56,16 +56,17 @@ const make = Effect.fnUntraced(function* (
       function* (state, binding) {
         const [stated, keyId = "", nonceText = "", sealedText = "", ...rest] = state.split(".")
         const key = ring.get(keyId)
-        if (stated !== version || key === undefined || rest.length > 0) return yield* invalidState
+        if (stated !== version || key === undefined || rest.length > 0) return yield* invalidState()
         const nonce = yield* Effect.fromResult(Base64Url.decode(nonceText))
         const sealed = yield* Effect.fromResult(Base64Url.decode(sealedText))
         // Only the canonical spelling: otherwise unused bits of the last letter could be flipped unnoticed.
-        if (Base64Url.encode(nonce) !== nonceText || Base64Url.encode(sealed) !== sealedText) return yield* invalidState
+        if (Base64Url.encode(nonce) !== nonceText || Base64Url.encode(sealed) !== sealedText)
+          return yield* invalidState()
         const opened = yield* aead.decrypt(key, sealed, { nonce, aad: associated(keyId, binding) })
         const payload = yield* decodePayload(decoder.decode(opened))
-        return payload.expires > (yield* Clock.currentTimeMillis) ? payload : yield* invalidState
+        return payload.expires > (yield* Clock.currentTimeMillis) ? payload : yield* invalidState()
       },
-      (effect) => Effect.mapError(effect, () => invalidState)
+      (effect) => Effect.mapError(effect, invalidState)
     )
   })
 })

@@ -120,7 +120,7 @@ export const make = (
       const enter = Effect.flatMap(Principal, (principal) => {
         if (caller === principal) return Effect.void
         const first = caller === undefined ? journal.caller : nameOf(caller)
-        if (first !== undefined && first !== nameOf(principal)) return Effect.fail(invalidState)
+        if (first !== undefined && first !== nameOf(principal)) return Effect.fail(invalidState())
         caller = principal
         return Effect.void
       })

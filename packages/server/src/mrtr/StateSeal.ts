@@ -44,7 +44,7 @@ export interface SealingKey {
 }
 
 /** The one answer to any state that is not exactly what this server sealed for exactly this request. */
-export const invalidState: McpError.McpError = McpError.invalidParams("Invalid or expired requestState")
+export const invalidState = (): McpError.McpError => McpError.invalidParams("Invalid or expired requestState")
 
 const implementation = Effect.promise(() => import("./AeadSeal.ts"))
 

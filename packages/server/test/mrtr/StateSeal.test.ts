@@ -24,7 +24,7 @@ const refuses = (state: string, at = binding) =>
     const error = yield* Effect.flip(seal.open(state, at))
     assert.deepStrictEqual(
       { code: error.code, message: error.message },
-      { code: -32602, message: StateSeal.invalidState.message }
+      { code: -32602, message: StateSeal.invalidState().message }
     )
   })
 
