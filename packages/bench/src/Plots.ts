@@ -67,7 +67,9 @@ const pointsOf = ({ rows }: Table, { figure, proportional = false }: Picture): R
   rows.flatMap(({ figures, key }) => {
     const y = figures[figure]
     const x = Number.parseInt(key)
-    return y === undefined || (proportional && x < 100) ? [] : [{ x, y, line: /20\d\d$/.exec(key)?.[0] ?? "" }]
+    return y === undefined || Number.isNaN(y) || (proportional && x < 100)
+      ? []
+      : [{ x, y, line: /20\d\d$/.exec(key)?.[0] ?? "" }]
   })
 
 /** In the words of Vega-Lite. */

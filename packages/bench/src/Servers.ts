@@ -54,6 +54,9 @@ const oursAt = (directory: string, suffix = "") => ({
   }
 })
 
+/** The endpoint that goals and growth are measured with. */
+export const router: Entry = oursAt(ours).router
+
 export const stdio = (base?: string): ReadonlyArray<Entry> => [
   { id: "raw", file: "peers/raw.mjs", args: ["--stdio"], eras: both, core: true },
   oursAt(ours).stdio,
@@ -74,8 +77,8 @@ export const starts = (base?: string): ReadonlyArray<Entry> => [
 
 export const http = (base?: string): ReadonlyArray<Entry> => [
   { id: "raw", file: "peers/raw.mjs", eras: both, sessions: true, get: true, core: true },
-  oursAt(ours).router,
-  generators(oursAt(ours).router),
+  router,
+  generators(router),
   ...(base === undefined ? [] : [oursAt(base, "@base").router]),
   { id: "sdk2:handler", file: "peers/sdk2.mjs", eras: both, core: true },
   {

@@ -7,8 +7,8 @@ import * as Process from "../Process.ts"
 import * as Servers from "../Servers.ts"
 import type { Target } from "../Target.ts"
 
-/** With the one that warms up, as many as may be open by default. */
-const counts = [1, 100, 1000, 9999]
+/** The last is as many as may be open by default. */
+const counts = [1, 100, 1000, 10_000]
 
 const opened = async (port: number, count: number): Promise<ReadonlyArray<Http.Session>> => {
   const connection = new Connection(port)
@@ -20,21 +20,20 @@ const opened = async (port: number, count: number): Promise<ReadonlyArray<Http.S
 }
 
 export const sessions = async (options: Options): Promise<Table> => {
-  const [entry] = Servers.http().filter(({ id }) => id === "ours:router")
   const running: Array<Http.Running> = []
   const targets: Array<Target> = []
   const cells: Array<Cell> = []
   try {
-    for (const count of entry === undefined ? [] : counts) {
-      if (entry === undefined) continue
-      const server = await Http.start(entry)
+    for (const count of counts) {
+      const server = await Http.start(Servers.router)
       running.push(server)
-      const warming = Http.target(server, "2025")
+      const first = await opened(server.port, 1)
+      const warming = Http.target(server, "2025", first)
       await warming.run("call", 16, { ms: 5000, count: 25_000 })
       await warming.close()
       const before = await Process.heap(server.child)
-      const target = Http.target(server, "2025", await opened(server.port, count))
-      const heap = (await Process.heap(server.child)) - before
+      const target = Http.target(server, "2025", [...first, ...(await opened(server.port, count - 1))])
+      const heap = count === 1 ? Number.NaN : (await Process.heap(server.child)) - before
       targets.push(target)
       cells.push({
         key: `${count} sessions`,
