@@ -1,4 +1,5 @@
 /** From spawn to the answer to `initialize`, with warm file caches. */
+import { mkdtempSync, rmSync } from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { type Cell, type Table, table } from "../Measure.ts"
@@ -10,7 +11,7 @@ import * as Stdio from "../Stdio.ts"
 
 export const cold = async (options: Options): Promise<ReadonlyArray<Table>> => {
   // What a server starts with when node keeps what it compiled: `NODE_COMPILE_CACHE`, or `module.enableCompileCache()`.
-  const NODE_COMPILE_CACHE = path.join(os.tmpdir(), `effect-mcp-bench-${process.pid}`)
+  const NODE_COMPILE_CACHE = mkdtempSync(path.join(os.tmpdir(), "effect-mcp-bench-"))
   const start = async (entry: Servers.Entry, env: Readonly<Record<string, string>>) => {
     const began = performance.now()
     const server = Stdio.target(entry, "2025", { probe: false, env })
@@ -38,11 +39,17 @@ export const cold = async (options: Options): Promise<ReadonlyArray<Table>> => {
         round: () => start(entry, { NODE_COMPILE_CACHE })
       }
     ])
-  // File caches and the compile cache.
-  Progress.say("cold: filling caches")
-  for (const cell of [...cells, ...cells]) {
-    // What fails is reported by its round.
-    await cell.round().catch(() => undefined)
+  try {
+    // File caches and the compile cache.
+    Progress.say("cold: filling caches")
+    for (const cell of [...cells, ...cells]) {
+      // What fails is reported by its round.
+      await cell.round().catch(() => undefined)
+    }
+    return [
+      await table("Cold start of a stdio server", cells, options.quick ? 5 : 15, "until the answer to initialize")
+    ]
+  } finally {
+    rmSync(NODE_COMPILE_CACHE, { recursive: true, force: true })
   }
-  return [await table("Cold start of a stdio server", cells, options.quick ? 5 : 15, "until the answer to initialize")]
 }
