@@ -219,6 +219,9 @@ export class LineDecoder {
   }
 
   private text(bytes: Uint8Array): string | undefined {
+    // The lenient decoder is twice as fast, and what is no UTF-8 shows in what it gives.
+    const text = lenient.decode(bytes)
+    if (!text.includes("\uFFFD")) return text
     try {
       return this.strict.decode(bytes)
     } catch {
