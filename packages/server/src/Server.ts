@@ -25,6 +25,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import { shortLived } from "./internal/shortLived.ts"
 import type { Announcer, ListKind } from "./Announcer.ts"
 import type * as Caching from "./Caching.ts"
 import * as Connect from "./Connect.ts"
@@ -151,6 +152,7 @@ const identityOf = <E, R>(options: Options<E, R>, features: Features.Features): 
 
 const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
   const context = yield* Effect.context<never>()
+  shortLived()
   const features = yield* Features.build(options.features)
   const identity = identityOf(options, features)
   const handlers = Dispatcher.make(features, options.pageSize ?? defaultPageSize)

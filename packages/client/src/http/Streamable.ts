@@ -4,6 +4,8 @@
  *
  * Owns the order of what leaves, and every exchange as a fiber. Refuses to wait for what cannot come any more.
  */
+import { BusyMap } from "@effect-mcp/core/BusyMap"
+import { Fibers } from "@effect-mcp/core/Fibers"
 import * as Framing from "@effect-mcp/core/Framing"
 import {
   type Inbound,
@@ -78,9 +80,9 @@ export const make = Effect.fnUntraced(function* (
   const reconnect = new Reconnect.Reconnect(endpoint, limit, options.resume)
   const room = new Room.Room(options)
   const missed = new Hub<void>()
-  const exchanges = new Map<JsonRpc.Id, Exchange.Exchange>()
-  const fibers = new Set<Fiber.Fiber<void>>()
-  const telling = new Set<Fiber.Fiber<void>>()
+  const exchanges = new BusyMap<JsonRpc.Id, Exchange.Exchange>()
+  const fibers = new Fibers()
+  const telling = new Fibers()
   /** Passes once the notifications so far were accepted, or took too long. */
   let gate: Effect.Effect<void> = Effect.void
   /** Only a session is told anything beside requests. */
@@ -99,7 +101,6 @@ export const make = Effect.fnUntraced(function* (
   const run = (effect: Effect.Effect<void>, among = fibers): Fiber.Fiber<void> => {
     const fiber = runFork(effect)
     among.add(fiber)
-    fiber.addObserver(() => among.delete(fiber))
     return fiber
   }
   const deliver = (inbound: Inbound): Effect.Effect<void> =>
@@ -119,7 +120,7 @@ export const make = Effect.fnUntraced(function* (
     if (lost) return
     lost = true
     endpoint.session = undefined
-    const met = [...exchanges.values()].map(({ accepted }) => Deferred.await(accepted))
+    const met = exchanges.values().map(({ accepted }) => Deferred.await(accepted))
     const all = Effect.timeoutOption(Effect.all(met, { concurrency: "unbounded", discard: true }), company)
     run(Effect.map(all, () => fail(Refusal.sessionLost(true).error)))
   })
@@ -263,8 +264,8 @@ export const make = Effect.fnUntraced(function* (
     end()
     const bounded = (effect: Effect.Effect<unknown, unknown>) =>
       Effect.ignore(Effect.timeoutOption(Effect.interruptible(effect), goodbye))
-    return bounded(Fiber.awaitAll(telling)).pipe(
-      Effect.andThen(Effect.suspend(() => Fiber.interruptAll([...fibers, ...telling]))),
+    return bounded(Effect.suspend(() => Fiber.awaitAll(telling.all()))).pipe(
+      Effect.andThen(Effect.suspend(() => Fiber.interruptAll([...fibers.all(), ...telling.all()]))),
       Effect.andThen(Effect.suspend(() => (endpoint.session === undefined ? Effect.void : bounded(endpoint.remove()))))
     )
   })

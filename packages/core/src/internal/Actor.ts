@@ -11,6 +11,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import { BusyMap } from "../BusyMap.ts"
 import { attempt, exitOf } from "../Done.ts"
 import type { Exchange, Handlers, Options, Peer } from "../Peer.ts"
 import type { Envelope, Inbound, Single, Sink, TransportError } from "../Transport.ts"
@@ -20,7 +21,7 @@ import { Closed, Outbound, type RequestError, type RequestOptions } from "./outb
 import { type InFlight, type Running, view } from "./running.ts"
 
 /** Nothing is ever put into it. */
-const none = new Map<JsonRpc.Id, Running>()
+const none = new BusyMap<JsonRpc.Id, Running>()
 
 export class Actor implements Peer {
   readonly sink: Sink
@@ -32,7 +33,7 @@ export class Actor implements Peer {
   ) => Fiber.Fiber<unknown, McpError.McpError>
   private readonly outbound: Outbound
   /** `none` while nothing runs: an empty Map is a good part of an idle conversation. */
-  private running: Map<JsonRpc.Id, Running> = none
+  private running: BusyMap<JsonRpc.Id, Running> = none
   private pending: Map<JsonRpc.Id, Running> | undefined = undefined
   private idleWaiters: Set<Deferred.Deferred<void>> | undefined = undefined
   private readonly closed = Deferred.makeUnsafe<void, TransportError>()
@@ -106,7 +107,7 @@ export class Actor implements Peer {
     if (done !== undefined) return answer(exchange.sink, response(id, undefined, done))
     // Registered before it runs: the handler starts inside this very call.
     const entry: Running = { exchange, since: since ?? this.now, stands, fiber: undefined, ended: undefined }
-    if (this.running === none) this.running = new Map()
+    if (this.running === none) this.running = new BusyMap()
     this.running.set(id, entry)
     if (stands) this.standing++
     entry.fiber = this.runFork(effect)
@@ -226,7 +227,10 @@ export class Actor implements Peer {
   }
 
   get inFlight(): Effect.Effect<ReadonlyArray<InFlight>> {
-    return Effect.sync(() => [...view(this.running, "running"), ...view(this.pending ?? new Map(), "pending")])
+    return Effect.sync(() => [
+      ...view(this.running.values(), "running"),
+      ...view(this.pending?.values() ?? [], "pending")
+    ])
   }
 
   // ---- its end
@@ -278,7 +282,7 @@ export class Actor implements Peer {
       this.outbound.close(Exit.isFailure(exit) ? Cause.findErrorOption(exit.cause) : undefined)
       Deferred.doneUnsafe(this.closed, inOrder ? Exit.void : exit)
       this.interrupt("The connection is closing")
-      return Effect.asVoid(Fiber.awaitAll([...this.running.values()].flatMap((entry) => entry.fiber ?? [])))
+      return Effect.asVoid(Fiber.awaitAll(this.running.values().flatMap((entry) => entry.fiber ?? [])))
     })
   }
 }

@@ -13,6 +13,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
+import { BusyMap } from "../BusyMap.ts"
 import * as TraceContext from "../TraceContext.ts"
 import type { RequestHeaders, Sink, TransportError } from "../Transport.ts"
 
@@ -75,7 +76,7 @@ export class Outbound {
   private watch: Fiber.Fiber<unknown, unknown> | undefined = undefined
   /** When the watch looks next. */
   private wakesAt = Infinity
-  private waiting: Map<JsonRpc.Id, Waiting> | undefined = undefined
+  private waiting: BusyMap<JsonRpc.Id, Waiting> | undefined = undefined
   private closed: Closed | undefined = undefined
   private gone: Deferred.Deferred<never, Closed> | undefined = undefined
   // From 1: some peers take a falsy id for none.
@@ -118,7 +119,7 @@ export class Outbound {
     return Effect.callback<unknown, RequestError>((resume) => {
       if (this.closed !== undefined) return resume(Effect.fail(unsent(this.closed)))
       const { sink } = this
-      const waiting = (this.waiting ??= new Map())
+      const waiting = (this.waiting ??= new BusyMap())
       const id = this.nextId++
       entry.resume = resume
       const { headers, onProgress, relatedTo } = entry.options
@@ -177,7 +178,9 @@ export class Outbound {
     return Effect.suspend(() => {
       const { now, waiting } = this
       let next = Infinity
-      for (const [id, entry] of waiting ?? []) {
+      for (const id of waiting?.keys() ?? []) {
+        const entry = waiting?.get(id)
+        if (entry === undefined) continue
         const due = dueAt(entry)
         if (due > now) next = Math.min(next, due)
         else if (waiting?.delete(id) === true) {

@@ -22,8 +22,8 @@ export interface Running {
   ended: "cancelled" | { readonly reason: string } | undefined
 }
 
-export const view = (entries: ReadonlyMap<JsonRpc.Id, Running>, state: InFlight["state"]): ReadonlyArray<InFlight> =>
-  Array.from(entries.values(), ({ exchange, since }) => ({
+export const view = (entries: Iterable<Running>, state: InFlight["state"]): ReadonlyArray<InFlight> =>
+  Array.from(entries, ({ exchange, since }) => ({
     id: exchange.request.id,
     method: exchange.request.method,
     state,

@@ -231,10 +231,12 @@ const make = Effect.fnUntraced(function* (options: Options) {
     principal: Principal
   ): Effect.fn.Return<HttpServerResponse.HttpServerResponse, Refusal> {
     const session = yield* Deferred.await(held.session)
-    const inbound = yield* Effect.timeoutOrElse(read(http, { headers: http.headers, principal }), {
+    const body = yield* Effect.timeoutOrElse(read(http, Effect.succeed), {
       duration: bodyTimeout,
       orElse: () => Effect.fail(late)
     })
+    const inbound = Body.decode(body, { headers: http.headers, principal }, admission)
+    if (HttpServerResponse.isHttpServerResponse(inbound)) return inbound
     if (sessions.get(id) !== held) return noSession()
     const failure = modern(inbound)
     if (failure === undefined) session.peer.receive(inbound)

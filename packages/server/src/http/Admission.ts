@@ -5,8 +5,8 @@
  */
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Framing from "@effect-mcp/core/Framing"
-import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as Rebinding from "../endpoint/Rebinding.ts"
+import type { Asked } from "./Asked.ts"
 import { refuse, type Refusal } from "./Refusal.ts"
 
 export interface Options extends Rebinding.Options {
@@ -25,17 +25,19 @@ const accepts = (accept: string, type: string): boolean =>
     return wanted && !params.some((param) => /^q=0(\.0*)?$/.test(param))
   })
 
+type Headed = Pick<Asked, "headers" | "originalUrl">
+
 /** A web request need not carry its host as a header: then its address says it. */
-const hostOf = ({ originalUrl }: HttpServerRequest): string | undefined =>
+const hostOf = ({ originalUrl }: Headed): string | undefined =>
   /^https?:\/\//.test(originalUrl) ? new URL(originalUrl).host : undefined
 
 export interface Admission {
   /** What speaks against whoever asks, whatever it is. */
-  readonly caller: (request: HttpServerRequest) => Refusal | undefined
+  readonly caller: (request: Headed) => Refusal | undefined
   /** What speaks against a POST. `answers`: whether what it may be answered by is its client's to choose. */
-  readonly post: (request: HttpServerRequest, answers?: boolean) => Refusal | undefined
+  readonly post: (request: Headed, answers?: boolean) => Refusal | undefined
   /** What speaks against a GET that is to become a stream of events. */
-  readonly get: (request: HttpServerRequest) => Refusal | undefined
+  readonly get: (request: Headed) => Refusal | undefined
   readonly tooLarge: Refusal
   readonly maxMessageBytes: number
 }

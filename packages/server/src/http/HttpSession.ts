@@ -5,6 +5,7 @@
  * the session, never on two. The conversation itself is the server's `Session`. Little is made before it is needed: most sessions are
  * idle most of the time.
  */
+import { BusyMap } from "@effect-mcp/core/BusyMap"
 import type * as Principal from "@effect-mcp/core/Principal"
 import { type Sink, type Transport, TransportError } from "@effect-mcp/core/Transport"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -50,7 +51,7 @@ export class HttpSession implements Sink, ConnectOptions, Owner {
   readonly scope: Scope.Closeable = Scope.makeUnsafe()
   readonly config: Config
   private opened: Session | undefined = undefined
-  private posts: Map<JsonRpc.Id, PostStream> | undefined = undefined
+  private posts: BusyMap<JsonRpc.Id, PostStream> | undefined = undefined
   private streams: Map<string, EventStream> | undefined = undefined
   private retired: Array<{ readonly stream: EventStream; readonly at: number }> | undefined = undefined
   private standing: EventStream | undefined = undefined
@@ -165,7 +166,7 @@ export class HttpSession implements Sink, ConnectOptions, Owner {
   }
 
   began(id: JsonRpc.Id, post: PostStream): void {
-    this.posts ??= new Map()
+    this.posts ??= new BusyMap()
     this.posts.set(id, post)
   }
 

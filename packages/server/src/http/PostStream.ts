@@ -4,63 +4,69 @@
  * Owns what becomes of the requests when the client goes: nothing at once, since a disconnect is no cancel. One that can come back for
  * the rest has some time to do so; for one that cannot, questions fail and the rest is dropped. Then the handlers are interrupted.
  */
-import type { Sink } from "@effect-mcp/core/Transport"
+import type { Lane, Sink } from "@effect-mcp/core/Transport"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import * as Latch from "effect/Latch"
 import type { EventStream } from "./EventStream.ts"
 import type { HttpSession } from "./HttpSession.ts"
 
-export interface Options {
-  readonly session: HttpSession
-  /** The requests that were posted. */
-  readonly ids: ReadonlyArray<JsonRpc.Id>
-  /** How many answers there will be: one more for each message that could not be read. */
-  readonly answers: number
-  /** Whether they were posted as a batch. */
-  readonly batch: boolean
-}
-
+/** Made for every POST of a session, so it makes little itself: no closures, no arrays. */
 export class PostStream implements Sink {
   private readonly session: HttpSession
-  private readonly ids: ReadonlyArray<JsonRpc.Id>
+  /** The requests that were posted: one, or those of a batch. */
+  private readonly ids: JsonRpc.Id | ReadonlyArray<JsonRpc.Id>
   private readonly batch: boolean
+  /** Answers that are to come: one more for each message that could not be read. */
   private expected: number
-  private answers: Array<string> = []
+  /** The text of the first answer, and of those after it, as long as they are no events. */
+  private first: string | undefined = undefined
+  private rest: Array<string> | undefined = undefined
   private asks: Array<JsonRpc.Id> | undefined = undefined
   private over = false
   /** Nobody can get anything of it any more. */
   private lost = false
   private leftBehind = false
   private waiting: Fiber.Fiber<void> | undefined = undefined
-  private readonly said = Latch.makeUnsafe(false)
+  private said: Latch.Latch | undefined = undefined
   /** Once it is no plain JSON. */
   stream: EventStream | undefined = undefined
-  /** Waits until it is known what it is answered by. */
-  readonly decided: Effect.Effect<void> = this.said.await
-  readonly ready: Effect.Effect<void> = Effect.suspend(() => this.stream?.ready ?? Effect.void)
-  readonly writable: Sink["writable"] = () => this.stream?.writable() ?? true
 
-  constructor({ answers, batch, ids, session }: Options) {
+  constructor(session: HttpSession, ids: JsonRpc.Id | ReadonlyArray<JsonRpc.Id>, expected: number, batch: boolean) {
     this.session = session
     this.ids = ids
+    this.expected = expected
     this.batch = batch
-    this.expected = answers
-    for (const id of ids) session.began(id, this)
+    if (!isList(ids)) session.began(ids, this)
+    else for (const id of ids) session.began(id, this)
   }
 
   get isDecided(): boolean {
     return this.over || this.stream !== undefined
   }
 
-  /** All there is to answer, if it is no stream; nothing where the request was cancelled. */
-  get json(): string | undefined {
-    if (this.stream !== undefined || this.answers.length === 0) return undefined
-    return this.batch ? `[${this.answers.join(",")}]` : this.answers[0]
+  /** Waits until it is known what it is answered by. */
+  get decided(): Effect.Effect<void> {
+    return this.isDecided ? Effect.void : (this.said ??= Latch.makeUnsafe(false)).await
   }
 
-  readonly send: Sink["send"] = (message, lane) => {
+  /** All there is to answer, if it is no stream; nothing where the request was cancelled. */
+  get json(): string | undefined {
+    if (this.stream !== undefined || this.first === undefined) return undefined
+    return this.batch ? `[${[this.first, ...(this.rest ?? [])].join(",")}]` : this.first
+  }
+
+  writable(): boolean {
+    return this.stream?.writable() ?? true
+  }
+
+  get ready(): Effect.Effect<void> {
+    return Effect.suspend(() => this.stream?.ready ?? Effect.void)
+  }
+
+  send(message: JsonRpc.Message | ReadonlyArray<JsonRpc.Message>, lane: Lane): void {
     if ("length" in message) for (const one of message) this.send(one, lane)
     else if (JsonRpc.isResponse(message)) this.answer(message)
     else if (this.over) {
@@ -81,8 +87,9 @@ export class PostStream implements Sink {
   private write(message: JsonRpc.Response): void {
     // Throws on what is no JSON before anything has changed: its sender then answers with an error.
     const text = JsonRpc.encode(message)
-    if (this.stream === undefined) this.answers.push(text)
-    else this.stream.write(text)
+    if (this.stream !== undefined) this.stream.write(text)
+    else if (this.first === undefined) this.first = text
+    else (this.rest ??= []).push(text)
   }
 
   /** Answers what was posted, but is no request. */
@@ -91,7 +98,9 @@ export class PostStream implements Sink {
     this.settle(undefined)
   }
 
-  readonly discard: NonNullable<Sink["discard"]> = (id) => this.settle(id)
+  discard(id: JsonRpc.Id): void {
+    this.settle(id)
+  }
 
   private settle(id: JsonRpc.Id | undefined): void {
     if (id !== undefined) this.session.settled(id, this)
@@ -103,7 +112,7 @@ export class PostStream implements Sink {
       this.stream.end()
       this.session.retire(this.stream)
     }
-    this.said.openUnsafe()
+    this.said?.openUnsafe()
   }
 
   /** From now on it is a stream. */
@@ -112,13 +121,12 @@ export class PostStream implements Sink {
     const stream = this.session.openStream({ attached: () => this.back(), detached: () => this.left() })
     this.stream = stream
     if (this.session.polls) stream.prime(this.session.config.retry)
-    for (const text of this.answers) stream.write(text)
-    this.answers = []
-    this.said.openUnsafe()
+    if (this.first !== undefined) for (const text of [this.first, ...(this.rest ?? [])]) stream.write(text)
+    this.said?.openUnsafe()
     return stream
   }
 
-  readonly disconnect: NonNullable<Sink["disconnect"]> = (retry = this.session.config.retry) => {
+  disconnect(retry: Duration.Input = this.session.config.retry): void {
     if (this.session.polls && !this.over && !this.lost) this.streaming().disconnect(retry)
   }
 
@@ -146,9 +154,13 @@ export class PostStream implements Sink {
         Effect.sleep(canReturn ? config.window : config.grace),
         Effect.sync(() => {
           this.waiting = undefined
-          for (const id of this.ids) this.session.interrupt(id, this, reason)
+          for (const id of listOf(this.ids)) this.session.interrupt(id, this, reason)
         })
       )
     )
   }
 }
+
+type Ids = JsonRpc.Id | ReadonlyArray<JsonRpc.Id>
+const isList = (ids: Ids): ids is ReadonlyArray<JsonRpc.Id> => Array.isArray(ids)
+const listOf = (ids: Ids): ReadonlyArray<JsonRpc.Id> => (isList(ids) ? ids : [ids])

@@ -2,7 +2,7 @@
  * The sessions of the stateful era over HTTP (spec 2025-11-25: basic/transports, streamable HTTP): what opens one, what is posted to it,
  * the stream that stands for it, and what ends it.
  */
-import type { Decoded, Envelope, Single } from "@effect-mcp/core/Transport"
+import type { Decoded, Single } from "@effect-mcp/core/Transport"
 import * as Principal from "@effect-mcp/core/Principal"
 import * as Headers from "@effect-mcp/protocol/Headers"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -10,7 +10,6 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
@@ -18,9 +17,11 @@ import * as Stream from "effect/Stream"
 import type { Pulse } from "../internal/Pulse.ts"
 import type { McpServer } from "../Server.ts"
 import type { Sessions } from "../session/Sessions.ts"
+import type { Asked } from "./Asked.ts"
 import { events } from "./Events.ts"
 import { type Connection, cursorOf, type EventStream } from "./EventStream.ts"
 import { type Config, HttpSession } from "./HttpSession.ts"
+import { objection } from "./Objection.ts"
 import { PostStream } from "./PostStream.ts"
 import { accepted, full, json, noSession, refuse, type Refusal, shuttingDown, tooMany } from "./Refusal.ts"
 import type { Post, Work } from "./Work.ts"
@@ -73,13 +74,13 @@ export const make = (options: Options) => {
   /** Whether that is a version with sessions, served or not. */
   const knows = (version: string): boolean => Revision.get(version)?.era === "stateful"
 
-  const find = ({ headers }: HttpServerRequest, envelope: Envelope, request?: JsonRpc.Id): HttpSession | Refusal => {
+  const find = ({ headers, principal }: Asked, request?: JsonRpc.Id): HttpSession | Refusal => {
     const id = headers[sessionId]
     if (id === undefined) {
       return refuse(400, McpError.invalidRequest("Mcp-Session-Id is missing: send initialize first"), request)
     }
     const session = sessions.get(id)
-    if (session === undefined || session.owner !== keyOf(envelope.principal ?? Principal.anonymous)) {
+    if (session === undefined || session.owner !== keyOf(principal ?? Principal.anonymous)) {
       return noSession(request)
     }
     const version = headers[Headers.version]
@@ -116,13 +117,28 @@ export const make = (options: Options) => {
 
   // ---- POST
 
-  /** Hands over what was posted, and answers once it is known by what. */
-  const exchange = Effect.fnUntraced(function* (
+  /** What a POST is answered by, once that is known. */
+  const answered = (
+    session: HttpSession,
+    answers: PostStream,
+    post: Post
+  ): Effect.Effect<Response, never, Scope.Scope> => {
+    const { json: text, stream } = answers
+    if (text !== undefined) return Effect.succeed(json(text))
+    // Cancelled: there is no answer.
+    if (stream === undefined) return Effect.succeed(events(Stream.empty))
+    const connection = stream.attach()
+    post.left = () => stream.detach(connection)
+    return streamed(session, stream, connection)
+  }
+
+  /** Hands over what was posted, and answers: at once, if that is possible. */
+  const exchange = (
     session: HttpSession,
     members: ReadonlyArray<Single>,
     answers: PostStream,
     post: Post
-  ): Effect.fn.Return<Response, never, Scope.Scope> {
+  ): Effect.Effect<Response, never, Scope.Scope> => {
     post.left = () => answers.left()
     // The end of its session answers it.
     post.stop = () => {}
@@ -131,52 +147,43 @@ export const make = (options: Options) => {
       if (member._tag === "Unreadable" && !member.response) answers.refuse(refusalOf(session, member))
       else session.session?.peer.receive(member, answers)
     }
-    if (!answers.isDecided) {
-      if (!session.polls) yield* answers.decided
-      else if (Option.isNone(yield* Effect.timeoutOption(answers.decided, patience))) answers.streaming()
-    }
-    const { json: text, stream } = answers
-    if (text !== undefined) return json(text)
-    // Cancelled: there is no answer.
-    if (stream === undefined) return events(Stream.empty)
-    const connection = stream.attach()
-    post.left = () => stream.detach(connection)
-    return yield* streamed(session, stream, connection)
-  })
-
-  /** What speaks against these requests beside those that run already. */
-  const objection = (session: HttpSession, requests: ReadonlyArray<JsonRpc.Request>): Refusal | undefined => {
-    const [first] = requests
-    if (first === undefined) return undefined
-    const id = requests.length === 1 ? first.id : undefined
-    if (work.draining) return shuttingDown(id)
-    if (session.running + requests.length > inFlight)
-      return tooMany("requests of a session are in flight", inFlight, id)
-    const twice = requests.find(
-      (one, at) => session.isRunning(one.id) || requests.findIndex((r) => r.id === one.id) < at
-    )
-    if (twice === undefined) return undefined
-    return refuse(400, McpError.invalidRequest(`Request id ${JSON.stringify(twice.id)} is in flight already`), id)
+    if (answers.isDecided) return answered(session, answers, post)
+    const decided = session.polls
+      ? Effect.map(Effect.timeoutOption(answers.decided, patience), (decided) => {
+          if (Option.isNone(decided)) answers.streaming()
+        })
+      : answers.decided
+    return Effect.flatMap(decided, () => answered(session, answers, post))
   }
 
-  const deliver = (
+  const single = (
+    session: HttpSession,
+    message: Extract<Single, { readonly _tag: "Message" }>,
+    post: Post
+  ): Effect.Effect<Response, never, Scope.Scope> => {
+    const request = requestOf(message)
+    if (request === undefined) {
+      session.session?.peer.receive(message)
+      return Effect.succeed(accepted)
+    }
+    const refused = objection(session, [request], work, inFlight)
+    if (refused !== undefined) return Effect.succeed(refused)
+    return exchange(session, [message], new PostStream(session, request.id, 1, false), post)
+  }
+
+  const all = (
     session: HttpSession,
     members: ReadonlyArray<Single>,
-    batch: boolean,
     post: Post
   ): Effect.Effect<Response, never, Scope.Scope> => {
     const requests = members.flatMap((member) => requestOf(member) ?? [])
-    const refused = objection(session, requests)
+    const refused = objection(session, requests, work, inFlight)
     if (refused !== undefined) return Effect.succeed(refused)
     const unreadable = members.filter((member) => member._tag === "Unreadable" && !member.response).length
-    const answers = new PostStream({
-      session,
-      ids: requests.map(({ id }) => id),
-      answers: requests.length + unreadable,
-      batch
-    })
-    if (requests.length + unreadable > 0) return exchange(session, members, answers, post)
-    for (const member of members) session.session?.peer.receive(member, answers)
+    const expected = requests.length + unreadable
+    const ids = requests.map(({ id }) => id)
+    if (expected > 0) return exchange(session, members, new PostStream(session, ids, expected, true), post)
+    for (const member of members) session.session?.peer.receive(member)
     return Effect.succeed(accepted)
   }
 
@@ -189,22 +196,17 @@ export const make = (options: Options) => {
           ? "A batch must not be empty"
           : undefined
     return refusal === undefined
-      ? deliver(session, members, true, post)
+      ? all(session, members, post)
       : Effect.succeed(refuse(400, McpError.invalidRequest(refusal), rules?.unreadableId))
   }
 
   /** What was posted with a session's id, or ought to have been. */
-  const posted = (
-    http: HttpServerRequest,
-    envelope: Envelope,
-    body: Decoded,
-    post: Post
-  ): Effect.Effect<Response, never, Scope.Scope> => {
+  const posted = (asked: Asked, body: Decoded, post: Post): Effect.Effect<Response, never, Scope.Scope> => {
     const id = body._tag === "Batch" ? undefined : requestOf(body)?.id
-    const session = find(http, envelope, id)
+    const session = find(asked, id)
     if (!(session instanceof HttpSession)) return Effect.succeed(session)
     if (body._tag === "Batch") return batched(session, body.members, post)
-    if (body._tag === "Message") return deliver(session, [body], false, post)
+    if (body._tag === "Message") return single(session, body, post)
     if (body.response) session.session?.peer.receive(body)
     const unreadableId = session.session?.negotiated?.revision.rules.unreadableId
     return Effect.succeed(refuse(400, body.error, body.response ? undefined : (body.id ?? unreadableId)))
@@ -214,19 +216,19 @@ export const make = (options: Options) => {
   const opened = Effect.fnUntraced(function* (
     initialize: Single,
     request: JsonRpc.Request,
-    envelope: Envelope,
+    asked: Asked,
     post: Post
   ): Effect.fn.Return<Response, never, Scope.Scope> {
     if (work.draining) return shuttingDown(request.id)
     if (sessions.full) return full("sessions are open", sessions.capacity, request.id)
-    const principal = envelope.principal ?? Principal.anonymous
+    const principal = asked.principal ?? Principal.anonymous
     const owner = keyOf(principal)
     if (sessions.hasEnough(owner)) return tooMany("sessions are open for this caller", sessions.perCaller, request.id)
     const session = new HttpSession(globalThis.crypto.randomUUID(), owner, principal, config)
     sessions.add(session)
     yield* session.start(server.connect(session.wire, session))
     if (session.session === undefined) return refuse(500, McpError.internalError(), request.id)
-    const answers = new PostStream({ session, ids: [request.id], answers: 1, batch: false })
+    const answers = new PostStream(session, request.id, 1, false)
     const response = yield* Effect.onInterrupt(exchange(session, [initialize], answers, post), () =>
       // Nobody will ever learn its id.
       Effect.sync(() => sessions.end(session, "The client has disconnected"))
@@ -251,13 +253,10 @@ export const make = (options: Options) => {
     }).pipe(Effect.catchDefect((defect) => Effect.as(Effect.logError("The event store failed", defect), unkept)))
   }
 
-  const got = Effect.fnUntraced(function* (
-    http: HttpServerRequest,
-    envelope: Envelope
-  ): Effect.fn.Return<Response, never, Scope.Scope> {
-    const session = find(http, envelope)
+  const got = Effect.fnUntraced(function* (asked: Asked): Effect.fn.Return<Response, never, Scope.Scope> {
+    const session = find(asked)
     if (!(session instanceof HttpSession)) return session
-    const eventId = config.store === undefined ? undefined : http.headers[lastEventId]
+    const eventId = config.store === undefined ? undefined : asked.headers[lastEventId]
     // What still runs may be fetched to the end.
     if (work.draining && eventId === undefined) return shuttingDown()
     const attaching =
@@ -278,8 +277,8 @@ export const make = (options: Options) => {
     return yield* streamed(session, stream, connection)
   })
 
-  const deleted = (http: HttpServerRequest, envelope: Envelope): Response => {
-    const session = find(http, envelope)
+  const deleted = (asked: Asked): Response => {
+    const session = find(asked)
     if (!(session instanceof HttpSession)) return session
     sessions.end(session, "The session was ended by its client")
     return HttpServerResponse.empty({ status: 204 })

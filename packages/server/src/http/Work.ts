@@ -1,22 +1,31 @@
 /**
  * What an endpoint is at work on: its POSTs, the limits on them, and how they end at a shutdown.
  */
+import { BusyMap } from "@effect-mcp/core/BusyMap"
+import { exitOf } from "@effect-mcp/core/Done"
 import * as Deferred from "effect/Deferred"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 
 /** One POST, from its admission until its response was written or cut off. */
-export interface Post {
+export class Post {
   /** Stands open by design (a subscription): counted apart. */
-  stands: boolean
+  stands = false
   /** Whether its body is still to come, and for how many rounds of the sweep it has been. */
-  reading: number | undefined
+  reading: number | undefined = 0
   /** Interrupts what was asked for. */
   stop: () => void
   /** Cuts the response off. */
   readonly cut: () => void
   /** Called when it is over. */
-  left: (() => void) | undefined
+  left: (() => void) | undefined = undefined
+
+  constructor(cut: () => void) {
+    this.stop = cut
+    this.cut = cut
+  }
 }
 
 export interface Limits {
@@ -31,7 +40,7 @@ export interface Limits {
 export class Work {
   readonly inFlight: number
   readonly subscriptions: number
-  private readonly posts = new Set<Post>()
+  private readonly posts = new BusyMap<Post, Post>()
   /** What cuts responses off that are no POST's. */
   private readonly streams = new Set<() => void>()
   private standing = 0
@@ -60,7 +69,7 @@ export class Work {
       Effect.andThen(
         Effect.sleep(bodyTimeout),
         Effect.sync(() => {
-          for (const post of this.posts) if (post.reading !== undefined && ++post.reading > 1) post.cut()
+          for (const post of this.posts.values()) if (post.reading !== undefined && ++post.reading > 1) post.cut()
           this.sweeping = this.posts.size > 0
         })
       ),
@@ -69,8 +78,8 @@ export class Work {
   }
 
   enter(cut: () => void): Post {
-    const post: Post = { stands: false, reading: 0, stop: cut, cut, left: undefined }
-    this.posts.add(post)
+    const post = new Post(cut)
+    this.posts.set(post, post)
     if (!this.sweeping) {
       this.sweeping = true
       this.fork(this.sweep)
@@ -100,7 +109,7 @@ export class Work {
   }
 
   leave(post: Post): void {
-    this.posts.delete(post)
+    if (!this.posts.delete(post)) return
     if (post.stands) this.standing--
     post.left?.()
     this.look()
@@ -132,12 +141,18 @@ export class Work {
   }
 
   stop(): void {
-    for (const { stop } of this.posts) stop()
+    for (const { stop } of this.posts.values()) stop()
   }
 
   /** Whoever does not read what is left for it gets no more. */
   cut(): void {
-    for (const { cut } of this.posts) cut()
+    for (const { cut } of this.posts.values()) cut()
     for (const cut of this.streams) cut()
   }
+}
+
+/** Whether an answer is there and whole, so that the endpoint has nothing more to do with it. */
+export const isOver = <R>(answer: Effect.Effect<HttpServerResponse, never, R>): boolean => {
+  const exit = exitOf(answer)
+  return exit !== undefined && Exit.isSuccess(exit) && exit.value.body._tag !== "Stream"
 }
