@@ -113,7 +113,7 @@ const progressOf = (one: One): Progress.Progress["Service"] => {
   const { progressMessage } = one.facts.context.revision.rules
   return Progress.make({
     token,
-    writable: sink.writable,
+    writable: () => sink.writable(),
     ready: sink.ready,
     send: (event) => {
       if (one.over) return
