@@ -64,6 +64,9 @@ const refusalOf = (session: HttpSession, { error, id }: Unreadable): JsonRpc.Fai
 /** What is kept cannot be read now. */
 const unkept = refuse(503, McpError.internalError("The events cannot be read"), undefined, { "retry-after": "1" })
 
+/** The end of its session answers it. */
+const endsWithSession = (): void => {}
+
 /** The endpoint's side of sessions. */
 export const make = (options: Options) => {
   const { config, inFlight, lifetime, patience, pulse, server, sessions, work } = options
@@ -129,25 +132,19 @@ export const make = (options: Options) => {
     if (stream === undefined) return Effect.succeed(events(Stream.empty))
     const connection = stream.attach()
     post.left = () => stream.detach(connection)
+    post.stop = endsWithSession
     return streamed(session, stream, connection)
   }
 
-  /** Hands over what was posted, and answers: at once, if that is possible. */
-  const exchange = (
+  /** Answers what was handed over: at once, if that is possible. */
+  const answering = (
     session: HttpSession,
-    members: ReadonlyArray<Single>,
     answers: PostStream,
     post: Post
   ): Effect.Effect<Response, never, Scope.Scope> => {
-    post.left = () => answers.left()
-    // The end of its session answers it.
-    post.stop = () => {}
-    for (const member of members) {
-      // Answered here: it may have the id of a request that runs, and is none.
-      if (member._tag === "Unreadable" && !member.response) answers.refuse(refusalOf(session, member))
-      else session.session?.peer.receive(member, answers)
-    }
     if (answers.isDecided) return answered(session, answers, post)
+    post.left = () => answers.left()
+    post.stop = endsWithSession
     const decided = session.polls
       ? Effect.map(Effect.timeoutOption(answers.decided, patience), (decided) => {
           if (Option.isNone(decided)) answers.streaming()
@@ -168,7 +165,9 @@ export const make = (options: Options) => {
     }
     const refused = objection(session, [request], work, inFlight)
     if (refused !== undefined) return Effect.succeed(refused)
-    return exchange(session, [message], new PostStream(session, request.id, 1, false), post)
+    const answers = new PostStream(session, request.id, 1, false)
+    session.session?.peer.receive(message, answers)
+    return answering(session, answers, post)
   }
 
   const all = (
@@ -182,9 +181,13 @@ export const make = (options: Options) => {
     const unreadable = members.filter((member) => member._tag === "Unreadable" && !member.response).length
     const expected = requests.length + unreadable
     const ids = requests.map(({ id }) => id)
-    if (expected > 0) return exchange(session, members, new PostStream(session, ids, expected, true), post)
-    for (const member of members) session.session?.peer.receive(member)
-    return Effect.succeed(accepted)
+    const answers = new PostStream(session, ids, expected, true)
+    for (const member of members) {
+      // Answered here: it may have the id of a request that runs, and is none.
+      if (member._tag === "Unreadable" && !member.response) answers.refuse(refusalOf(session, member))
+      else session.session?.peer.receive(member, answers)
+    }
+    return expected === 0 ? Effect.succeed(accepted) : answering(session, answers, post)
   }
 
   const batched = (session: HttpSession, members: ReadonlyArray<Single>, post: Post) => {
@@ -229,7 +232,8 @@ export const make = (options: Options) => {
     yield* session.start(server.connect(session.wire, session))
     if (session.session === undefined) return refuse(500, McpError.internalError(), request.id)
     const answers = new PostStream(session, request.id, 1, false)
-    const response = yield* Effect.onInterrupt(exchange(session, [initialize], answers, post), () =>
+    session.session.peer.receive(initialize, answers)
+    const response = yield* Effect.onInterrupt(answering(session, answers, post), () =>
       // Nobody will ever learn its id.
       Effect.sync(() => sessions.end(session, "The client has disconnected"))
     )

@@ -9,6 +9,8 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 
+const nothing = (): void => {}
+
 /** One POST, from its admission until its response was written or cut off. */
 export class Post {
   /** Stands open by design (a subscription): counted apart. */
@@ -18,13 +20,22 @@ export class Post {
   /** Interrupts what was asked for. */
   stop: () => void
   /** Cuts the response off. */
-  readonly cut: () => void
+  cut: () => void
   /** Called when it is over. */
   left: (() => void) | undefined = undefined
 
   constructor(cut: () => void) {
     this.stop = cut
     this.cut = cut
+  }
+
+  /** It is over, and holds on to nothing: where it got old, what it was would be old with it. */
+  end(): void {
+    const { left } = this
+    this.stop = nothing
+    this.cut = nothing
+    this.left = undefined
+    left?.()
   }
 }
 
@@ -111,7 +122,7 @@ export class Work {
   leave(post: Post): void {
     if (!this.posts.delete(post)) return
     if (post.stands) this.standing--
-    post.left?.()
+    post.end()
     this.look()
   }
 
