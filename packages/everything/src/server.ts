@@ -1,7 +1,7 @@
 /**
  * Serves everything from the command line: `server.ts --stdio | --http --port N | --sse --port N, [--revision V] [--page-size N]`.
  */
-import { NodeRuntime, NodeStdio } from "@effect/platform-node"
+import { NodeRuntime } from "@effect/platform-node"
 import { McpServer } from "@effect-mcp/server"
 import { Revision } from "@effect-mcp/protocol"
 import { Effect, Layer, Schema } from "effect"
@@ -54,7 +54,7 @@ const options: Effect.Effect<Options, Usage> = Effect.gen(function* () {
 options.pipe(
   Effect.flatMap(({ over, ...options }): Effect.Effect<void, unknown> => {
     const server = Everything.layer(options)
-    if (over === undefined) return Effect.provide(McpServer.serveStdio, [server, NodeStdio.layer])
+    if (over === undefined) return Effect.provide(McpServer.serveStdio, server)
     const endpoint = Effect.promise(() => (over.protocol === "http" ? import("./http.ts") : import("./sse.ts")))
     return Effect.flatMap(endpoint, ({ layer }) => Layer.launch(layer(server, over.port)))
   }),
