@@ -1,0 +1,154 @@
+/**
+ * Serves over Streamable HTTP (spec: basic/transports) straight on `node:http`: a listener for `createServer`, or for whatever framework
+ * hands out Node's own requests with their bodies unread. The same endpoint as `endpoint/Http`, without a router, its context and its
+ * middleware: about half the cost of a call.
+ *
+ * Owns what of a response Node is told. Cross-origin answers and who asks are the business of what stands before it.
+ */
+import { exitOf } from "@effect-mcp/core/Done"
+import { Fibers } from "@effect-mcp/core/Fibers"
+import type { Principal } from "@effect-mcp/core/Principal"
+import type { Headers } from "@effect-mcp/protocol/Headers"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type { HttpServerResponse } from "effect/http/HttpServerResponse"
+import * as Latch from "effect/Latch"
+import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import type { IncomingMessage, ServerResponse } from "node:http"
+import type { Asked } from "../http/Asked.ts"
+import * as Body from "../http/Body.ts"
+import * as Endpoint from "../http/Endpoint.ts"
+import type { McpServer } from "../Server.ts"
+
+export interface Options extends Endpoint.Options {
+  /** Answers at this path alone, and by 404 at others. Default: at all, for whoever mounts it. */
+  readonly path?: string | undefined
+  /** Who asks, where something before the listener found that out. Default: nobody that is known. */
+  readonly principal?: ((request: IncomingMessage) => Principal["Service"] | undefined) | undefined
+}
+
+export type Listener = (request: IncomingMessage, response: ServerResponse) => void
+
+class FromNode implements Asked {
+  readonly method: string
+  readonly headers: Headers
+  readonly principal: Principal["Service"] | undefined
+  readonly span = undefined
+  readonly originalUrl: string
+
+  constructor(request: IncomingMessage, principal: Principal["Service"] | undefined) {
+    this.method = request.method ?? ""
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Node joins all headers of a request but Set-Cookie, which is none of a request's
+    this.headers = request.headers as Headers
+    this.principal = principal
+    this.originalUrl = request.url ?? ""
+  }
+}
+
+/** What is there and whole. */
+const write = (response: ServerResponse, { body, headers, status }: HttpServerResponse): void => {
+  response.writeHead(status, headers)
+  if (body._tag === "Uint8Array") response.end(body.text ?? body.body)
+  else response.end()
+}
+
+/** All of it, as fast as the other side reads. */
+const pipe = (response: ServerResponse, answer: HttpServerResponse): Effect.Effect<void> => {
+  const { body, headers, status } = answer
+  if (body._tag !== "Stream") return Effect.sync(() => write(response, answer))
+  const drained = Latch.makeUnsafe(true)
+  const writing = Stream.runForEachArray(body.stream, (parts) => {
+    for (const part of parts) if (!response.write(part)) drained.closeUnsafe()
+    return drained.await
+  })
+  return Effect.suspend(() => {
+    response.writeHead(status, headers)
+    response.on("drain", () => drained.openUnsafe())
+    return Effect.andThen(
+      Effect.orDie(writing),
+      Effect.sync(() => response.end())
+    )
+  })
+}
+
+/** The listener, as long as the scope lives: its end is that of all that is open, in order. */
+export const make = Effect.fnUntraced(function* (
+  options: Options = {}
+): Effect.fn.Return<Listener, never, McpServer | Scope.Scope> {
+  const { path, principal } = options
+  const fibers = new Fibers()
+  yield* Effect.addFinalizer(() => fibers.end)
+  const { admission, end, other, posted, refusal, work } = yield* Endpoint.make(options)
+  yield* Effect.addFinalizer(() => end)
+  const runFork = Effect.runForkWith(yield* Effect.context<never>())
+
+  /** Answers in a fiber, which ends with the response. */
+  const run = (answer: ReturnType<typeof other>, response: ServerResponse) => {
+    const fiber = runFork(
+      Effect.scoped(Effect.flatMap(answer, (answer) => pipe(response, answer))).pipe(
+        Effect.tapCause((cause) => Effect.logError("A request could not be answered", cause)),
+        Effect.onExit((exit) => Effect.sync(() => void (Exit.isFailure(exit) && response.destroy())))
+      )
+    )
+    fibers.add(fiber)
+    response.on("close", () => fiber.interruptUnsafe())
+    return fiber
+  }
+
+  const post = (asked: Asked, request: IncomingMessage, response: ServerResponse): void => {
+    // Whose body is still to come is cut off by its connection.
+    let cut = (): unknown => request.destroy()
+    const post = work.enter(() => void cut())
+    Body.collect(request, admission.maxMessageBytes, (read) => {
+      // What is left of it is thrown away, so that its sender comes to read the answer.
+      if (read === "TooLarge") request.resume()
+      if (read === "Gone") return work.leave(post)
+      const answer = posted(asked, read, post)
+      const done = exitOf(answer)
+      if (done !== undefined && Exit.isSuccess(done) && done.value.body._tag !== "Stream") {
+        work.leave(post)
+        return write(response, done.value)
+      }
+      const fiber = run(answer, response)
+      cut = () => fiber.interruptUnsafe()
+      fiber.addObserver(() => work.leave(post))
+    })
+  }
+
+  return (request, response) => {
+    if (path !== undefined && request.url?.split("?", 1)[0] !== path) return void response.writeHead(404).end()
+    const asked = new FromNode(request, principal?.(request))
+    const refused = refusal(asked)
+    if (refused !== undefined) return write(response, refused)
+    if (asked.method === "POST") return post(asked, request, response)
+    run(other(asked), response)
+  }
+})
+
+/** The endpoint as a listener of `node:http`. Built at once; `dispose` ends what is open, in order, before the HTTP server is closed. */
+export const toNodeListener = <E>(
+  server: Layer.Layer<McpServer, E>,
+  options: Options = {}
+): { readonly listener: Listener; readonly dispose: () => Promise<void> } => {
+  const scope = Scope.makeUnsafe()
+  const built = Effect.runPromise(
+    Effect.flatMap(Layer.buildWithScope(server, scope), (context) =>
+      Effect.provide(Scope.provide(make(options), scope), context)
+    ).pipe(Effect.tapCause((cause) => Effect.logError("The MCP server could not be built", cause)))
+  )
+  let listener: Listener = (request, response) =>
+    void built.then(
+      (listener) => listener(request, response),
+      () => response.writeHead(500).end()
+    )
+  built.then(
+    (ready) => (listener = ready),
+    () => undefined
+  )
+  return {
+    listener: (request, response) => listener(request, response),
+    dispose: () => Effect.runPromise(Scope.close(scope, Exit.void))
+  }
+}
