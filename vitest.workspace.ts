@@ -22,6 +22,13 @@ const project = (name: string) => ({
   test: { name, include: ["test/**/*.test.ts"] }
 })
 
+/** What is served over HTTP once more, straight on `node:http`. */
+const onNode = {
+  extends: true as const,
+  root: "packages/server",
+  test: { name: "server:node", include: ["test/http/*.test.ts"], env: { MCP_TEST_LISTENER: "node" } }
+}
+
 export default defineConfig({
   test: {
     passWithNoTests: false,
@@ -30,6 +37,6 @@ export default defineConfig({
     hookTimeout: 30_000,
     reporters: ["default", "./packages/spec/src/Reporter.ts"],
     coverage: { provider: "v8", include: ["packages/*/src/**/*.ts"], reporter: ["text", "html"] },
-    projects: packages.map(project)
+    projects: [...packages.map(project), onNode]
   }
 })

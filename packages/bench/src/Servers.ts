@@ -51,7 +51,8 @@ const oursAt = (directory: string, suffix = "") => ({
     sessions: true,
     get: true,
     core: true
-  }
+  },
+  node: { id: `ours:node${suffix}`, file: `${directory}/node.js`, eras: both, sessions: true, get: true, core: true }
 })
 
 /** The endpoint that goals and growth are measured with. */
@@ -78,8 +79,9 @@ export const starts = (base?: string): ReadonlyArray<Entry> => [
 export const http = (base?: string): ReadonlyArray<Entry> => [
   { id: "raw", file: "peers/raw.mjs", eras: both, sessions: true, get: true, core: true },
   router,
+  oursAt(ours).node,
   generators(router),
-  ...(base === undefined ? [] : [oursAt(base, "@base").router]),
+  ...(base === undefined ? [] : [oursAt(base, "@base").router, oursAt(base, "@base").node]),
   { id: "sdk2:handler", file: "peers/sdk2.mjs", eras: both, core: true },
   {
     id: "sdk2:stateful",

@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import type * as HttpRouter from "effect/http/HttpRouter"
 import * as Layer from "effect/Layer"
 import type * as Http from "./endpoint/Http.ts"
+import type * as Node from "./endpoint/Node.ts"
 import type * as Socket from "./endpoint/Socket.ts"
 import type * as Sse from "./endpoint/Sse.ts"
 import * as Stdio from "./endpoint/Stdio.ts"
@@ -68,5 +69,30 @@ export const toWebHandler = <E>(
   return {
     handler: async (request) => (await made).handler(request),
     dispose: async () => (await made).dispose()
+  }
+}
+
+/**
+ * The Streamable HTTP endpoint as a listener of `node:http`, about twice as fast as through a router; see `endpoint/Node`. It is built at
+ * once, and requests wait for that. `dispose` ends what is open, in order: then close the HTTP server.
+ */
+export const toNodeListener = <E>(server: Layer.Layer<McpServer, E>, options?: Node.Options): Node.Built => {
+  const built = import("./endpoint/Node.ts").then(({ build }) => build(server, options))
+  let listener: Node.Listener = (request, response) =>
+    void built.then(
+      ({ listener }) => listener(request, response),
+      () => response.writeHead(500).end()
+    )
+  built.then(
+    (ready) => (listener = ready.listener),
+    () => undefined
+  )
+  return {
+    listener: (request, response) => listener(request, response),
+    dispose: () =>
+      built.then(
+        ({ dispose }) => dispose(),
+        () => undefined
+      )
   }
 }

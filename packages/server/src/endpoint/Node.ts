@@ -127,28 +127,21 @@ export const make = Effect.fnUntraced(function* (
   }
 })
 
-/** The endpoint as a listener of `node:http`. Built at once; `dispose` ends what is open, in order, before the HTTP server is closed. */
-export const toNodeListener = <E>(
-  server: Layer.Layer<McpServer, E>,
-  options: Options = {}
-): { readonly listener: Listener; readonly dispose: () => Promise<void> } => {
+export interface Built {
+  readonly listener: Listener
+  /** Ends what is open, in order. */
+  readonly dispose: () => Promise<void>
+}
+
+/** Builds the server and its listener, in a scope of their own. */
+export const build = <E>(server: Layer.Layer<McpServer, E>, options?: Options): Promise<Built> => {
   const scope = Scope.makeUnsafe()
-  const built = Effect.runPromise(
-    Effect.flatMap(Layer.buildWithScope(server, scope), (context) =>
-      Effect.provide(Scope.provide(make(options), scope), context)
-    ).pipe(Effect.tapCause((cause) => Effect.logError("The MCP server could not be built", cause)))
+  const dispose = () => Effect.runPromise(Scope.close(scope, Exit.void))
+  return Effect.flatMap(Layer.buildWithScope(server, scope), (context) =>
+    Effect.provide(Scope.provide(make(options), scope), context)
+  ).pipe(
+    Effect.map((listener) => ({ listener, dispose })),
+    Effect.tapCause((cause) => Effect.logError("The MCP server could not be built", cause)),
+    Effect.runPromise
   )
-  let listener: Listener = (request, response) =>
-    void built.then(
-      (listener) => listener(request, response),
-      () => response.writeHead(500).end()
-    )
-  built.then(
-    (ready) => (listener = ready),
-    () => undefined
-  )
-  return {
-    listener: (request, response) => listener(request, response),
-    dispose: () => Effect.runPromise(Scope.close(scope, Exit.void))
-  }
 }

@@ -5,11 +5,18 @@ import * as Tools from "@effect-mcp/core/Tools"
 import * as Headers from "@effect-mcp/protocol/Headers"
 import type { JsonRpc } from "@effect-mcp/protocol"
 import * as Http from "@effect-mcp/server/endpoint/Http"
+import * as Node from "@effect-mcp/server/endpoint/Node"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import type { EventStore } from "@effect-mcp/server/session/EventStore"
 import { type Cause, Context, Effect, Exit, Layer, Option, Queue, Schema, Scope } from "effect"
 import { HttpRouter, HttpServer, HttpServerResponse } from "effect/http"
-import { createServer, type IncomingHttpHeaders, type OutgoingHttpHeaders, request as send } from "node:http"
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
+  request as send,
+  type Server
+} from "node:http"
 import { metaOf } from "../../stateless/support/modern.ts"
 
 export const Region = Tool.raw("region", {
@@ -169,38 +176,78 @@ export interface Opening extends Partial<Http.Options> {
   readonly store?: Layer.Layer<never> | Layer.Layer<EventStore>
 }
 
+/** Whether `open` serves straight on `node:http`: the suites run both ways, but for what is the router's. */
+export const onNode = process.env["MCP_TEST_LISTENER"] === "node"
+
+const clientOf = (port: number, server: McpServer.McpServer["Service"], scope: Scope.Closeable): Client => ({
+  port,
+  server,
+  fetch: (sent) => fetch(port, sent),
+  abandon: (sent) =>
+    Effect.asVoid(
+      Effect.acquireRelease(
+        Effect.sync(() => start(port, sent)),
+        (request) => Effect.sync(() => void request.destroy())
+      )
+    ),
+  post: (...message) => fetch(port, sent(...message)),
+  shutdown: Scope.close(scope, Exit.void)
+})
+
+const listen = (server: Server): Effect.Effect<number> =>
+  Effect.callback((resume) => {
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address()
+      resume(Effect.succeed(typeof address === "object" && address !== null ? address.port : 0))
+    })
+  })
+
+/** The endpoint ends first, then the HTTP server, which waits for what is open. */
+const openNode = Effect.fnUntraced(function* <E>(
+  server: Layer.Layer<McpServer.McpServer, E>,
+  options: Partial<Http.Options>
+) {
+  const scope = yield* Scope.Scope
+  const context = yield* Layer.buildWithScope(server, scope)
+  const http = createServer()
+  yield* Effect.addFinalizer(() =>
+    Effect.callback<void>((resume) => {
+      http.close(() => resume(Effect.void))
+      http.closeIdleConnections()
+    })
+  )
+  const listener = yield* Effect.provide(Node.make({ ...options, path: "/mcp" }), context)
+  http.on("request", (request, response) =>
+    request.url === "/health" ? response.end("well") : listener(request, response)
+  )
+  return [yield* listen(http), Context.get(context, McpServer.McpServer)] as const
+})
+
 /** Serves features in the scope, beside a route of the user's own at `/health`. */
 export const open = Effect.fnUntraced(function* <E>(
   features: Layer.Layer<never, E, McpServer.Registries>,
-  { around = (endpoint) => endpoint, store = Layer.empty, ...options }: Opening = {},
+  { around, store = Layer.empty, ...options }: Opening = {},
   serverOptions: Partial<McpServer.Options<never, never>> = {}
 ): Effect.fn.Return<Client, unknown, Scope.Scope> {
   const scope = yield* Scope.fork(yield* Scope.Scope)
+  const server = Layer.fresh(McpServer.layer({ name: "test", version: "1", features, ...serverOptions }))
+  if (onNode && around === undefined && options.cors === undefined) {
+    const opened = openNode(Layer.provideMerge(server, store), options)
+    return clientOf(...(yield* Scope.provide(opened, scope)), scope)
+  }
   const health = HttpRouter.add("GET", "/health", HttpServerResponse.text("well"))
-  const served = Http.serve(Layer.mergeAll(around(Http.layer({ path: "/mcp", ...options })), health), {
+  const endpoint = Http.layer({ path: "/mcp", ...options })
+  const served = Http.serve(Layer.mergeAll(around?.(endpoint) ?? endpoint, health), {
     disableLogger: true,
     disableListenLog: true
   }).pipe(
-    Layer.provideMerge(Layer.fresh(McpServer.layer({ name: "test", version: "1", features, ...serverOptions }))),
+    Layer.provideMerge(server),
     Layer.provideMerge(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" }))
   )
   const built = yield* Layer.buildWithScope(Layer.provide(served, store), scope)
   const { address } = Context.get(built, HttpServer.HttpServer)
   const port = address._tag === "UnixPathAddress" ? 0 : address.port
-  return {
-    port,
-    server: Context.get(built, McpServer.McpServer),
-    fetch: (sent) => fetch(port, sent),
-    abandon: (sent) =>
-      Effect.asVoid(
-        Effect.acquireRelease(
-          Effect.sync(() => start(port, sent)),
-          (request) => Effect.sync(() => void request.destroy())
-        )
-      ),
-    post: (...message) => fetch(port, sent(...message)),
-    shutdown: Scope.close(scope, Exit.void)
-  }
+  return clientOf(port, Context.get(built, McpServer.McpServer), scope)
 })
 
 /** Every message up to the end of the stream. */
