@@ -1,5 +1,6 @@
 /**
- * Serves everything from the command line: `server.ts --stdio | --http --port N | --sse --port N, [--revision V] [--page-size N]`.
+ * Serves everything from the command line: `server.ts --stdio | (--http | --node | --sse) --port N, [--revision V] [--page-size N]`.
+ * `--node` is `--http` straight on `node:http`, without a router.
  */
 import { NodeRuntime } from "@effect/platform-node"
 import { McpServer } from "@effect-mcp/server"
@@ -12,7 +13,13 @@ class Usage extends Schema.TaggedError<Usage>()("Usage", { message: Schema.Strin
 
 interface Options extends Everything.Options {
   /** Where to listen, and for what, instead of serving stdio. */
-  readonly over: { readonly protocol: "http" | "sse"; readonly port: number } | undefined
+  readonly over: { readonly endpoint: keyof typeof endpoints; readonly port: number } | undefined
+}
+
+const endpoints = {
+  http: () => import("./http.ts"),
+  node: () => import("./node.ts"),
+  sse: () => import("./sse.ts")
 }
 
 const options: Effect.Effect<Options, Usage> = Effect.gen(function* () {
@@ -22,6 +29,7 @@ const options: Effect.Effect<Options, Usage> = Effect.gen(function* () {
         options: {
           stdio: { type: "boolean" },
           http: { type: "boolean" },
+          node: { type: "boolean" },
           sse: { type: "boolean" },
           port: { type: "string" },
           revision: { type: "string" },
@@ -30,15 +38,18 @@ const options: Effect.Effect<Options, Usage> = Effect.gen(function* () {
       }),
     catch: (cause) => new Usage({ message: String(cause) })
   })
-  const { http, sse, stdio } = values
-  if ([stdio, http, sse].filter((chosen) => chosen === true).length !== 1) {
-    return yield* new Usage({ message: "Say where to serve: --stdio, or --http --port N, or --sse --port N" })
+  const { stdio } = values
+  const [endpoint, another] = (["http", "node", "sse"] as const).filter((name) => values[name] === true)
+  if ((endpoint === undefined) !== (stdio === true) || another !== undefined) {
+    return yield* new Usage({
+      message: "Say where to serve: --stdio, or one of --http, --node and --sse, with --port N"
+    })
   }
   const port = Number(values.port ?? Number.NaN)
-  if (stdio !== true && !(Number.isInteger(port) && port >= 0 && port < 65_536)) {
-    return yield* new Usage({ message: "--http and --sse need --port: a number, 0 for any that is free" })
+  if (endpoint !== undefined && !(Number.isInteger(port) && port >= 0 && port < 65_536)) {
+    return yield* new Usage({ message: "--http, --node and --sse need --port: a number, 0 for any that is free" })
   }
-  const over = stdio === true ? undefined : ({ protocol: http === true ? "http" : "sse", port } as const)
+  const over = endpoint === undefined ? undefined : { endpoint, port }
   const revision = values.revision === undefined ? undefined : Revision.get(values.revision)?.version
   if (values.revision !== undefined && revision === undefined) {
     const known = Revision.all.map(({ version }) => version).join(", ")
@@ -55,8 +66,9 @@ options.pipe(
   Effect.flatMap(({ over, ...options }): Effect.Effect<void, unknown> => {
     const server = Everything.layer(options)
     if (over === undefined) return Effect.provide(McpServer.serveStdio, server)
-    const endpoint = Effect.promise(() => (over.protocol === "http" ? import("./http.ts") : import("./sse.ts")))
-    return Effect.flatMap(endpoint, ({ layer }) => Layer.launch(layer(server, over.port)))
+    return Effect.flatMap(Effect.promise(endpoints[over.endpoint]), ({ layer }) =>
+      Layer.launch(layer(server, over.port))
+    )
   }),
   NodeRuntime.runMain
 )

@@ -1,7 +1,7 @@
 /** The official SDK v2 client drives the reference server over Streamable HTTP, in sessions. */
 import { layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { serve } from "./support/http-server.ts"
+import { ways } from "./support/http-server.ts"
 import { connect, Official } from "./support/official.ts"
 import { asking } from "./support/official/asking.ts"
 import { reading } from "./support/official/reading.ts"
@@ -9,13 +9,16 @@ import { tools } from "./support/official/tools.ts"
 import { httpConnector } from "./support/sdk-v2.ts"
 
 const name = "The TypeScript SDK v2 client"
-const connected = Effect.flatMap(serve, ({ url }) => connect(httpConnector(url)))
 
-layer(Layer.effect(Official, connected), { timeout: 20_000, excludeTestServices: true })(
-  `${name} drives the reference server over Streamable HTTP in 2025-11-25`,
-  (it) => {
-    tools(it, name)
-    reading(it, -32602)
-    asking(it)
-  }
-)
+for (const [over, serve] of ways) {
+  const connected = Effect.flatMap(serve, ({ url }) => connect(httpConnector(url)))
+
+  layer(Layer.effect(Official, connected), { timeout: 20_000, excludeTestServices: true })(
+    `${name} drives the reference server over ${over} in 2025-11-25`,
+    (it) => {
+      tools(it, name)
+      reading(it, -32602)
+      asking(it)
+    }
+  )
+}

@@ -34,6 +34,12 @@ export const start = Effect.fnUntraced(function* (
   }
 })
 
-/** The reference server. */
-export const serve = start([serverFile, "--http", "--port", "0"])
-export const serveSse = start([serverFile, "--sse", "--port", "0"])
+const reference = (over: string) => start([serverFile, over, "--port", "0"])
+export const serve = reference("--http")
+export const serveSse = reference("--sse")
+
+/** The reference server over Streamable HTTP, in both ways there are, for `describe.each` or a loop; its name goes after "over". */
+export const ways: ReadonlyArray<readonly [name: string, serve: typeof serve]> = [
+  ["Streamable HTTP", serve],
+  ["Streamable HTTP straight on node:http", reference("--node")]
+]
