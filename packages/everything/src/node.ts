@@ -2,8 +2,8 @@
  * The reference server over Streamable HTTP straight on `node:http`, without a router, on loopback. A module of its own, as `http` is.
  */
 import { McpServer } from "@effect-mcp/server"
-import { Console, Effect, Layer } from "effect"
-import { createServer, type Server } from "node:http"
+import { Console, Effect, Layer, type Scope } from "effect"
+import { createServer, type RequestListener, type Server } from "node:http"
 
 const listen = (http: Server, port: number) =>
   Effect.callback<number>((resume) => {
@@ -21,14 +21,22 @@ const close = (http: Server) =>
     Effect.andThen(Effect.sync(() => http.closeAllConnections()))
   )
 
+/** Serves on loopback, in the scope; gives the port. `host`: what stands before the listener. */
+export const serve = Effect.fnUntraced(function* <E>(
+  server: Layer.Layer<McpServer.McpServer, E>,
+  options: Parameters<typeof McpServer.toNodeListener>[1],
+  port = 0,
+  host: (listener: RequestListener) => RequestListener = (listener) => listener
+): Effect.fn.Return<number, never, Scope.Scope> {
+  const { dispose, listener } = McpServer.toNodeListener(server, options)
+  const http = createServer(host(listener))
+  yield* Effect.addFinalizer(() => close(http))
+  yield* Effect.addFinalizer(() => Effect.promise(dispose))
+  return yield* listen(http, port)
+})
+
 /** Serves at `/mcp` and says on stderr where that is. Port 0 is any that is free. */
 export const layer = (server: Layer.Layer<McpServer.McpServer>, port: number) =>
   Layer.effectDiscard(
-    Effect.gen(function* () {
-      const { dispose, listener } = McpServer.toNodeListener(server, { path: "/mcp" })
-      const http = createServer(listener)
-      yield* Effect.addFinalizer(() => close(http))
-      yield* Effect.addFinalizer(() => Effect.promise(dispose))
-      yield* Console.error(`http://127.0.0.1:${yield* listen(http, port)}/mcp`)
-    })
+    Effect.flatMap(serve(server, { path: "/mcp" }, port), (port) => Console.error(`http://127.0.0.1:${port}/mcp`))
   )

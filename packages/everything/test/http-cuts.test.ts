@@ -8,10 +8,11 @@ import { NodeHttpServer } from "@effect/platform-node"
 import { McpClient } from "@effect-mcp/client"
 import { Elicitation, Progress, Tool, Tools } from "@effect-mcp/core"
 import type { Version } from "@effect-mcp/protocol/Revision"
+import * as Node from "@effect-mcp/everything/node"
 import { McpServer } from "@effect-mcp/server"
 import * as Http from "@effect-mcp/server/endpoint/Http"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Exit, Fiber, Layer, Schema } from "effect"
+import { Context, Effect, Exit, Fiber, Layer, Schema, type Scope } from "effect"
 import { FetchHttpClient, HttpServer } from "effect/http"
 import { createServer } from "node:http"
 import * as TcpProxy from "./support/tcp-proxy.ts"
@@ -89,18 +90,19 @@ const noting =
     return new Response(body, { status: response.status, headers: response.headers })
   }
 
-const storm = Effect.fnUntraced(function* (version: Version, seed: number) {
-  const runs = new Map<number, number>()
-  const named = new Set<number>()
+const options: Http.Options = {
+  path: "/mcp",
+  drain: "100 millis",
+  resume: { patience: "5 millis", retry: "20 millis" }
+}
+
+/** Serves in the scope; gives the port. */
+type Serve = (server: Layer.Layer<McpServer.McpServer>) => Effect.Effect<number, never, Scope.Scope>
+
+const routed: Serve = Effect.fnUntraced(function* (server) {
   const built = yield* Layer.build(
-    Http.serve(
-      Http.layer({ path: "/mcp", drain: "100 millis", resume: { patience: "5 millis", retry: "20 millis" } }),
-      {
-        disableLogger: true,
-        disableListenLog: true
-      }
-    ).pipe(
-      Layer.provide(McpServer.layer({ name: "test", version: "0.0.0", features: makeFeatures(runs) })),
+    Http.serve(Http.layer(options), { disableLogger: true, disableListenLog: true }).pipe(
+      Layer.provide(server),
       Layer.provideMerge(
         Layer.orDie(
           NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1", gracefulShutdownTimeout: "100 millis" })
@@ -109,7 +111,16 @@ const storm = Effect.fnUntraced(function* (version: Version, seed: number) {
     )
   )
   const { address } = Context.get(built, HttpServer.HttpServer)
-  const proxy = yield* TcpProxy.make(address._tag === "UnixPathAddress" ? 0 : address.port)
+  return address._tag === "UnixPathAddress" ? 0 : address.port
+})
+const onNode: Serve = (server) => Node.serve(server, options)
+
+const storm = Effect.fnUntraced(function* (serve: Serve, version: Version, seed: number) {
+  const runs = new Map<number, number>()
+  const named = new Set<number>()
+  const proxy = yield* TcpProxy.make(
+    yield* serve(McpServer.layer({ name: "test", version: "0.0.0", features: makeFeatures(runs) }))
+  )
   const clients = yield* Effect.forEach(
     Array.from({ length: sessions }),
     () =>
@@ -172,12 +183,17 @@ const storm = Effect.fnUntraced(function* (version: Version, seed: number) {
   return count
 })
 
-describe.each(["2025-11-25", "2026-07-28"] as const)("a wire of %s that is cut at random", (version) => {
+describe.each([
+  ["2025-11-25", "a router", routed],
+  ["2026-07-28", "a router", routed],
+  ["2025-11-25", "node:http", onNode],
+  ["2026-07-28", "node:http", onNode]
+] as const)("a wire of %s that is cut at random, to %s", (version, _, serve) => {
   it.live.each(seeds)(
     "fails no call that can be come back for, lets none hang, and runs none twice (seed %d)",
     (seed) =>
       Effect.gen(function* () {
-        const count = yield* storm(version, seed)
+        const count = yield* storm(serve, version, seed)
         // It was a storm, and not all was lost in it.
         assert.isAbove(count.closed, 0)
         assert.isAbove(count.answered, 0)

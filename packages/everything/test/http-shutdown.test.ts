@@ -27,13 +27,17 @@ const sse = Effect.fnUntraced(function* (origin: string) {
   for (const body of [initialize("2024-11-05"), initialized]) yield* send(`${origin}${endpoint}`, { body })
   return stream
 })
-const kinds: ReadonlyArray<(origin: string) => Effect.Effect<Reply>> = [standing, subscription, sse]
+type Kind = (origin: string) => Effect.Effect<Reply>
+const servers: ReadonlyArray<readonly [name: string, kinds: ReadonlyArray<Kind>, ...args: ReadonlyArray<string>]> = [
+  ["", [standing, subscription, sse]],
+  [" straight on node:http", [standing, subscription], "--node"]
+]
 
-it.live(
-  "a thousand open streams end in order, within two seconds of SIGTERM",
-  () =>
+it.live.each(servers)(
+  "a thousand open streams%s end in order, within two seconds of SIGTERM",
+  ([, kinds, ...args]) =>
     Effect.gen(function* () {
-      const { terminate, url: origin } = yield* start([fileOf("../fixtures/flooding-server.ts")])
+      const { terminate, url: origin } = yield* start([fileOf("../fixtures/flooding-server.ts"), ...args])
       const streams = yield* Effect.forEach(
         Array.from({ length: 1000 }, (_, index) => kinds[index % kinds.length] ?? sse),
         (open) => open(origin),

@@ -46,13 +46,15 @@ const sse: Begin = Effect.fnUntraced(function* (origin) {
 
 // The bound is for the time of the stand: how much garbage is around when all is read at once is the collector's to say.
 describe.each([
-  ["Streamable HTTP in 2026-07-28", stateless],
-  ["Streamable HTTP in 2025-11-25", session],
-  ["HTTP with SSE", sse]
-] as const)("a reader that stops in a flood over %s", (_, begin) => {
+  ["Streamable HTTP in 2026-07-28", stateless, []],
+  ["Streamable HTTP in 2025-11-25", session, []],
+  ["HTTP with SSE", sse, []],
+  ["Streamable HTTP straight on node:http in 2026-07-28", stateless, ["--node"]],
+  ["Streamable HTTP straight on node:http in 2025-11-25", session, ["--node"]]
+] as const)("a reader that stops in a flood over %s", (_, begin, args) => {
   it.live("costs the server less than 64 MB, and gets everything when it goes on", () =>
     Effect.gen(function* () {
-      const { url: origin } = yield* start([fileOf("../fixtures/flooding-server.ts")])
+      const { url: origin } = yield* start([fileOf("../fixtures/flooding-server.ts"), ...args])
       const measure = Effect.flatMap(send(`${origin}/measure`, { method: "GET" }), ({ read }) =>
         Effect.map(read(), ({ tail }): { readonly rss: number; readonly reported: number } => JSON.parse(tail))
       )

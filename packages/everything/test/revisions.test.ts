@@ -9,7 +9,7 @@ import { verifies } from "@effect-mcp/spec/verifies"
 import { Harness } from "@effect-mcp/testing"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Layer, Logger, Queue, Schema, Stream, SubscriptionRef } from "effect"
-import { gateway, http, socket, sse, stdio, web } from "./support/harnesses.ts"
+import { gateway, http, node, socket, sse, stdio, web } from "./support/harnesses.ts"
 import { toolNames } from "./support/names.ts"
 import { listening, untilHeard } from "./support/our-client.ts"
 
@@ -45,7 +45,7 @@ const call = (name: string, args?: { readonly [name: string]: unknown }) =>
   Effect.flatMap(client, (mcp) => mcp.callTool(name, args))
 
 const cases = [
-  ...Harness.cases(Revision.all, [Harness.memory, Harness.bytes, socket, stdio, http, web, gateway]),
+  ...Harness.cases(Revision.all, [Harness.memory, Harness.bytes, socket, stdio, http, node, web, gateway]),
   ...Harness.cases(Revision.stateful, [sse])
 ]
 

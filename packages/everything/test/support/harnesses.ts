@@ -7,6 +7,7 @@ import * as Socket from "@effect-mcp/server/endpoint/Socket"
 import * as SseEndpoint from "@effect-mcp/server/endpoint/Sse"
 import { Memory } from "@effect-mcp/core"
 import { Gateway } from "@effect-mcp/gateway"
+import { serve } from "@effect-mcp/everything/node"
 import { type Harness, McpTest } from "@effect-mcp/testing"
 import { Context, Effect, Layer, Logger } from "effect"
 import { FetchHttpClient, HttpServer } from "effect/http"
@@ -86,6 +87,20 @@ export const http: Harness.Harness = {
       const endpoint = HttpEndpoint.serve(HttpEndpoint.layer({ path: "/mcp" }), quiet)
       const { built, url } = yield* served(features, endpoint, options?.server, "/mcp")
       const connector = Effect.provideContext(Http.open({ url }), built)
+      return yield* McpClient.open(connector, { revisions: [version], ...options?.client })
+    })
+}
+
+/** Without a router. */
+export const node: Harness.Harness = {
+  name: "node:http",
+  connect: (features, { version }, options) =>
+    Effect.gen(function* () {
+      const server = yield* Layer.build(
+        McpServer.layer({ name: "test", version: "0.0.0", ...options?.server, features })
+      )
+      const url = `http://127.0.0.1:${yield* serve(Layer.merge(Layer.succeedContext(server), Logger.layer([])), { path: "/mcp" })}/mcp`
+      const connector = Effect.provide(Http.open({ url }), FetchHttpClient.layer)
       return yield* McpClient.open(connector, { revisions: [version], ...options?.client })
     })
 }
