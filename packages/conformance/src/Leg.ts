@@ -8,6 +8,8 @@ export interface Leg {
   readonly side: "client" | "server"
   /** Whether `effect-mcp proxy` stands before the server. */
   readonly proxied?: boolean
+  /** How the reference server serves HTTP: over a router, or straight on `node:http`. Default: the router. */
+  readonly over?: "http" | "node"
   /** What the suite is told. */
   readonly args: ReadonlyArray<string>
   /** How many scenarios it has: a run of fewer has gone wrong. */
@@ -22,6 +24,22 @@ const requirements = (version: string) => ["--requirements", version]
 export const legs: ReadonlyArray<Leg> = [
   { name: "server-2025-11-25", suite: newest, side: "server", args: requirements("2025-11-25"), scenarios: 33 },
   { name: "server-2026-07-28", suite: newest, side: "server", args: requirements("2026-07-28"), scenarios: 50 },
+  {
+    name: "node-2025-11-25",
+    suite: newest,
+    side: "server",
+    args: requirements("2025-11-25"),
+    scenarios: 33,
+    over: "node"
+  },
+  {
+    name: "node-2026-07-28",
+    suite: newest,
+    side: "server",
+    args: requirements("2026-07-28"),
+    scenarios: 50,
+    over: "node"
+  },
   {
     // The suite offers 2025-11-25 whatever it is told; a server that speaks only an older revision answers with that one.
     name: "server-only-2025-06-18",

@@ -28,13 +28,13 @@ const start = Effect.fnUntraced(function* (args: ReadonlyArray<string>) {
   return url
 })
 
-const port = ["--http", "--port", "0"]
+const port = ["--port", "0"]
 
 /** The reference server, with a proxy before it if the leg has one. */
-const serve = Effect.fnUntraced(function* ({ proxied, revision }: Leg) {
+const serve = Effect.fnUntraced(function* ({ over = "http", proxied, revision }: Leg) {
   const only = revision === undefined ? [] : ["--revision", revision]
-  const url = yield* start([`${everything}/server.ts`, ...port, ...only])
-  return proxied === true ? yield* start([at("../../cli/src/main.ts"), "proxy", ...port, "--", url]) : url
+  const url = yield* start([`${everything}/server.ts`, `--${over}`, ...port, ...only])
+  return proxied === true ? yield* start([at("../../cli/src/main.ts"), "proxy", "--http", ...port, "--", url]) : url
 })
 
 /** The address that the suite talks to, or the command that it starts. */
