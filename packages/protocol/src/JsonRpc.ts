@@ -108,14 +108,18 @@ export const isInvalid = (m: Message | Invalid): m is Invalid => m instanceof In
 /** One line of JSON, without the newline. Throws on what JSON has no words for. */
 export const encode = (message: Message): string => {
   if (!("result" in message)) return progressLine(message) ?? oneLine(JSON.stringify(message))
+  const { id, result } = message
+  // At once: a text of parts would be copied before it can be written.
+  if (isPlain(result)) return oneLine(JSON.stringify({ jsonrpc: "2.0", id, result }))
   // The types of JSON.stringify leave out that it gives nothing for undefined and functions.
-  const result: string | undefined =
-    message.result instanceof RawResult ? message.result.json : JSON.stringify(message.result)
-  if (result === undefined) throw new TypeError("A result must be a JSON value")
-  // Each part for itself: the whole would have to be copied to be searched.
-  const id = typeof message.id === "number" ? message.id : oneLine(JSON.stringify(message.id))
-  return `{"jsonrpc":"2.0","id":${id},"result":${oneLine(result)}}`
+  const text: string | undefined = result instanceof RawResult ? result.json : JSON.stringify(result)
+  if (text === undefined) throw new TypeError("A result must be a JSON value")
+  return `{"jsonrpc":"2.0","id":${oneLine(JSON.stringify(id))},"result":${oneLine(text)}}`
 }
+
+/** Whether it is an object that says by itself what it is as JSON. */
+const isPlain = (result: unknown): boolean =>
+  typeof result === "object" && result !== null && !(result instanceof RawResult) && !("toJSON" in result)
 
 /** What a progress notification says, in the order of ours. */
 const counts: ReadonlyArray<string> = ["progressToken", "progress", "total", "message"]

@@ -43,7 +43,7 @@ export const collect = (source: IncomingMessage, limit: number, done: (read: Rea
     if (first === undefined) first = part
     else (parts ??= [first]).push(part)
   }
-  const end = (): void => finish(parts === undefined ? (first ?? nothing) : concat(parts, size))
+  const end = (): void => finish(parts === undefined ? (first ?? nothing) : Buffer.concat(parts, size))
   const gone = (): void => finish("Gone")
   source.on("data", data)
   source.on("end", end)
@@ -52,15 +52,6 @@ export const collect = (source: IncomingMessage, limit: number, done: (read: Rea
 }
 
 const nothing = new Uint8Array(0)
-const concat = (parts: ReadonlyArray<Uint8Array>, size: number): Uint8Array => {
-  const whole = new Uint8Array(size)
-  let at = 0
-  for (const part of parts) {
-    whole.set(part, at)
-    at += part.length
-  }
-  return whole
-}
 
 /** Where Node receives it, if it does, over HTTP/1.1, and nobody has read it or waits to be told that it may come. */
 const nodeSource = ({ headers, source }: HttpServerRequest): IncomingMessage | undefined =>

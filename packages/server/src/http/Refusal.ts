@@ -17,13 +17,19 @@ export const refuse = (
   headers?: { readonly [name: string]: string }
 ): Refusal => json(JsonRpc.encode(JsonRpc.failure(id, error)), status, headers)
 
+/** From this length on a text is cheaper to send as bytes: as text it is put together with its head, and copied for that. */
+const longText = 64 * 1024
+const encoder = new TextEncoder()
+/** On Node its own way takes a quarter of the time. */
+const bytesOf = (text: string): Uint8Array => (typeof Buffer === "undefined" ? encoder.encode(text) : Buffer.from(text))
+
 /** A message, or an array of them, that is already text. */
-export const json = (text: string, status = 200, headers?: { readonly [name: string]: string }): Refusal =>
-  HttpServerResponse.text(text, {
-    status,
-    contentType: "application/json",
-    ...(headers === undefined ? undefined : { headers })
-  })
+export const json = (text: string, status = 200, headers?: { readonly [name: string]: string }): Refusal => {
+  const options = { status, contentType: "application/json", ...(headers === undefined ? undefined : { headers }) }
+  return text.length < longText
+    ? HttpServerResponse.text(text, options)
+    : HttpServerResponse.uint8Array(bytesOf(text), options)
+}
 
 /** A message that needs no answer was taken. */
 export const accepted = HttpServerResponse.empty({ status: 202, headers: { "content-length": "0" } })
