@@ -7,12 +7,12 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
+import { bytesOf } from "./bytesOf.ts"
 import type { Pulse, Waiting } from "./Pulse.ts"
 
-const encoder = new TextEncoder()
 type Part = readonly [Uint8Array]
 type Pull = Effect.Effect<Part, Cause.Done>
-const comment: Pull = Effect.succeed([encoder.encode(": keep-alive\n\n")])
+const comment: Pull = Effect.succeed([bytesOf(": keep-alive\n\n")])
 
 export abstract class Flow implements Waiting {
   private pulse: Pulse | undefined = undefined
@@ -46,7 +46,7 @@ export abstract class Flow implements Waiting {
     this.pull = Effect.suspend((): Pull => {
       const text = this.next()
       if (text === undefined) return Cause.done()
-      return text === "" ? this.wait : Effect.succeed([encoder.encode(text)])
+      return text === "" ? this.wait : Effect.succeed([bytesOf(text)])
     })
     return Stream.fromPull(Effect.succeed(this.pull))
   }
