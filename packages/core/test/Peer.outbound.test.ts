@@ -318,6 +318,25 @@ describe("a timeout", () => {
     })
   )
 
+  for (const [first, second] of [
+    [1, 1],
+    [2, 1],
+    [1, 30]
+  ] as const) {
+    it.effect(`that is sent when another has run out after ${first} s runs out, too, after ${second} s`, () =>
+      Effect.gen(function* () {
+        const { peer } = yield* serve
+        const ask = (seconds: number) => Effect.flip(peer.request("a", {}, { timeout: `${seconds} seconds` }))
+        const fiber = yield* start(Effect.andThen(ask(first), ask(second)))
+        yield* TestClock.adjust(`${first} seconds`)
+        assert.strictEqual(peer.outstanding(), 1)
+        yield* TestClock.adjust(`${second} seconds`)
+        assert.strictEqual(peer.outstanding(), 0)
+        assert.strictEqual((yield* Fiber.join(fiber))._tag, "Timeout")
+      })
+    )
+  }
+
   it.effect("needs no progress to have a hard cap", () =>
     Effect.gen(function* () {
       const { peer } = yield* serve

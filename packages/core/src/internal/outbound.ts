@@ -177,19 +177,19 @@ export class Outbound {
   private look(): Effect.Effect<void> {
     return Effect.suspend(() => {
       const { now, waiting } = this
-      let next = Infinity
+      // Who hears of its end may ask anew, here and now: nothing wakes the watch meanwhile, and what is new is looked at below.
+      this.wakesAt = -Infinity
       for (const id of waiting?.keys() ?? []) {
         const entry = waiting?.get(id)
-        if (entry === undefined) continue
-        const due = dueAt(entry)
-        if (due > now) next = Math.min(next, due)
-        else if (waiting?.delete(id) === true) {
-          this.cancel(id, entry, "The request timed out")
-          entry.resume(Effect.fail(late(entry)))
-        }
+        if (entry === undefined || dueAt(entry) > now) continue
+        waiting?.delete(id)
+        this.cancel(id, entry, "The request timed out")
+        entry.resume(Effect.fail(late(entry)))
       }
+      let next = Infinity
+      for (const entry of waiting?.values() ?? []) next = Math.min(next, dueAt(entry))
       this.wakesAt = next
-      return next === Infinity ? Effect.void : Effect.andThen(Effect.sleep(next - now), this.look())
+      return next === Infinity ? Effect.void : Effect.andThen(Effect.sleep(Math.max(0, next - now)), this.look())
     })
   }
 
