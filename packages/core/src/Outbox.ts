@@ -157,7 +157,11 @@ export const make = Effect.fnUntraced(function* (
     while (count < queue.length && text.length < writeSize) text += queue[count++]?.text
     writing = count === queue.length ? queue : queue.slice(0, count)
     queue = count === queue.length ? [] : queue.slice(count)
-    writer.write(text, taken)
+    try {
+      writer.write(text, taken)
+    } catch (cause) {
+      fail(new TransportError({ reason: "Write", message: "Writing has failed", cause }))
+    }
   }
   const taken = (): void => {
     for (const entry of writing) {
@@ -186,6 +190,7 @@ export const make = Effect.fnUntraced(function* (
   yield* Effect.addFinalizer(() =>
     Effect.suspend(() => {
       closing = true
+      if (failed) return Effect.void
       if (queue.length === 0 && writing.length === 0) writer.end()
       return Effect.timeoutOption(Effect.interruptible(Fiber.await(fiber)), options.flush ?? "1 second")
     })

@@ -185,6 +185,22 @@ describe("the outbox", () => {
     )
   }
 
+  it.effect("breaks when its writer throws, and closes at once", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const defect = new Error("no")
+      const write = () => {
+        throw defect
+      }
+      const { broken, sink } = yield* Scope.provide(Outbox.make({ write, end: () => {}, run: Effect.never }), scope)
+      sink.send(note(1), "data")
+      const error = yield* Effect.flip(broken)
+      assert.strictEqual(error.reason, "Write")
+      assert.strictEqual(error.cause, defect)
+      yield* Scope.close(scope, Exit.void)
+    })
+  )
+
   it.effect("refuses what is no JSON in the very call, and counts nothing for it", () =>
     Effect.gen(function* () {
       const { sink, size } = yield* gated()

@@ -10,6 +10,7 @@ import * as NodeStream from "@effect/platform-node/NodeStream"
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Cause, Effect, Exit, Fiber, Schema, Scope, Stream } from "effect"
 import { TransportError } from "@effect-mcp/core/Transport"
+import { AsyncLocalStorage } from "node:async_hooks"
 import { PassThrough, Writable } from "node:stream"
 import { settle } from "./support/raw.ts"
 
@@ -236,4 +237,88 @@ describe("the streams of a process", () => {
         }).pipe(provided)
     )
   }
+
+  it.effect("are listened to whoever paused them before, and in text where somebody has set an encoding", () =>
+    Effect.gen(function* () {
+      for (const before of [
+        (stdin: PassThrough) => stdin.pause(),
+        (stdin: PassThrough) => stdin.setEncoding("utf8"),
+        // As who listened before leaves it.
+        (stdin: PassThrough) =>
+          stdin
+            .on("data", () => {})
+            .removeAllListeners("data")
+            .pause()
+      ]) {
+        const { session, stdin, writes } = yield* serve((stdin, stdout) => {
+          before(stdin)
+          return ProcessStreams.bytes(stdin, stdout)
+        })
+        stdin.write([...handshake, call(1, { to: 0, text: "é" })].map(line).join(""))
+        yield* ticks
+        assert.include(writes.join(""), '"text":"é"')
+        assert.strictEqual(session.peer.outstanding(), 0)
+      }
+    }).pipe(provided)
+  )
+
+  it.effect("that were destroyed before end the conversation at once", () =>
+    Effect.gen(function* () {
+      const { closed } = yield* serve((stdin, stdout) => {
+        stdin.destroy()
+        return ProcessStreams.bytes(stdin, stdout)
+      })
+      yield* ticks
+      assert.strictEqual(reasonOf(closed.pollUnsafe() ?? Exit.void), "Read")
+    }).pipe(provided)
+  )
+
+  it.effect("are left when what stdout holds has been written, and hear of it when it was not", () =>
+    Effect.gen(function* () {
+      for (const error of [undefined, new Error("EPIPE")]) {
+        const { let1, scope, session, stream } = yield* serve(ProcessStreams.bytes, output({ held: true }))
+        session.peer.notify("a")
+        yield* ticks
+        const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void), { startImmediately: true })
+        yield* ticks
+        assert.isUndefined(closing.pollUnsafe())
+        assert.strictEqual(stream.listenerCount("error"), 1)
+        // Without a listener it would be an uncaught exception.
+        let1(error)
+        yield* ticks
+        yield* Fiber.join(closing)
+        assert.strictEqual(stream.listenerCount("error"), 0)
+      }
+    }).pipe(provided)
+  )
+
+  it.effect("leave handlers in what AsyncLocalStorage held around the program", () =>
+    Effect.gen(function* () {
+      const storage = new AsyncLocalStorage<string>()
+      const where = Tools.layer(Tool.make("where", { description: "", input: {} }), () =>
+        Effect.sync(() => String(storage.getStore()))
+      )
+      const out = output()
+      const stdin = new PassThrough()
+      const program = Effect.scoped(
+        Effect.gen(function* () {
+          const server = yield* McpServer.McpServer
+          const session = yield* server.connect(yield* Duplex.make(ProcessStreams.bytes(stdin, out.stream)), {
+            grace: "1 second"
+          })
+          yield* session.peer.awaitClosed
+        })
+      ).pipe(Effect.provide(McpServer.layer({ name: "test", version: "0", features: where })))
+      const ended = storage.run("program", () => Effect.runPromise(program))
+      yield* ticks
+      storage.run("stdin", () => {
+        const where = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "where", arguments: {} } }
+        stdin.write([...handshake, where].map(line).join(""))
+      })
+      yield* ticks
+      stdin.end()
+      yield* Effect.promise(() => ended)
+      assert.include(out.writes.join(""), '"text":"program"')
+    })
+  )
 })

@@ -22,18 +22,23 @@ interface Emitter {
 /** What is used of a Readable. */
 export interface Readable extends Emitter {
   readonly pause: () => unknown
+  readonly resume: () => unknown
   readonly readableEnded: boolean
+  readonly destroyed: boolean
 }
 /** What is used of a Writable. */
 export interface Writable extends Emitter {
   readonly closed: boolean
-  write(text: string, encoding: undefined, written: (error?: Error | null) => void): boolean
+  /** Bytes that it has not handed on. */
+  readonly writableLength: number
+  write(text: string, encoding: "utf8", written: (error?: Error | null) => void): boolean
 }
 
 /** Calls the listeners until one says that it is over. */
 const listening = <A>(
   emitter: Emitter,
-  listeners: (over: (how: Effect.Effect<A, TransportError>) => void) => Readonly<Record<string, Listener>>
+  listeners: (over: (how: Effect.Effect<A, TransportError>) => void) => Readonly<Record<string, Listener>>,
+  start: () => void = () => {}
 ): Effect.Effect<A, TransportError> =>
   Effect.suspend(() => {
     let added: ReadonlyArray<readonly [string, Listener]> = []
@@ -41,6 +46,7 @@ const listening = <A>(
       Effect.callback<A, TransportError>((over) => {
         added = Object.entries(listeners(over))
         for (const [event, listener] of added) emitter.on(event, listener)
+        start()
       }),
       Effect.sync(() => {
         for (const [event, listener] of added) emitter.off(event, listener)
@@ -48,27 +54,46 @@ const listening = <A>(
     )
   })
 
+type Within = <A>(run: (item: A) => void, item: A) => void
+
+/** Runs in what `AsyncLocalStorage` holds at this moment, where there is one: callbacks of the process come from elsewhere. */
+const here = (): Within => {
+  const { process } = globalThis as Partial<Global> // what is not there is asked for as such
+  const hooks = process?.getBuiltinModule?.("node:async_hooks")
+  return hooks === undefined ? (run, item) => run(item) : hooks.AsyncLocalStorage.snapshot()
+}
+
+const encoder = new TextEncoder()
+
 const listenTo =
   (stdin: Readable): Listen.Listen<Uint8Array, TransportError> =>
   (take) => {
     const broken = (cause?: unknown) =>
       Effect.fail(new TransportError({ reason: "Read", message: "stdin is broken", cause }))
-    const reading = Effect.suspend(() =>
-      stdin.readableEnded
-        ? Effect.void
-        : listening<void>(stdin, (over) => ({
-            data: (chunk: Uint8Array) => {
-              try {
-                take(chunk)
-              } catch (defect) {
-                over(Effect.die(defect))
-              }
-            },
-            end: () => over(Effect.void),
-            error: (cause: unknown) => over(broken(cause)),
-            close: () => over(broken())
-          }))
-    )
+    const reading = Effect.suspend(() => {
+      if (stdin.readableEnded) return Effect.void
+      // Nothing is to be heard of its end any more.
+      if (stdin.destroyed) return broken()
+      const within = here()
+      return listening<void>(
+        stdin,
+        (over) => ({
+          data: (chunk: Uint8Array | string) => {
+            try {
+              // It is text where somebody has set an encoding.
+              within(take, typeof chunk === "string" ? encoder.encode(chunk) : chunk)
+            } catch (defect) {
+              over(Effect.die(defect))
+            }
+          },
+          end: () => over(Effect.void),
+          error: (cause: unknown) => over(broken(cause)),
+          close: () => over(broken())
+        }),
+        // Whoever paused it, and be it who listened before, stops nobody from listening now.
+        () => void stdin.resume()
+      )
+    })
     // Nobody listens any more: the process need not stay for it.
     return Effect.ensuring(
       reading,
@@ -79,18 +104,27 @@ const listenTo =
 const writerOf = (stdout: Writable): Outbox.Writer => {
   let over: (how: Effect.Effect<void, TransportError>) => void = () => {}
   let waiting: (() => void) | undefined
+  let ended = false
+  const finished = () => {
+    if (ended && !(stdout.writableLength > 0)) over(Effect.void)
+  }
   const broken = (cause?: unknown) =>
     over(Effect.fail(new TransportError({ reason: "Write", message: "stdout is closed", cause })))
   const written = (error?: Error | null) => {
+    if (error == null) finished()
     // A stream that is closed already has no event for it; the others have, and need somebody who listens.
-    if (error != null && stdout.closed) broken(error)
+    else if (stdout.closed) broken(error)
   }
   return {
     write: (text, taken) => {
       if (pass(stdout, text, written)) taken()
       else waiting = taken
     },
-    end: () => over(Effect.void),
+    // It may hold the last lines still, and fail with them.
+    end: () => {
+      ended = true
+      finished()
+    },
     run: listening<void>(stdout, (resume) => {
       over = resume
       const drained = () => {
@@ -109,9 +143,20 @@ export const bytes = (stdin: Readable, stdout: Writable): Duplex.Bytes => ({
   write: writerOf(stdout)
 })
 
-const isProcess = (
-  global: unknown
-): global is { readonly process: { readonly stdin: Readable; readonly stdout: Writable } } =>
+interface Global {
+  readonly process: {
+    readonly stdin: Readable
+    readonly stdout: Writable
+    /** Since Node 20.16 and 22.3. */
+    readonly getBuiltinModule?: (name: "node:async_hooks") =>
+      | {
+          readonly AsyncLocalStorage: { readonly snapshot: () => Within }
+        }
+      | undefined
+  }
+}
+
+const isProcess = (global: unknown): global is Global =>
   typeof global === "object" &&
   global !== null &&
   "process" in global &&
