@@ -13,9 +13,10 @@ export const readme = path.join(path.dirname(path.dirname(root)), "README.md")
 const rows: ReadonlyArray<readonly [title: string, goal: string]> = [
   ["HTTP tools/call, 16 at once", "HTTP tools/call through HttpRouter"],
   ["the same without the router", "HTTP tools/call through a Node listener"],
+  ["HTTP, handlers that take a step", "HTTP tools/call, handlers that take a step"],
   ["HTTP tools/list of 50 tools", "HTTP tools/list of 50"],
   ["stdio tools/call, 64 in flight", "stdio tools/call, 64 in flight"],
-  ["the same, handlers that take a step", "stdio tools/call, handlers that take a step"],
+  ["stdio, handlers that take a step", "stdio tools/call, handlers that take a step"],
   ["stdio tools/call, 1 in flight", "stdio tools/call, 1 in flight"],
   ["stdio progress, us each", "stdio progress, us each"],
   ["client tools/call over HTTP", "client tools/call"]
