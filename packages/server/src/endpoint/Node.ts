@@ -8,6 +8,7 @@
 import { exitOf } from "@effect-mcp/core/Done"
 import { Fibers } from "@effect-mcp/core/Fibers"
 import type { Principal } from "@effect-mcp/core/Principal"
+import { internalError } from "@effect-mcp/protocol/McpError"
 import type { Headers } from "@effect-mcp/protocol/Headers"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -20,6 +21,7 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Asked } from "../http/Asked.ts"
 import * as Body from "../http/Body.ts"
 import * as Endpoint from "../http/Endpoint.ts"
+import { refuse } from "../http/Refusal.ts"
 import type { McpServer } from "../Server.ts"
 
 export interface Options extends Endpoint.Options {
@@ -46,6 +48,8 @@ class FromNode implements Asked {
     this.originalUrl = request.url ?? ""
   }
 }
+
+const bodyWasRead = refuse(500, internalError("The body was read before it came to the MCP endpoint"))
 
 /** What is there and whole. */
 const write = (response: ServerResponse, { body, headers, status }: HttpServerResponse): void => {
@@ -98,6 +102,8 @@ export const make = Effect.fnUntraced(function* (
   }
 
   const post = (asked: Asked, request: IncomingMessage, response: ServerResponse): void => {
+    // A mistake of what stands before the listener: all of it was read there.
+    if (request.readableEnded) return write(response, bodyWasRead)
     // Whose body is still to come is cut off by its connection.
     let cut = (): unknown => request.destroy()
     const post = work.enter(() => void cut())
@@ -118,6 +124,8 @@ export const make = Effect.fnUntraced(function* (
   }
 
   return (request, response) => {
+    // Whoever asked has gone while something before the listener was at it: there will be no other sign of that.
+    if (response.destroyed) return
     if (path !== undefined && request.url?.split("?", 1)[0] !== path) return void response.writeHead(404).end()
     const asked = new FromNode(request, principal?.(request))
     const refused = refusal(asked)

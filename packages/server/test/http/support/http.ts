@@ -179,7 +179,8 @@ export interface Opening extends Partial<Http.Options> {
 /** Whether `open` serves straight on `node:http`: the suites run both ways, but for what is the router's. */
 export const onNode = process.env["MCP_TEST_LISTENER"] === "node"
 
-const clientOf = (port: number, server: McpServer.McpServer["Service"], scope: Scope.Closeable): Client => ({
+/** `scope`: what is closed to shut the server down. */
+export const clientOf = (port: number, server: McpServer.McpServer["Service"], scope: Scope.Closeable): Client => ({
   port,
   server,
   fetch: (sent) => fetch(port, sent),
@@ -194,7 +195,8 @@ const clientOf = (port: number, server: McpServer.McpServer["Service"], scope: S
   shutdown: Scope.close(scope, Exit.void)
 })
 
-const listen = (server: Server): Effect.Effect<number> =>
+/** Listens on loopback; gives the port. */
+export const listen = (server: Server): Effect.Effect<number> =>
   Effect.callback((resume) => {
     server.listen(0, "127.0.0.1", () => {
       const address = server.address()
