@@ -84,7 +84,13 @@ const make = Effect.fnUntraced(function* (options: Options): Effect.fn.Return<Ha
       const post = work.enter(() => fiber.interruptUnsafe())
       const leave = Effect.sync(() => work.leave(post))
       const answer = (body: Body.Read) => {
-        const answered = posted(asked, body, post)
+        let answered: ReturnType<typeof posted>
+        try {
+          answered = posted(asked, body, post)
+        } catch (defect) {
+          // It would be thrown at whoever has the body, which ends the process.
+          answered = Effect.die(defect)
+        }
         if (Work.isOver(answered)) {
           work.leave(post)
           return answered

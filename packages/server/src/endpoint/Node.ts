@@ -8,8 +8,9 @@
 import { exitOf } from "@effect-mcp/core/Done"
 import { Fibers } from "@effect-mcp/core/Fibers"
 import type { Principal } from "@effect-mcp/core/Principal"
-import { internalError } from "@effect-mcp/protocol/McpError"
 import type { Headers } from "@effect-mcp/protocol/Headers"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
@@ -49,10 +50,12 @@ class FromNode implements Asked {
   }
 }
 
-const bodyWasRead = refuse(500, internalError("The body was read before it came to the MCP endpoint"))
+const readBefore = refuse(500, McpError.internalError("The body was read before it came to the MCP endpoint"))
+const failed = refuse(500, McpError.internalError())
 
-/** What is there and whole. */
+/** What is there and whole. Who stands before the listener may have given up on it, and answered. */
 const write = (response: ServerResponse, { body, headers, status }: HttpServerResponse): void => {
+  if (response.headersSent) return
   response.writeHead(status, headers)
   if (body._tag === "Uint8Array") response.end(body.text ?? body.body)
   else response.end()
@@ -68,6 +71,7 @@ const pipe = (response: ServerResponse, answer: HttpServerResponse): Effect.Effe
     return drained.await
   })
   return Effect.suspend(() => {
+    if (response.headersSent) return Effect.void
     response.writeHead(status, headers)
     response.on("drain", () => drained.openUnsafe())
     return Effect.andThen(
@@ -88,11 +92,19 @@ export const make = Effect.fnUntraced(function* (
   yield* Effect.addFinalizer(() => end)
   const runFork = Effect.runForkWith(yield* Effect.context<never>())
 
+  const failure = (cause: Cause.Cause<never>) => Effect.logError("A request could not be answered", cause)
+
+  /** What is thrown here would end the process. */
+  const fail = (response: ServerResponse, defect: unknown): void => {
+    runFork(failure(Cause.die(defect)))
+    write(response, failed)
+  }
+
   /** Answers in a fiber, which ends with the response. */
   const run = (answer: ReturnType<typeof other>, response: ServerResponse) => {
     const fiber = runFork(
       Effect.scoped(Effect.flatMap(answer, (answer) => pipe(response, answer))).pipe(
-        Effect.tapCause((cause) => Effect.logError("A request could not be answered", cause)),
+        Effect.tapCause(failure),
         Effect.onExit((exit) => Effect.sync(() => void (Exit.isFailure(exit) && response.destroy())))
       )
     )
@@ -102,36 +114,48 @@ export const make = Effect.fnUntraced(function* (
   }
 
   const post = (asked: Asked, request: IncomingMessage, response: ServerResponse): void => {
-    // A mistake of what stands before the listener: all of it was read there.
-    if (request.readableEnded) return write(response, bodyWasRead)
-    // Whose body is still to come is cut off by its connection.
-    let cut = (): unknown => request.destroy()
-    const post = work.enter(() => void cut())
+    // A mistake of what stands before the listener: some of it was read there.
+    if (request.readableDidRead || request.destroyed) return write(response, readBefore)
+    // Whose body is still to come is cut off by its connection; over HTTP/2 the response has the stream.
+    let cut = (): void => {
+      request.destroy()
+      response.destroy()
+    }
+    const post = work.enter(() => cut())
     Body.collect(request, admission.maxMessageBytes, (read) => {
       // What is left of it is thrown away, so that its sender comes to read the answer.
       if (read === "TooLarge") request.resume()
       if (read === "Gone") return work.leave(post)
-      const answer = posted(asked, read, post)
-      const done = exitOf(answer)
-      if (done !== undefined && Exit.isSuccess(done) && done.value.body._tag !== "Stream") {
+      try {
+        const answer = posted(asked, read, post)
+        const done = exitOf(answer)
+        if (done !== undefined && Exit.isSuccess(done) && done.value.body._tag !== "Stream") {
+          work.leave(post)
+          return write(response, done.value)
+        }
+        const fiber = run(answer, response)
+        cut = () => fiber.interruptUnsafe()
+        fiber.addObserver(() => work.leave(post))
+      } catch (defect) {
         work.leave(post)
-        return write(response, done.value)
+        fail(response, defect)
       }
-      const fiber = run(answer, response)
-      cut = () => fiber.interruptUnsafe()
-      fiber.addObserver(() => work.leave(post))
     })
   }
 
   return (request, response) => {
     // Whoever asked has gone while something before the listener was at it: there will be no other sign of that.
-    if (response.destroyed) return
+    if (response.destroyed || request.socket.destroyed) return
     if (path !== undefined && request.url?.split("?", 1)[0] !== path) return void response.writeHead(404).end()
-    const asked = new FromNode(request, principal?.(request))
-    const refused = refusal(asked)
-    if (refused !== undefined) return write(response, refused)
-    if (asked.method === "POST") return post(asked, request, response)
-    run(other(asked), response)
+    try {
+      const asked = new FromNode(request, principal?.(request))
+      const refused = refusal(asked)
+      if (refused !== undefined) return write(response, refused)
+      if (asked.method === "POST") return post(asked, request, response)
+      run(other(asked), response)
+    } catch (defect) {
+      fail(response, defect)
+    }
   }
 })
 
@@ -150,6 +174,7 @@ export const build = <E>(server: Layer.Layer<McpServer, E>, options?: Options): 
   ).pipe(
     Effect.map((listener) => ({ listener, dispose })),
     Effect.tapCause((cause) => Effect.logError("The MCP server could not be built", cause)),
+    Effect.onError(() => Scope.close(scope, Exit.void)),
     Effect.runPromise
   )
 }

@@ -27,9 +27,10 @@ const accepts = (accept: string, type: string): boolean =>
 
 type Headed = Pick<Asked, "headers" | "originalUrl">
 
-/** A web request need not carry its host as a header: then its address says it. */
-const hostOf = ({ originalUrl }: Headed): string | undefined =>
-  /^https?:\/\//.test(originalUrl) ? new URL(originalUrl).host : undefined
+/** Neither HTTP/2 nor a web request need carry a host as a header. */
+const hostOf = ({ headers, originalUrl }: Headed): string | undefined =>
+  headers[":authority"] ??
+  (/^https?:\/\//.test(originalUrl) && URL.canParse(originalUrl) ? new URL(originalUrl).host : undefined)
 
 export interface Admission {
   /** What speaks against whoever asks, whatever it is. */

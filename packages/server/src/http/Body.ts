@@ -27,6 +27,7 @@ export type Read = Uint8Array | "TooLarge" | "Gone"
 export const collect = (source: IncomingMessage, limit: number, done: (read: Read) => void): (() => void) => {
   let first: Uint8Array | undefined
   let parts: Array<Uint8Array> | undefined
+  let joined = 0
   let size = 0
   const stop = (): void => {
     source.off("data", data)
@@ -41,7 +42,7 @@ export const collect = (source: IncomingMessage, limit: number, done: (read: Rea
     size += part.length
     if (size > limit) return finish("TooLarge")
     if (first === undefined) first = part
-    else (parts ??= [first]).push(part)
+    else if ((parts ??= [first]).push(part) - joined > tooMany) parts.push(Buffer.concat(parts.splice(joined++)))
   }
   const end = (): void => finish(parts === undefined ? (first ?? nothing) : Buffer.concat(parts, size))
   const gone = (): void => finish("Gone")
@@ -52,6 +53,8 @@ export const collect = (source: IncomingMessage, limit: number, done: (read: Rea
 }
 
 const nothing = new Uint8Array(0)
+/** What comes in parts of a byte is put together on the way: a part takes some hundred bytes, whatever is in it. */
+const tooMany = 1024
 
 /** Where Node receives it, if it does, over HTTP/1.1, and nobody has read it or waits to be told that it may come. */
 const nodeSource = ({ headers, source }: HttpServerRequest): IncomingMessage | undefined =>

@@ -7,7 +7,7 @@ import { EventStore, makeMemory } from "@effect-mcp/server/session/EventStore"
 import { connect, type Socket } from "node:net"
 import { Deferred, Effect, Fiber, Latch, Layer, Option, Queue } from "effect"
 import { TestClock } from "effect/testing"
-import { echo, open } from "./support/http.ts"
+import { call, echo, open } from "./support/http.ts"
 import * as Puppet from "./support/puppet.ts"
 import { callOf, eventsOf, initialize, type Opened, openSession, saidOf } from "./support/session.ts"
 
@@ -261,6 +261,57 @@ describe("a caller", () => {
       yield* Queue.takeN(closed, 2)
       yield* Effect.repeat(status, { until: (status) => status === 200, times: 50 })
       assert.strictEqual(yield* status, 200)
+    })
+  )
+
+  it.live("that sends a byte at a time is understood, and takes no more memory than what it says", () =>
+    Effect.gen(function* () {
+      const client = yield* open(echo)
+      const { body, headers } = call("echo", { text: "ä".repeat(3000) })
+      const bytes = new TextEncoder().encode(String(body))
+      const all = {
+        ...headers,
+        "content-type": "application/json",
+        "transfer-encoding": "chunked",
+        connection: "close"
+      }
+      const head = Object.entries(all).map(([name, value]) => `${name}: ${String(value)}\r\n`)
+      const parts: Array<Uint8Array> = []
+      for (const byte of bytes) parts.push(Buffer.from("1\r\n"), Uint8Array.of(byte), Buffer.from("\r\n"))
+      const reply = yield* Effect.callback<string>((resume) => {
+        let text = ""
+        const socket = connect(client.port, "127.0.0.1", () => {
+          socket.write(`POST /mcp HTTP/1.1\r\nhost: localhost\r\naccept: */*\r\n${head.join("")}\r\n`)
+          socket.write(Buffer.concat([...parts, Buffer.from("0\r\n\r\n")]))
+        })
+        socket.setEncoding("utf8").on("data", (part) => (text += part.toString()))
+        socket.on("close", () => resume(Effect.succeed(text)))
+      })
+      assert.include(reply, "ä".repeat(3000))
+    })
+  )
+
+  it.live("that asks before it was answered, and hangs up, leaves nothing of it running", () =>
+    Effect.gen(function* () {
+      const puppet = yield* Puppet.make
+      const client = yield* open(puppet.layer)
+      const text = ["a", "b"].map((name) => {
+        const { body, headers } = call("puppet", { name })
+        const all = { ...headers, "content-length": `${body?.length}`, "content-type": "application/json" }
+        const head = Object.entries(all).map(([name, value]) => `${name}: ${String(value)}\r\n`)
+        return `POST /mcp HTTP/1.1\r\nhost: localhost\r\naccept: */*\r\n${head.join("")}\r\n${String(body)}`
+      })
+      const socket = connect(client.port, "127.0.0.1", () => socket.write(text.join("")))
+      socket.on("error", () => {})
+      yield* Queue.takeN(puppet.entered, 2)
+      socket.destroy()
+      assert.sameDeepMembers(
+        [...(yield* Queue.takeN(puppet.ended, 2))],
+        [
+          ["a", "interrupted"],
+          ["b", "interrupted"]
+        ]
+      )
     })
   )
 

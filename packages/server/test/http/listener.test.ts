@@ -1,0 +1,212 @@
+/** What only a listener of `node:http` meets: whatever stands before it has had its hands on the request, and nothing catches what it throws. */
+import * as Node from "@effect-mcp/server/endpoint/Node"
+import * as McpServer from "@effect-mcp/server/McpServer"
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Layer } from "effect"
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import * as Http2 from "node:http2"
+import { connect } from "node:net"
+import { anonymous } from "@effect-mcp/core/Principal"
+import { initialize } from "./support/session.ts"
+import { call, echo, type Sent, sent } from "./support/http.ts"
+
+type Wrap = (listener: Node.Listener) => (request: IncomingMessage, response: ServerResponse) => void
+
+const listening = Effect.fnUntraced(function* (server: Pick<Server, "listen" | "address" | "close">, end: () => void) {
+  yield* Effect.acquireRelease(
+    Effect.callback<void>((resume) => void server.listen(0, "127.0.0.1", () => resume(Effect.void))),
+    () =>
+      Effect.callback<void>((resume) => {
+        server.close(() => resume(Effect.void))
+        end()
+      })
+  )
+  const address = server.address()
+  return typeof address === "object" && address !== null ? address.port : 0
+})
+
+const server = Layer.fresh(McpServer.layer({ name: "test", version: "1", features: echo }))
+
+/** Serves with something around the listener. */
+const serve = Effect.fnUntraced(function* (wrap: Wrap, options?: Node.Options) {
+  const context = yield* Layer.build(server)
+  const listener = yield* Effect.provide(Node.make(options), context)
+  const http = createServer(wrap(listener))
+  return yield* listening(http, () => http.closeAllConnections())
+})
+
+const basic = { "content-type": "application/json", accept: "application/json, text/event-stream" }
+const post = (port: number, { body, headers }: Sent) =>
+  Effect.promise(async () => {
+    const reply = await globalThis.fetch(`http://127.0.0.1:${port}/mcp`, {
+      method: "POST",
+      headers: { ...basic, ...(headers as Record<string, string>) },
+      body: body as string
+    })
+    const id = reply.headers.get("mcp-session-id")
+    return { status: reply.status, text: await reply.text(), ...(id !== null && { id }) }
+  })
+
+const said = call("echo", { text: "hi" })
+
+describe("a listener", () => {
+  it.live("whose `principal` throws answers by 500, and serves the next", () =>
+    Effect.gen(function* () {
+      const port = yield* serve((listener) => listener, {
+        principal: ({ headers }) => {
+          if (headers["x-bad"] !== undefined) throw new Error("secret")
+          return undefined
+        }
+      })
+      const bad = yield* post(port, { ...said, headers: { ...said.headers, "x-bad": "1" } })
+      assert.strictEqual(bad.status, 500)
+      assert.notInclude(bad.text, "secret")
+      assert.strictEqual((yield* post(port, said)).status, 200)
+    })
+  )
+
+  it.live("that is given a principal without a name that can be compared answers by 500", () =>
+    Effect.gen(function* () {
+      let claims: Record<string, unknown> = {}
+      const port = yield* serve((listener) => listener, { principal: () => ({ ...anonymous, subject: "me", claims }) })
+      const session = yield* post(port, { body: JSON.stringify(initialize("2025-11-25")) })
+      claims = { iss: 1n }
+      const headers = { "mcp-session-id": session.id ?? "" }
+      const body = JSON.stringify({ jsonrpc: "2.0", id: 2, method: "ping" })
+      assert.strictEqual((yield* post(port, { body, headers })).status, 500)
+      claims = {}
+      assert.strictEqual((yield* post(port, { body, headers })).status, 200)
+    })
+  )
+
+  it.live("whose caller names no host, and an address that is none, refuses that", () =>
+    Effect.gen(function* () {
+      const port = yield* serve((listener) => listener)
+      const reply = yield* Effect.callback<string>((resume) => {
+        let text = ""
+        const socket = connect(port, "127.0.0.1", () =>
+          socket.write("POST http://a:99999999/mcp HTTP/1.0\r\ncontent-length: 0\r\n\r\n")
+        )
+        socket.on("data", (part) => (text += part.toString()))
+        socket.on("close", () => resume(Effect.succeed(text)))
+      })
+      assert.match(reply, /^HTTP\/1\.1 403/)
+      assert.strictEqual((yield* post(port, said)).status, 200)
+    })
+  )
+
+  it.live("whose request was read before it says so at once, and counts it no longer", () =>
+    Effect.gen(function* () {
+      const port = yield* serve(
+        (listener) => (request, response) => {
+          if (request.headers["x-read"] === undefined) return listener(request, response)
+          request.on("end", () => listener(request, response)).resume()
+        },
+        { inFlight: 1 }
+      )
+      for (let turn = 0; turn < 4; turn++) {
+        const read = yield* post(port, { ...said, headers: { ...said.headers, "x-read": "1" } })
+        assert.strictEqual(read.status, 500)
+        assert.include(read.text, "read before")
+      }
+      assert.strictEqual((yield* post(port, said)).status, 200)
+    })
+  )
+
+  it.live("that is not the first to answer leaves that as it is", () =>
+    Effect.gen(function* () {
+      const port = yield* serve((listener) => (request, response) => {
+        if (request.headers["x-answered"] !== undefined) response.writeHead(202).flushHeaders()
+        listener(request, response)
+        if (request.headers["x-answered"] !== undefined)
+          request.on("end", () => setImmediate(() => response.end("mine")))
+      })
+      const reply = yield* post(port, { ...said, headers: { ...said.headers, "x-answered": "1" } })
+      assert.deepStrictEqual(reply, { status: 202, text: "mine" })
+      assert.strictEqual((yield* post(port, said)).status, 200)
+    })
+  )
+
+  it.live("that is handed what was hung up on before does not count it", () =>
+    Effect.gen(function* () {
+      const gone = yield* Deferred.make<() => void>()
+      const port = yield* serve(
+        (listener) => (request, response) => {
+          if (request.headers["x-slow"] === undefined) return listener(request, response)
+          request.socket.on("close", () =>
+            setImmediate(() => {
+              for (let turn = 0; turn < 4; turn++) listener(request, response)
+              Deferred.doneUnsafe(
+                gone,
+                Effect.succeed(() => {})
+              )
+            })
+          )
+          request.socket.destroy()
+        },
+        { inFlight: 1 }
+      )
+      yield* Effect.promise(() =>
+        globalThis
+          .fetch(`http://127.0.0.1:${port}/mcp`, {
+            method: "POST",
+            headers: { ...basic, ...(said.headers as Record<string, string>), "x-slow": "1" },
+            body: said.body as string
+          })
+          .catch(() => undefined)
+      )
+      yield* Deferred.await(gone)
+      assert.strictEqual((yield* post(port, said)).status, 200)
+    })
+  )
+
+  it.live("serves Node's HTTP/2, too", () =>
+    Effect.gen(function* () {
+      const context = yield* Layer.build(server)
+      const listener = yield* Effect.provide(Node.make(), context)
+      // The compatibility API of HTTP/2 is, as far as a listener goes, that of HTTP/1.
+      const http = Http2.createServer(listener as never)
+      const sessions = new Set<Http2.Http2Session>()
+      http.on("session", (session) => sessions.add(session))
+      const port = yield* listening(http as never, () => sessions.forEach((session) => session.destroy()))
+      const client = Http2.connect(`http://127.0.0.1:${port}`)
+      yield* Effect.addFinalizer(() => Effect.sync(() => client.destroy()))
+      const ask = ({ body, headers }: Sent) =>
+        Effect.callback<readonly [number, string]>((resume) => {
+          const stream = client.request({ ":method": "POST", ":path": "/mcp", ...basic, ...headers })
+          let status = 0
+          let text = ""
+          stream.on("response", (headers) => (status = Number(headers[":status"])))
+          stream.setEncoding("utf8").on("data", (part: string) => (text += part))
+          stream.on("error", () => {})
+          stream.on("close", () => resume(Effect.succeed([status, text])))
+          stream.end(body)
+        })
+      const [status, text] = yield* ask(said)
+      assert.strictEqual(status, 200)
+      assert.include(text, "hi")
+      assert.strictEqual((yield* ask(sent("tools/list", {}, { origin: "https://elsewhere.test" })))[0], 403)
+    })
+  )
+})
+
+describe("a server that cannot be built", () => {
+  it.live("answers by 500, and lets go of what it had", () =>
+    Effect.gen(function* () {
+      let open = 0
+      const held = Layer.effectDiscard(
+        Effect.acquireRelease(
+          Effect.sync(() => void open++),
+          () => Effect.sync(() => void open--)
+        )
+      )
+      const failing = Layer.effectDiscard(Effect.fail("no"))
+      const built = McpServer.toNodeListener(Layer.merge(server, Layer.provideMerge(failing, held)))
+      const http = createServer(built.listener)
+      const port = yield* listening(http, () => http.closeAllConnections())
+      assert.strictEqual((yield* post(port, said)).status, 500)
+      assert.strictEqual(open, 0)
+      yield* Effect.promise(built.dispose)
+    })
+  )
+})
