@@ -141,7 +141,7 @@ const progressLine = (message: Request | Notification | Failure): string | undef
   for (const key in message) if (key !== "jsonrpc" && key !== "method" && key !== "params") return undefined
   let place = 0
   for (const key in params) {
-    while (counts[place] !== key) if (++place === counts.length) return undefined
+    while (counts[place] !== key) if (++place >= counts.length) return undefined
     place++
   }
   const token = scalar(params["progressToken"])

@@ -138,6 +138,16 @@ describe("the text of a message", () => {
         send({ jsonrpc: "2.0", method, params: { progress: a }, other: b })
       }
     }
+    // Fields in any order, and somebody else's anywhere.
+    const names = ["progressToken", "progress", "total", "message", "_meta"]
+    for (const first of names) {
+      for (let from = 0; from < names.length; from++) {
+        const order = [first, ...names.slice(from), ...names.slice(0, from)]
+        for (let count = 1; count <= order.length; count++) {
+          send({ jsonrpc: "2.0", method, params: Object.fromEntries(order.slice(0, count).map((name) => [name, 1])) })
+        }
+      }
+    }
     send({ jsonrpc: "2.0", method, params: {} })
     send({ jsonrpc: "2.0", method })
     send({ jsonrpc: "2.0", id: 1, method, params: { progress: 1 } })
