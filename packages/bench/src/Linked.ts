@@ -40,7 +40,9 @@ const entries = (directory: string): Record<string, string> => {
   return Object.fromEntries(
     readdirSync(path.join(directory, "src"), { encoding: "utf8", recursive: true })
       .filter((file) => file.endsWith(".ts"))
-      .map((file) => [file.slice(0, -".ts".length), path.join(directory, "src", file)] as const)
+      .map(
+        (file) => [file.slice(0, -".ts".length).replaceAll(path.sep, "/"), path.join(directory, "src", file)] as const
+      )
       .filter(([name]) => name !== barrel && !isHidden(name))
   )
 }
