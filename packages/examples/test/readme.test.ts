@@ -17,6 +17,23 @@ const blocks = [...readme.matchAll(/^```ts ?(\S*)\n([\s\S]*?)^```$/gm)].map(([, 
   code
 }))
 
+/** Starts a server over HTTP at any port, in the scope; what it prints, and how it ends. */
+const start = Effect.fnUntraced(function* (name: string) {
+  const file = fileURLToPath(new URL(`../src/${name}`, import.meta.url))
+  const said = yield* Queue.unbounded<string>()
+  const ended = yield* Queue.unbounded<number | null>()
+  const server = yield* Effect.acquireRelease(
+    Effect.sync(() => spawn(process.execPath, [file], { env: { ...process.env, PORT: "0" } })),
+    (child) => Effect.sync(() => child.kill("SIGKILL"))
+  )
+  server.once("exit", (code) => Queue.offerUnsafe(ended, code))
+  createInterface({ input: server.stdout }).on("line", (line) => Queue.offerUnsafe(said, line))
+  return { said: yield* Queue.take(said), terminate: () => server.kill("SIGTERM"), ended: Queue.take(ended) }
+})
+
+const add = Effect.flatMap(McpClient.McpClient, (client) => client.call(Add, { a: 1, b: 2 }))
+const clientOf = (place: string) => Layer.provide(McpClient.layerHttp({ url: `${place}/mcp` }), FetchHttpClient.layer)
+
 describe("the README", () => {
   it("shows code", () => {
     assert.isAtLeast(blocks.length, 3)
@@ -34,27 +51,27 @@ describe("the README", () => {
 
   it.live("shows a server over HTTP that works, by a gateway too, and ends when it is told to", () =>
     Effect.gen(function* () {
-      const file = fileURLToPath(new URL("../src/calculator-http.ts", import.meta.url))
-      const said = yield* Queue.unbounded<string>()
-      const ended = yield* Queue.unbounded<number | null>()
-      const server = yield* Effect.acquireRelease(
-        Effect.sync(() => spawn(process.execPath, [file], { env: { ...process.env, PORT: "0" } })),
-        (child) => Effect.sync(() => child.kill("SIGKILL"))
-      )
-      server.once("exit", (code) => Queue.offerUnsafe(ended, code))
-      createInterface({ input: server.stdout }).on("line", (line) => Queue.offerUnsafe(said, line))
-      const [place = ""] = /http:\S+/.exec(yield* Queue.take(said)) ?? []
-      const add = Effect.flatMap(McpClient.McpClient, (client) => client.call(Add, { a: 1, b: 2 }))
-      const client = Layer.provide(McpClient.layerHttp({ url: `${place}/mcp` }), FetchHttpClient.layer)
-      assert.deepStrictEqual(yield* Effect.provide(add, client), { sum: 3 })
+      const { ended, said, terminate } = yield* start("calculator-http.ts")
+      const [place = ""] = /http:\S+/.exec(said) ?? []
+      assert.deepStrictEqual(yield* Effect.provide(add, clientOf(place)), { sum: 3 })
       const gateway = fileURLToPath(new URL("../src/gateway.ts", import.meta.url))
       const behind = Layer.provide(
         McpClient.layerStdio({ command: process.execPath, args: [gateway, `${place}/mcp`] }),
         NodeServices.layer
       )
       assert.deepStrictEqual(yield* Effect.provide(add, behind), { sum: 3 })
-      server.kill("SIGTERM")
-      assert.isNotNull(yield* Queue.take(ended), "it ends by itself, not by the signal")
+      terminate()
+      assert.isNotNull(yield* ended, "it ends by itself, not by the signal")
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("shows a listener of node:http that works, and ends when it is told to", () =>
+    Effect.gen(function* () {
+      const { ended, said, terminate } = yield* start("calculator-node.ts")
+      const [, port] = /port: (\d+)/.exec(said) ?? []
+      assert.deepStrictEqual(yield* Effect.provide(add, clientOf(`http://127.0.0.1:${port}`)), { sum: 3 })
+      terminate()
+      assert.strictEqual(yield* ended, 0)
     }).pipe(Effect.scoped)
   )
 
