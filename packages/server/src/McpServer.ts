@@ -73,8 +73,9 @@ export const toWebHandler = <E>(
 }
 
 /**
- * The Streamable HTTP endpoint as a listener of `node:http`, about twice as fast as through a router; see `endpoint/Node`. It is built at
- * once, and requests wait for that. `dispose` ends what is open, in order: then close the HTTP server.
+ * The Streamable HTTP endpoint as a listener of `node:http`, or a route of Express: about half the cost of a call through a router; see
+ * `endpoint/Node`. It is built at once, and requests wait for that; if it fails, that is logged, and they are answered by 500. `dispose`
+ * ends what is open, in order, and never fails: then close the HTTP server.
  */
 export const toNodeListener = <E>(server: Layer.Layer<McpServer, E>, options?: Node.Options): Node.Built => {
   const built = import("./endpoint/Node.ts").then(({ build }) => build(server, options))

@@ -26,12 +26,13 @@ import { refuse } from "../http/Refusal.ts"
 import type { McpServer } from "../Server.ts"
 
 export interface Options extends Endpoint.Options {
-  /** Answers at this path alone, and by 404 at others. Default: at all, for whoever mounts it. */
+  /** Answers at this path alone, and by 404 at all others. Default: wherever it is mounted, whatever the path says. */
   readonly path?: string | undefined
-  /** Who asks, where something before the listener found that out. Default: nobody that is known. */
+  /** Who asks, where something before the listener found that out: it is asked at once, and must not throw. Default: `anonymous`. */
   readonly principal?: ((request: IncomingMessage) => Principal["Service"] | undefined) | undefined
 }
 
+/** Answers a request whose body nobody has read: to others it says 500. */
 export type Listener = (request: IncomingMessage, response: ServerResponse) => void
 
 class FromNode implements Asked {
@@ -161,7 +162,7 @@ export const make = Effect.fnUntraced(function* (
 
 export interface Built {
   readonly listener: Listener
-  /** Ends what is open, in order. */
+  /** Ends what is open, in order: subscriptions at once, requests within `drain`. */
   readonly dispose: () => Promise<void>
 }
 
