@@ -73,7 +73,7 @@ export const toWebHandler = <E>(
 }
 
 /**
- * The Streamable HTTP endpoint as a listener of `node:http`, or a route of Express: about half the cost of a call through a router; see
+ * The Streamable HTTP endpoint as a listener of `node:http`, or a route of Express: a call costs a quarter less than through a router; see
  * `endpoint/Node`. It is built at once, and requests wait for that; if it fails, that is logged, and they are answered by 500. `dispose`
  * ends what is open, in order, and never fails: then close the HTTP server.
  */
