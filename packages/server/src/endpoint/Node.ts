@@ -62,6 +62,8 @@ const write = (response: ServerResponse, { body, headers, status }: HttpServerRe
   else response.end()
 }
 
+const ignored = (): void => {}
+
 /** All of it, as fast as the other side reads. */
 const pipe = (response: ServerResponse, answer: HttpServerResponse): Effect.Effect<void> => {
   const { body, headers, status } = answer
@@ -75,6 +77,8 @@ const pipe = (response: ServerResponse, answer: HttpServerResponse): Effect.Effe
     if (response.headersSent) return Effect.void
     response.writeHead(status, headers)
     response.on("drain", () => drained.openUnsafe())
+    // Something else ended it, and unheard that would end the process: its close ends the rest.
+    response.on("error", ignored)
     return Effect.andThen(
       Effect.orDie(writing),
       Effect.sync(() => response.end())

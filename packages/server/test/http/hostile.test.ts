@@ -2,14 +2,16 @@
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { assert, describe, it } from "@effect/vitest"
 import * as Progress from "@effect-mcp/core/Progress"
+import { anonymous, Principal } from "@effect-mcp/core/Principal"
 import * as Roots from "@effect-mcp/core/Roots"
 import { EventStore, makeMemory } from "@effect-mcp/server/session/EventStore"
 import { connect, type Socket } from "node:net"
+import { HttpRouter, HttpServerRequest } from "effect/http"
 import { Deferred, Effect, Fiber, Latch, Layer, Option, Queue } from "effect"
 import { TestClock } from "effect/testing"
 import { call, echo, open } from "./support/http.ts"
 import * as Puppet from "./support/puppet.ts"
-import { callOf, eventsOf, initialize, type Opened, openSession, saidOf } from "./support/session.ts"
+import { callOf, eventsOf, initialize, type Opened, openSession, request, saidOf } from "./support/session.ts"
 
 describe("a body", () => {
   it.live("of a million members is refused as a whole: it is no work, and no memory", () =>
@@ -289,6 +291,30 @@ describe("a caller", () => {
       })
       assert.include(reply, "ä".repeat(3000))
     })
+  )
+
+  it.live(
+    "whose principal cannot be compared is a fault of its request alone, on a router too, and takes no place",
+    () =>
+      Effect.gen(function* () {
+        const odd = HttpRouter.middleware<{ provides: Principal }>()(
+          Effect.succeed((handler) =>
+            Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) =>
+              Effect.provideService(handler, Principal, {
+                ...anonymous,
+                subject: "me",
+                claims: headers["x-bad"] === undefined ? {} : { iss: 1n }
+              })
+            )
+          )
+        ).layer
+        const client = yield* open(echo, { around: Layer.provide(odd), inFlight: 1 })
+        const session = yield* openSession(client)
+        for (let turn = 0; turn < 4; turn++) {
+          assert.strictEqual((yield* session.post(request("ping"), { "x-bad": "1" })).status, 500)
+        }
+        assert.strictEqual((yield* session.request("ping")).status, 200)
+      })
   )
 
   it.live("that asks before it was answered, and hangs up, leaves nothing of it running", () =>

@@ -1,12 +1,14 @@
 /** What only a listener of `node:http` meets: whatever stands before it has had its hands on the request, and nothing catches what it throws. */
+import * as Progress from "@effect-mcp/core/Progress"
 import * as Node from "@effect-mcp/server/endpoint/Node"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Layer } from "effect"
+import { Deferred, Effect, Layer, Queue } from "effect"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import * as Http2 from "node:http2"
 import { connect } from "node:net"
 import { anonymous } from "@effect-mcp/core/Principal"
+import * as Puppet from "./support/puppet.ts"
 import { initialize } from "./support/session.ts"
 import { call, echo, type Sent, sent } from "./support/http.ts"
 
@@ -25,11 +27,17 @@ const listening = Effect.fnUntraced(function* (server: Pick<Server, "listen" | "
   return typeof address === "object" && address !== null ? address.port : 0
 })
 
-const server = Layer.fresh(McpServer.layer({ name: "test", version: "1", features: echo }))
+const serverOf = (features: Layer.Layer<never, never, McpServer.Registries>) =>
+  Layer.fresh(McpServer.layer({ name: "test", version: "1", features }))
+const server = serverOf(echo)
 
 /** Serves with something around the listener. */
-const serve = Effect.fnUntraced(function* (wrap: Wrap, options?: Node.Options) {
-  const context = yield* Layer.build(server)
+const serve = Effect.fnUntraced(function* (
+  wrap: Wrap,
+  options?: Node.Options,
+  features: Layer.Layer<never, never, McpServer.Registries> = echo
+) {
+  const context = yield* Layer.build(serverOf(features))
   const listener = yield* Effect.provide(Node.make(options), context)
   const http = createServer(wrap(listener))
   return yield* listening(http, () => http.closeAllConnections())
@@ -124,6 +132,31 @@ describe("a listener", () => {
       const reply = yield* post(port, { ...said, headers: { ...said.headers, "x-answered": "1" } })
       assert.deepStrictEqual(reply, { status: 202, text: "mine" })
       assert.strictEqual((yield* post(port, said)).status, 200)
+    })
+  )
+
+  it.live("whose stream is ended by another writes no more of it", () =>
+    Effect.gen(function* () {
+      const puppet = yield* Puppet.make
+      const port = yield* serve(
+        (listener) => (request, response) => {
+          const write = response.write.bind(response) as (part: unknown) => boolean
+          let events = 0
+          response.write = (part: unknown) => {
+            if (++events === 2) response.end()
+            return write(part)
+          }
+          listener(request, response)
+        },
+        {},
+        puppet.layer
+      )
+      for (const step of [1, 2])
+        yield* puppet.tell("a", Effect.andThen(Progress.report(step), Effect.sleep("5 millis")))
+      const { status, text } = yield* post(port, call("puppet", { name: "a" }, {}, { progressToken: 1 }))
+      assert.strictEqual(status, 200)
+      assert.include(text, '"progress":1')
+      assert.deepStrictEqual(yield* Queue.take(puppet.ended), ["a", "interrupted"])
     })
   )
 
