@@ -82,7 +82,7 @@ export const toNodeListener = <E>(server: Layer.Layer<McpServer, E>, options?: N
   let listener: Node.Listener = (request, response) =>
     void built.then(
       ({ listener }) => listener(request, response),
-      () => response.writeHead(500).end()
+      () => void (response.headersSent || response.writeHead(500).end())
     )
   built.then(
     (ready) => (listener = ready.listener),

@@ -13,7 +13,7 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import type { HttpServerResponse } from "effect/http/HttpServerResponse"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
@@ -52,10 +52,11 @@ class FromNode implements Asked {
 }
 
 const readBefore = refuse(500, McpError.internalError("The body was read before it came to the MCP endpoint"))
+const notFound = HttpServerResponse.empty({ status: 404 })
 const failed = refuse(500, McpError.internalError())
 
 /** What is there and whole. Who stands before the listener may have given up on it, and answered. */
-const write = (response: ServerResponse, { body, headers, status }: HttpServerResponse): void => {
+const write = (response: ServerResponse, { body, headers, status }: HttpServerResponse.HttpServerResponse): void => {
   if (response.headersSent) return
   response.writeHead(status, headers)
   if (body._tag === "Uint8Array") response.end(body.text ?? body.body)
@@ -65,7 +66,7 @@ const write = (response: ServerResponse, { body, headers, status }: HttpServerRe
 const ignored = (): void => {}
 
 /** All of it, as fast as the other side reads. */
-const pipe = (response: ServerResponse, answer: HttpServerResponse): Effect.Effect<void> => {
+const pipe = (response: ServerResponse, answer: HttpServerResponse.HttpServerResponse): Effect.Effect<void> => {
   const { body, headers, status } = answer
   if (body._tag !== "Stream") return Effect.sync(() => write(response, answer))
   const drained = Latch.makeUnsafe(true)
@@ -151,7 +152,7 @@ export const make = Effect.fnUntraced(function* (
   return (request, response) => {
     // Whoever asked has gone while something before the listener was at it: there will be no other sign of that.
     if (response.destroyed || request.socket.destroyed) return
-    if (path !== undefined && request.url?.split("?", 1)[0] !== path) return void response.writeHead(404).end()
+    if (path !== undefined && request.url?.split("?", 1)[0] !== path) return write(response, notFound)
     try {
       const asked = new FromNode(request, principal?.(request))
       const refused = refusal(asked)

@@ -121,17 +121,21 @@ describe("a listener", () => {
     })
   )
 
-  it.live("that is not the first to answer leaves that as it is", () =>
+  it.live.each(["/mcp", "/elsewhere"])("at %s that is not the first to answer leaves that as it is", (path) =>
     Effect.gen(function* () {
-      const port = yield* serve((listener) => (request, response) => {
-        if (request.headers["x-answered"] !== undefined) response.writeHead(202).flushHeaders()
-        listener(request, response)
-        if (request.headers["x-answered"] !== undefined)
-          request.on("end", () => setImmediate(() => response.end("mine")))
-      })
+      const port = yield* serve(
+        (listener) => (request, response) => {
+          if (request.headers["x-answered"] === undefined) return listener(request, response)
+          response.writeHead(202).flushHeaders()
+          request.on("close", () => response.end("mine"))
+          listener(request, response)
+          setImmediate(() => request.resume())
+        },
+        { path }
+      )
       const reply = yield* post(port, { ...said, headers: { ...said.headers, "x-answered": "1" } })
       assert.deepStrictEqual(reply, { status: 202, text: "mine" })
-      assert.strictEqual((yield* post(port, said)).status, 200)
+      assert.strictEqual((yield* post(port, said)).status, path === "/mcp" ? 200 : 404)
     })
   )
 
