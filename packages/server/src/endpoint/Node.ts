@@ -63,6 +63,12 @@ const write = (response: ServerResponse, { body, headers, status }: HttpServerRe
   else response.end()
 }
 
+/** A fault of ours is said as long as there is a way to. */
+const cutOff = (response: ServerResponse, cause: Cause.Cause<never>): void => {
+  if (response.headersSent || !Cause.hasDies(cause)) response.destroy()
+  else write(response, failed)
+}
+
 const ignored = (): void => {}
 
 /** All of it, as fast as the other side reads. */
@@ -111,7 +117,7 @@ export const make = Effect.fnUntraced(function* (
     const fiber = runFork(
       Effect.scoped(Effect.flatMap(answer, (answer) => pipe(response, answer))).pipe(
         Effect.tapCause(failure),
-        Effect.onExit((exit) => Effect.sync(() => void (Exit.isFailure(exit) && response.destroy())))
+        Effect.onExit((exit) => Effect.sync(() => void (Exit.isFailure(exit) && cutOff(response, exit.cause))))
       )
     )
     fibers.add(fiber)

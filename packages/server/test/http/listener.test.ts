@@ -3,7 +3,7 @@ import * as Progress from "@effect-mcp/core/Progress"
 import * as Node from "@effect-mcp/server/endpoint/Node"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Layer, Queue } from "effect"
+import { Deferred, Effect, Layer, Option, Queue } from "effect"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import * as Http2 from "node:http2"
 import { connect } from "node:net"
@@ -77,8 +77,12 @@ describe("a listener", () => {
     Effect.gen(function* () {
       let claims: Record<string, unknown> = {}
       const port = yield* serve((listener) => listener, { principal: () => ({ ...anonymous, subject: "me", claims }) })
-      const session = yield* post(port, { body: JSON.stringify(initialize("2025-11-25")) })
+      const opened = { body: JSON.stringify(initialize("2025-11-25")) }
+      const session = yield* post(port, opened)
       claims = { iss: 1n }
+      // In a fiber, too.
+      const opening = yield* Effect.option(Effect.catchDefect(post(port, opened), () => Effect.fail("cut off")))
+      assert.strictEqual(Option.getOrUndefined(opening)?.status, 500)
       const headers = { "mcp-session-id": session.id ?? "" }
       const body = JSON.stringify({ jsonrpc: "2.0", id: 2, method: "ping" })
       assert.strictEqual((yield* post(port, { body, headers })).status, 500)
