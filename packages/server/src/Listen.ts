@@ -13,7 +13,6 @@ import type { ListenParams, ListenResult, SubscriptionFilter } from "@effect-mcp
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
-import * as Stream from "effect/Stream"
 import { Announcer, type ListKind } from "./Announcer.ts"
 import type { ResourceSet } from "./ResourceRegistry.ts"
 import { maxPerSession } from "./Subscriptions.ts"
@@ -60,16 +59,14 @@ export const listen = (
         },
         sendUpdate: (uri) => send("notifications/resources/updated", { uri })
       })
-      for (const uri of uris) {
-        const updates = yield* resources.subscribe(uri)
-        yield* Effect.forkScoped(
-          Stream.runForEach(updates, () => Effect.sync(() => announcer.resourceUpdated(uri))),
-          { startImmediately: true }
-        )
-      }
+      for (const uri of uris) yield* resources.subscribe(uri, () => announcer.resourceUpdated(uri))
       yield* Effect.acquireRelease(
         Effect.sync(() => listeners.add(announcer)),
-        () => Effect.sync(() => listeners.delete(announcer))
+        () =>
+          Effect.sync(() => {
+            announcer.close()
+            listeners.delete(announcer)
+          })
       )
       const granted: SubscriptionFilter = {
         ...Object.fromEntries(lists.map((kind) => [`${kind}ListChanged`, true])),

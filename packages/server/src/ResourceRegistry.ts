@@ -19,7 +19,6 @@ import * as Cause from "effect/Cause"
 import * as UriTemplate from "@effect-mcp/protocol/UriTemplate"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as PubSub from "effect/PubSub"
 import * as RcMap from "effect/RcMap"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
@@ -35,8 +34,8 @@ export interface ResourceSet extends ResourceSource {
   readonly watchable: () => boolean
   /** Whether the URI is one of ours, seen by this principal. */
   readonly has: (uri: string, principal: Principal["Service"]) => boolean
-  /** One shared subscription: it is established when this returns; the stream gives one event per update. */
-  readonly subscribe: (uri: string) => Effect.Effect<Stream.Stream<unknown>, never, Scope.Scope>
+  /** As long as the scope lives `updated` is called at every update, which must not fail. One watcher for all; it runs when this returns. */
+  readonly subscribe: (uri: string, updated: () => void) => Effect.Effect<void, never, Scope.Scope>
   readonly completer: (
     uriTemplate: string,
     variable: string,
@@ -120,12 +119,15 @@ export const make: Effect.Effect<
     return undefined
   }
 
-  const watchers: RcMap.RcMap<string, PubSub.PubSub<unknown>> = yield* RcMap.make({
-    lookup: Effect.fnUntraced(function* (uri: string): Effect.fn.Return<PubSub.PubSub<unknown>, never, Scope.Scope> {
-      const hub = yield* PubSub.sliding<unknown>(1)
+  /** Who is told of updates, by URI: called one after the other, since a fiber or a queue each would cost more than the message. */
+  const watchers: RcMap.RcMap<string, Set<{ readonly updated: () => void }>> = yield* RcMap.make({
+    lookup: Effect.fnUntraced(function* (
+      uri: string
+    ): Effect.fn.Return<Set<{ readonly updated: () => void }>, never, Scope.Scope> {
+      const told = new Set<{ readonly updated: () => void }>()
       const stream = watch(uri)
       if (stream !== undefined) {
-        yield* Stream.runForEach(stream, (event) => PubSub.publish(hub, event)).pipe(
+        yield* Stream.runForEach(stream, () => Effect.sync(() => told.forEach(({ updated }) => updated()))).pipe(
           Effect.tapCause((cause) =>
             Cause.hasDies(cause) ? Effect.logError(`The watcher of ${uri} died`, cause) : Effect.void
           ),
@@ -136,7 +138,7 @@ export const make: Effect.Effect<
           Effect.forkScoped({ startImmediately: true })
         )
       }
-      return hub
+      return told
     })
   })
 
@@ -160,11 +162,16 @@ export const make: Effect.Effect<
         statics.sources.some((source) => source.read({ uri }) !== undefined)
       )
     },
-    subscribe: (uri) =>
-      Effect.map(
-        Effect.flatMap(RcMap.get(watchers, uri), (hub) => PubSub.subscribe(hub)),
-        (subscription) => Stream.fromSubscription(subscription)
-      ),
+    subscribe: (uri, updated) =>
+      Effect.flatMap(RcMap.get(watchers, uri), (told) => {
+        const one = { updated }
+        return Effect.asVoid(
+          Effect.acquireRelease(
+            Effect.sync(() => told.add(one)),
+            () => Effect.sync(() => told.delete(one))
+          )
+        )
+      }),
     completer: (uriTemplate, variable, principal) => {
       const entry = templates.get(uriTemplate)
       if (entry !== undefined && sees(entry, principal)) {

@@ -9,7 +9,6 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import * as Stream from "effect/Stream"
 import type { ResourceSet } from "./ResourceRegistry.ts"
 import type { Session } from "./Session.ts"
 
@@ -30,10 +29,13 @@ export const subscribe = (
     }
     const established = Deferred.makeUnsafe<void>()
     const run = Effect.scoped(
-      Effect.flatMap(resources.subscribe(uri), (updates) => {
-        Deferred.doneUnsafe(established, Effect.void)
-        return Stream.runForEach(updates, () => Effect.sync(() => session.announcer.resourceUpdated(uri)))
-      })
+      Effect.flatMap(
+        resources.subscribe(uri, () => session.announcer.resourceUpdated(uri)),
+        () => {
+          Deferred.doneUnsafe(established, Effect.void)
+          return Effect.never
+        }
+      )
     )
     return Effect.flatMap(Effect.forkIn(run, session.scope, { startImmediately: true }), (fiber) => {
       session.subscriptions.set(uri, fiber)
