@@ -4,6 +4,7 @@ import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as McpServer from "@effect-mcp/server/McpServer"
+import { StateSeal } from "@effect-mcp/server/mrtr/StateSeal"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Deferred, Effect, Fiber, Layer, PubSub, Queue, Stream } from "effect"
 import * as Gateway from "../src/Gateway.ts"
@@ -118,9 +119,15 @@ it.effect("a server of the other era only is spoken to in that one; which is fou
   })
 )
 
+/** Opens a state at once, where the real seal asks other threads: of two requests that were sent together the first is then the first. */
+const unsealed = Layer.succeed(StateSeal, {
+  seal: (journal) => Effect.succeed(JSON.stringify(journal)),
+  open: (state) => Effect.succeed({ journal: JSON.parse(state), jti: state, expires: Infinity })
+})
+
 describe("a request that comes alone", () => {
   const test = <A, E>(title: string, body: Effect.Effect<A, E, Layer.Success<ReturnType<typeof layer>>>) =>
-    it.effect(title, () => Effect.provide(body, Layer.fresh(layer(stateful))))
+    it.effect(title, () => Effect.provide(body, Layer.provide(Layer.fresh(layer(stateful)), unsealed)))
 
   test(
     "and is sent twice with the same state is answered twice by the call that runs once",
