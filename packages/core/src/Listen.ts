@@ -15,8 +15,7 @@ const listens = new WeakMap<object, Listen<unknown, unknown>>()
 
 /** How to listen to the stream, if one can. */
 const listenTo = <A, E>(stream: Stream.Stream<A, E>): Listen<A, E> | undefined =>
-  // `make` put it there, with the types of this very stream.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `make` put it there, with the types of this very stream
   listens.get(stream) as Listen<A, E> | undefined
 
 /** The stream of what `listen` hands over. It keeps what is not pulled yet: whoever runs it always pulls. */

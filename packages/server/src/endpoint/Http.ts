@@ -91,7 +91,7 @@ const make = Effect.fnUntraced(function* (options: Options): Effect.fn.Return<Ha
           // It would be thrown at whoever has the body, which ends the process.
           answered = Effect.die(defect)
         }
-        if (Work.isOver(answered)) {
+        if (Work.whole(answered) !== undefined) {
           work.leave(post)
           return answered
         }

@@ -5,7 +5,6 @@
  *
  * Owns what of a response Node is told. Cross-origin answers and who asks are the business of what stands before it.
  */
-import { exitOf } from "@effect-mcp/core/Done"
 import { Fibers } from "@effect-mcp/core/Fibers"
 import type { Principal } from "@effect-mcp/core/Principal"
 import type { Headers } from "@effect-mcp/protocol/Headers"
@@ -23,6 +22,7 @@ import type { Asked } from "../http/Asked.ts"
 import * as Body from "../http/Body.ts"
 import * as Endpoint from "../http/Endpoint.ts"
 import { refuse } from "../http/Refusal.ts"
+import * as Work from "../http/Work.ts"
 import type { McpServer } from "../Server.ts"
 
 export interface Options extends Endpoint.Options {
@@ -140,10 +140,10 @@ export const make = Effect.fnUntraced(function* (
       if (read === "Gone") return work.leave(post)
       try {
         const answer = posted(asked, read, post)
-        const done = exitOf(answer)
-        if (done !== undefined && Exit.isSuccess(done) && done.value.body._tag !== "Stream") {
+        const whole = Work.whole(answer)
+        if (whole !== undefined) {
           work.leave(post)
-          return write(response, done.value)
+          return write(response, whole)
         }
         const fiber = run(answer, response)
         cut = () => fiber.interruptUnsafe()

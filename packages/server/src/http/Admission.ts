@@ -5,7 +5,7 @@
  */
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Framing from "@effect-mcp/core/Framing"
-import * as Rebinding from "../endpoint/Rebinding.ts"
+import * as Rebinding from "./Rebinding.ts"
 import type { Asked } from "./Asked.ts"
 import { refuse, type Refusal } from "./Refusal.ts"
 

@@ -5,7 +5,7 @@
  */
 import * as Duration from "effect/Duration"
 import * as HttpMiddleware from "effect/http/HttpMiddleware"
-import * as Rebinding from "../endpoint/Rebinding.ts"
+import * as Rebinding from "./Rebinding.ts"
 
 export interface Options {
   /** How long a browser may remember an answer. Default 10 minutes. */

@@ -162,8 +162,8 @@ export class Work {
   }
 }
 
-/** Whether an answer is there and whole, so that the endpoint has nothing more to do with it. */
-export const isOver = <R>(answer: Effect.Effect<HttpServerResponse, never, R>): boolean => {
+/** The answer, if it is there and whole, so that the endpoint has nothing more to do with it. */
+export const whole = <R>(answer: Effect.Effect<HttpServerResponse, never, R>): HttpServerResponse | undefined => {
   const exit = exitOf(answer)
-  return exit !== undefined && Exit.isSuccess(exit) && exit.value.body._tag !== "Stream"
+  return exit !== undefined && Exit.isSuccess(exit) && exit.value.body._tag !== "Stream" ? exit.value : undefined
 }

@@ -1,5 +1,5 @@
 /** By what names a server may be reached, and from which pages. */
-import { check } from "@effect-mcp/server/endpoint/Rebinding"
+import { check } from "@effect-mcp/server/http/Rebinding"
 import { assert, describe, it } from "@effect/vitest"
 
 const hosts = { allowedHosts: ["mcp.example.com", "https.example.com:443", "[2001:db8::1]:8080"] }
