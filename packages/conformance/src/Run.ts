@@ -11,11 +11,15 @@ const suites: { readonly [version in Leg["suite"]]: string } = {
   "0.1.16": at("../node_modules/@modelcontextprotocol/conformance-0.1/dist/index.js"),
   "0.2.0-alpha.12": at("../node_modules/@modelcontextprotocol/conformance/dist/index.js")
 }
+/** What runs our programs, TypeScript as it is: a command and its options. */
+export type Runtime = readonly [command: string, ...options: ReadonlyArray<string>]
+
 const decodeBaseline = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Record(Schema.String, Schema.String)))
 
 /** A program that serves over HTTP, for as long as the scope; gives the address that it says on stderr. */
-const start = Effect.fnUntraced(function* (args: ReadonlyArray<string>) {
-  const server = yield* ChildProcess.make("node", args, {
+const start = Effect.fnUntraced(function* (runtime: Runtime, args: ReadonlyArray<string>) {
+  const [command, ...options] = runtime
+  const server = yield* ChildProcess.make(command, [...options, ...args], {
     stdin: "ignore",
     stdout: "ignore",
     forceKillAfter: "2 seconds"
@@ -31,19 +35,20 @@ const start = Effect.fnUntraced(function* (args: ReadonlyArray<string>) {
 const port = ["--port", "0"]
 
 /** The reference server, with a proxy before it if the leg has one. */
-const serve = Effect.fnUntraced(function* ({ over = "http", proxied, revision }: Leg) {
+const serve = Effect.fnUntraced(function* ({ over = "http", proxied, revision }: Leg, runtime: Runtime) {
   const only = revision === undefined ? [] : ["--revision", revision]
-  const url = yield* start([`${everything}/server.ts`, `--${over}`, ...port, ...only])
-  return proxied === true ? yield* start([at("../../cli/src/main.ts"), "proxy", "--http", ...port, "--", url]) : url
+  const url = yield* start(runtime, [`${everything}/server.ts`, `--${over}`, ...port, ...only])
+  if (proxied !== true) return url
+  return yield* start(runtime, [at("../../cli/src/main.ts"), "proxy", "--http", ...port, "--", url])
 })
 
 /** The address that the suite talks to, or the command that it starts. */
-const target = Effect.fnUntraced(function* (leg: Leg) {
+const target = Effect.fnUntraced(function* (leg: Leg, runtime: Runtime) {
   return leg.side === "server"
-    ? ["--url", yield* serve(leg)]
+    ? ["--url", yield* serve(leg, runtime)]
     : // The suite splits the command at blanks: it is run where paths have none.
       // All clients are started at once, and a machine may have few cores.
-      ["--command", "node client.ts", "--timeout", "120000"]
+      ["--command", [...runtime, "client.ts"].join(" "), "--timeout", "120000"]
 })
 
 /** How long one run of a suite may take. */
@@ -67,12 +72,13 @@ const suite = Effect.fnUntraced(function* (leg: Leg, args: ReadonlyArray<string>
   return yield* Effect.sync(() => Score.read(directory))
 }, Effect.scoped)
 
-export const run = Effect.fnUntraced(function* (leg: Leg, output: string) {
+/** Runs one leg; what the suite wrote stays in `output`. */
+export const run = Effect.fnUntraced(function* (leg: Leg, output: string, runtime: Runtime) {
   const fs = yield* FileSystem.FileSystem
   const directory = `${output}/${leg.name}`
   yield* fs.remove(directory, { recursive: true, force: true })
   const baseline = yield* Effect.flatMap(fs.readFileString(at(`../baseline/${leg.name}.json`)), decodeBaseline)
-  const where = yield* target(leg)
+  const where = yield* target(leg, runtime)
   const go = (args: ReadonlyArray<string>, name: string) =>
     suite(leg, [...where, ...args], `${directory}/${name}`, `${output}/cache`)
   const [duration, scenarios] = yield* Effect.timed(

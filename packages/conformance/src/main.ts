@@ -1,6 +1,8 @@
 /**
- * The official conformance suites against the reference server and client: `main.ts [LEG...] [--output DIR]`.
+ * The official conformance suites against the reference server and client:
+ * `main.ts [LEG...] [--output DIR] [--runtime COMMAND]`.
  *
+ * The command is what runs ours (default: node), for example `bun` or `deno run -A`; the suites always run on Node.
  * Ends with 1 where a run differs from its baseline, in either direction. What the suites wrote down stays in the output directory.
  */
 import { NodeRuntime, NodeServices } from "@effect/platform-node"
@@ -10,8 +12,12 @@ import { parseArgs } from "node:util"
 import { legs } from "./Leg.ts"
 import { run } from "./Run.ts"
 
-const { positionals, values } = parseArgs({ allowPositionals: true, options: { output: { type: "string" } } })
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: { output: { type: "string" }, runtime: { type: "string" } }
+})
 const output = values.output ?? `${tmpdir()}/effect-mcp-conformance`
+const [command = "node", ...options] = (values.runtime ?? "node").split(" ")
 const chosen = legs.filter(({ name }) => positionals.length === 0 || positionals.includes(name))
 
 const row = (cells: ReadonlyArray<string | number>): string =>
@@ -25,7 +31,7 @@ const program = Effect.gen(function* () {
   }
   yield* Console.log(row(["", "passed", "of", "right", "failed", "warned", "seconds"]))
   const results = yield* Effect.forEach(chosen, (leg) =>
-    Effect.tap(run(leg, output), ({ checks, duration, passed, run }) =>
+    Effect.tap(run(leg, output, [command, ...options]), ({ checks, duration, passed, run }) =>
       Console.log(
         row([
           leg.name,
