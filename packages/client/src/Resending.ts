@@ -32,10 +32,11 @@ export interface Deadline {
   readonly at: () => number
 }
 
-/** How the last try failed, and where. */
+/** How the last try failed, and where; and how often by now a new session seemed to be what it takes. */
 interface Failed {
   readonly closed: Closed
   readonly connection: Connection
+  readonly forgotten: number
 }
 
 const sent = ({ cause, message }: Closed): Closed => new Closed({ message, cause })
@@ -47,6 +48,16 @@ const expire = ({ at, method }: Deadline): Effect.Effect<never, Timeout> =>
     if (left > 0) return Effect.andThen(Effect.sleep(left), expire({ at, method }))
     return Effect.fail(new Timeout({ method, message: `${method} was not answered in time` }))
   })
+
+/** By 404 a server says that the session is gone. By another status it may mean what a new session does not help against. */
+const seemsForgotten = ({ cause }: Closed): boolean =>
+  cause?.reason === "SessionLost" && cause.status !== undefined && cause.status !== 404
+
+const failure = (closed: Closed, connection: Connection, before?: Failed): Failed => ({
+  closed,
+  connection,
+  forgotten: (before?.forgotten ?? 0) + (seemsForgotten(closed) ? 1 : 0)
+})
 
 /** Sends at once what it is given, and has it sent again where it may. */
 export const make = ({ policy, recovery }: Options) => {
@@ -63,15 +74,16 @@ export const make = ({ policy, recovery }: Options) => {
     // What ended the exchange may be the end of the connection, which is told in the same breath.
     Effect.flatMap(failed === undefined ? Effect.void : Effect.yieldNow, () => {
       if (failed !== undefined) {
-        const hopeless = tried >= attempts || isRefusal(failed.closed) || seen > (sending.safe ? resends : 0)
-        if (hopeless) return Effect.fail(failed.closed)
+        const { closed, forgotten } = failed
+        const hopeless = tried >= attempts || isRefusal(closed) || seen > (sending.safe ? resends : 0) || forgotten > 1
+        if (hopeless) return Effect.fail(closed)
       }
       // The next connection has waits of its own.
       const pause = failed !== undefined && recovery.survives(failed.connection, failed.closed) ? tried + 1 : 0
       const connection = Effect.andThen(wait(pause, policy ?? {}), recovery.acquire)
       return Effect.flatMap(seen === 0 ? connection : Effect.mapError(connection, sent), (connection) =>
         Effect.catchTag(sending.attempt(connection), "Closed", (closed) =>
-          again(sending, tried + 1, closed.unsent === true ? seen : seen + 1, { closed, connection })
+          again(sending, tried + 1, closed.unsent === true ? seen : seen + 1, failure(closed, connection, failed))
         )
       )
     })
@@ -84,7 +96,7 @@ export const make = ({ policy, recovery }: Options) => {
     if (policy === undefined) return sending.attempt(connection)
     if (!recovery.isOpen()) return patient(sending, again(sending, 0, 0, undefined))
     return Effect.catchTag(sending.attempt(connection), "Closed", (closed) =>
-      patient(sending, again(sending, 1, closed.unsent === true ? 0 : 1, { closed, connection }))
+      patient(sending, again(sending, 1, closed.unsent === true ? 0 : 1, failure(closed, connection)))
     )
   }
 }

@@ -11,6 +11,7 @@ import type * as Scripted from "./support/scripted.ts"
 const status = (status: number) => new TransportError({ reason: "Status", message: `HTTP ${status}`, status })
 const cut = new TransportError({ reason: "Read", message: "The answer was cut off" })
 const gone = new TransportError({ reason: "SessionLost", message: "No such session", status: 404 })
+const forgotten = new TransportError({ reason: "SessionLost", message: "No valid session", status: 400 })
 
 /** Fails the newest request of a method that has not failed yet. */
 const fail = (server: Opened, method: string, error: TransportError, unsent: boolean) => {
@@ -180,6 +181,28 @@ describe.each(all)("an exchange of %s that fails", (version) => {
       // Its end is not that of the next.
       yield* client.callTool("d")
       assert.strictEqual(opened.length, 2)
+    })
+  )
+
+  it.effect("because the session seems to be gone leads to one new session, whose word is final", () =>
+    Effect.gen(function* () {
+      const { client, opened, server } = yield* recovering({
+        version,
+        script: (n) => ({ answers: { "tools/call": () => (n === 2 ? tool : Effect.never) } })
+      })
+      const call = yield* fork(Effect.flip(client.callTool("pay")))
+      for (const n of [0, 1]) {
+        yield* until(() => opened[n]?.requests("tools/call").length === 1)
+        fail(server(n), "tools/call", forgotten, true)
+      }
+      assert.deepInclude(yield* Fiber.join(call), { _tag: "Closed", cause: forgotten, unsent: true })
+      assert.strictEqual(opened.length, 2)
+      // The next may have more luck.
+      const next = yield* fork(client.callTool("pay"))
+      yield* until(() => opened[1]?.requests("tools/call").length === 2)
+      fail(server(1), "tools/call", forgotten, true)
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.join(next)
     })
   )
 

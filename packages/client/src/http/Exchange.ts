@@ -13,6 +13,7 @@ import * as Option from "effect/Option"
 import * as Answer from "./Answer.ts"
 import * as Body from "./Body.ts"
 import { type Endpoint, isStateless } from "./Endpoint.ts"
+import * as Forgotten from "./Forgotten.ts"
 import type { Reconnect } from "./Reconnect.ts"
 import * as Refusal from "./Refusal.ts"
 
@@ -140,7 +141,8 @@ const begun = (
   if (status === 404 && exchange.session !== undefined) {
     return Effect.andThen(Body.skip(response), Effect.fail(Refusal.sessionLost(true)))
   }
-  exchange.accept()
+  const uncertain = exchange.session !== undefined && Forgotten.mayBe(status)
+  if (!uncertain) exchange.accept()
   const accepted = status >= 200 && status < 300
   if (accepted && exchange.request.method === "initialize") {
     conversation.endpoint.session = headers["mcp-session-id"]
@@ -148,7 +150,10 @@ const begun = (
   if (accepted && Body.isEventStream(headers)) return streamed(conversation, exchange, response)
   return Effect.matchEffect(Body.text(response, conversation.limit, headers), {
     onFailure: (error) => Effect.fail(Refusal.unread(error)),
-    onSuccess: (body) => read(conversation, exchange, status, body)
+    onSuccess: (body) =>
+      uncertain && Forgotten.isSaid(body)
+        ? Effect.fail(Refusal.sessionForgotten(exchange.request.method, status, body))
+        : read(conversation, exchange, status, body)
   })
 }
 

@@ -11,6 +11,7 @@ import * as Random from "effect/Random"
 import * as Answer from "./Answer.ts"
 import * as Body from "./Body.ts"
 import type { Endpoint } from "./Endpoint.ts"
+import * as Forgotten from "./Forgotten.ts"
 
 export interface Options {
   /** Connections in a row that may fail, or bring nothing, before a request counts as unanswered. Default 5. */
@@ -77,7 +78,11 @@ export class Reconnect {
             onSuccess: (): Ended => "Read"
           })
         }
-        const gone = status === 404 && this.endpoint.session !== undefined && this.gives === true
+        const gave = this.endpoint.session !== undefined && this.gives === true
+        if (gave && Forgotten.mayBe(status)) {
+          return Effect.map(Forgotten.read(response), (body) => (Forgotten.isSaid(body) ? "Gone" : "Refused"))
+        }
+        const gone = gave && status === 404
         // 409: it has not noticed yet that the connection before this one is gone.
         const passes = status >= 500 || status === 409 || Answer.isBusy(status)
         const ended: Ended = gone ? "Gone" : passes ? "Failed" : "Refused"

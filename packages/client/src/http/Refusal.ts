@@ -69,6 +69,12 @@ export const sessionLost = (unsent: boolean): Refusal => ({
   error: new TransportError({ reason: "SessionLost", status: 404, message: "The server has ended the session" })
 })
 
+/** The server seems not to know the session (any more): it says so by a status that may mean something else, too. */
+export const sessionForgotten = (what: string, status: number, body: string): Refusal => ({
+  unsent: true,
+  error: new TransportError({ reason: "SessionLost", status, message: refused(what, status, body).error.message })
+})
+
 /** The exchange ended, and the answer was not in it. */
 export const unanswered = (message: string): Refusal => ({
   unsent: false,

@@ -31,6 +31,7 @@ import { Hub } from "../internal/Hub.ts"
 import * as Body from "./Body.ts"
 import { isBatch } from "./Endpoint.ts"
 import * as Exchange from "./Exchange.ts"
+import * as Forgotten from "./Forgotten.ts"
 import * as Reconnect from "./Reconnect.ts"
 import * as Refusal from "./Refusal.ts"
 import * as Room from "./Room.ts"
@@ -69,6 +70,20 @@ const insisting = {
 const isAnswer = (message: Told): boolean =>
   isBatch(message) ? message.every(JsonRpc.isResponse) : JsonRpc.isResponse(message)
 
+/** Fails with why what has no answer was not accepted. */
+const accepted = (response: HttpClientResponse, inSession: boolean): Effect.Effect<void, Refusal.Refusal> => {
+  const { status } = response
+  if (status >= 200 && status < 300) return Effect.void
+  if (inSession && Forgotten.mayBe(status)) {
+    return Effect.flatMap(Forgotten.read(response), (body) =>
+      Effect.fail((Forgotten.isSaid(body) ? Refusal.sessionForgotten : Refusal.refused)("A message", status, body))
+    )
+  }
+  const gone = inSession && status === 404
+  const refusal = gone ? Refusal.sessionLost(true) : Refusal.refused("A message", status, "")
+  return Effect.andThen(Body.skip(response), Effect.fail(refusal))
+}
+
 /** The transport, for as long as the scope. */
 export const make = Effect.fnUntraced(function* (
   { endpoint, fallback, learned }: Parts,
@@ -88,7 +103,8 @@ export const make = Effect.fnUntraced(function* (
   /** Only a session is told anything beside requests. */
   let handshaking = false
   let over = false
-  let lost = false
+  /** By what the session was lost. */
+  let lost: Refusal.Refusal | undefined
   let other: Sink | undefined
   let older = false
 
@@ -116,20 +132,21 @@ export const make = Effect.fnUntraced(function* (
   }
 
   /** The end of the session is that of the conversation; but first, every request that met it is told that nothing was done. */
-  const lose = Effect.sync(() => {
-    if (lost) return
-    lost = true
-    endpoint.session = undefined
-    const met = exchanges.values().map(({ accepted }) => Deferred.await(accepted))
-    const all = Effect.timeoutOption(Effect.all(met, { concurrency: "unbounded", discard: true }), company)
-    run(Effect.map(all, () => fail(Refusal.sessionLost(true).error)))
-  })
+  const lose = (refusal: Refusal.Refusal) =>
+    Effect.sync(() => {
+      if (lost !== undefined) return
+      lost = { ...refusal, unsent: true }
+      endpoint.session = undefined
+      const met = exchanges.values().map(({ accepted }) => Deferred.await(accepted))
+      const all = Effect.timeoutOption(Effect.all(met, { concurrency: "unbounded", discard: true }), company)
+      run(Effect.map(all, () => fail(refusal.error)))
+    })
 
-  const unanswered = (id: JsonRpc.Id, { error, unsent }: Refusal.Refusal): Effect.Effect<void> =>
-    Effect.andThen(
-      deliver({ _tag: "Unanswered", id, error, unsent }),
-      error.reason === "SessionLost" ? lose : Effect.void
-    )
+  const unanswered = (id: JsonRpc.Id, refusal: Refusal.Refusal): Effect.Effect<void> => {
+    const { error, unsent } = refusal
+    const told = deliver({ _tag: "Unanswered", id, error, unsent })
+    return error.reason === "SessionLost" ? Effect.andThen(told, lose(refusal)) : told
+  }
 
   /** From now on everything is said over another wire, beginning with this. */
   const handOver = (transport: Transport, request: JsonRpc.Request): void => {
@@ -167,9 +184,7 @@ export const make = Effect.fnUntraced(function* (
     exchanges.set(id, exchange)
     room.take("data", exchange.text.length)
     // The session may end while this waits for its turn.
-    const going = Effect.suspend(() =>
-      lost ? Effect.fail(Refusal.sessionLost(true)) : Exchange.run(conversation, exchange)
-    )
+    const going = Effect.suspend(() => (lost === undefined ? Exchange.run(conversation, exchange) : Effect.fail(lost)))
     // An interruption that is caught is none of ours: somebody's HTTP client gave up.
     const outcome = Effect.catchCause(gate === Effect.void ? going : Effect.andThen(gate, going), (cause) => {
       const refusal = Option.getOrElse(Cause.findErrorOption(cause), () => Refusal.unanswered(Cause.pretty(cause)))
@@ -186,7 +201,7 @@ export const make = Effect.fnUntraced(function* (
   const stand = (begun: () => void) =>
     Effect.flatMap(
       reconnect.stand(deliver, () => missed.publish(undefined), begun),
-      (ended) => (ended === "Gone" ? lose : Effect.void)
+      (ended) => (ended === "Gone" ? lose(Refusal.sessionLost(true)) : Effect.void)
     )
 
   /**
@@ -211,20 +226,12 @@ export const make = Effect.fnUntraced(function* (
     let standing = false
     const session = endpoint.session
     const post = Effect.suspend((): Effect.Effect<HttpClientResponse, Refusal.Refusal> =>
-      lost
-        ? Effect.fail(Refusal.sessionLost(true))
-        : Effect.mapError(endpoint.post(message, text), (error) => Refusal.unreachable(error, endpoint.url))
-    ).pipe(
-      Effect.tap((response) => {
-        const { status } = response
-        if (status >= 200 && status < 300) return Effect.void
-        const gone = status === 404 && session !== undefined
-        const refusal = gone ? Refusal.sessionLost(true) : Refusal.refused("A message", status, "")
-        return Effect.andThen(Body.skip(response), Effect.fail(refusal))
-      })
-    )
+      lost === undefined
+        ? Effect.mapError(endpoint.post(message, text), (error) => Refusal.unreachable(error, endpoint.url))
+        : Effect.fail(lost)
+    ).pipe(Effect.tap((response) => accepted(response, session !== undefined)))
     const posted = Effect.matchEffect(opens || isAnswer(message) ? Effect.retry(post, insisting) : post, {
-      onFailure: (refusal) => (refusal.error.reason === "SessionLost" ? lose : undelivered(refusal)),
+      onFailure: (refusal) => (refusal.error.reason === "SessionLost" ? lose(refusal) : undelivered(refusal)),
       onSuccess: (response) => {
         standing = opens
         if (opens) run(stand(settle))
