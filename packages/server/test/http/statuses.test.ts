@@ -189,6 +189,20 @@ describe("a POST", () => {
         assert.deepStrictEqual(yield* status({ limit: 42 }, { "mcp-param-limit": "43" }), bad)
       })
   )
+
+  it.live(
+    `may say integers in headers that JavaScript has exactly, and no others${verifies("tools.header.safe-integer")}`,
+    () =>
+      Effect.gen(function* () {
+        const { fetch } = yield* open(features)
+        const status = (limit: number) =>
+          Effect.map(fetch(call("region", { limit }, { "mcp-param-limit": `${limit}` })), ({ status }) => status)
+        for (const limit of [Number.MAX_SAFE_INTEGER, 0, Number.MIN_SAFE_INTEGER]) {
+          assert.strictEqual(yield* status(limit), 200, `${limit}`)
+        }
+        for (const limit of [2 ** 53, -(2 ** 53), 2 ** 60]) assert.strictEqual(yield* status(limit), 400, `${limit}`)
+      })
+  )
 })
 
 describe("the endpoint", () => {
