@@ -75,25 +75,22 @@ export const toWebHandler = <E>(
 /**
  * The Streamable HTTP endpoint as a listener of `node:http`, or a route of Express: a call costs a quarter less than through a router; see
  * `endpoint/Node`. It is built at once, and requests wait for that; if it fails, that is logged, and they are answered by 500. `dispose`
- * ends what is open, in order, and never fails: then close the HTTP server.
+ * ends what is open, in order, or what is still being built, and never fails: then close the HTTP server.
  */
 export const toNodeListener = <E>(server: Layer.Layer<McpServer, E>, options?: Node.Options): Node.Built => {
-  const built = import("./endpoint/Node.ts").then(({ build }) => build(server, options))
+  const building = import("./endpoint/Node.ts").then(({ build }) => build(server, options))
+  const built = building.then(({ listener }) => listener)
   let listener: Node.Listener = (request, response) =>
     void built.then(
-      ({ listener }) => listener(request, response),
+      (listener) => listener(request, response),
       () => void (response.headersSent || response.writeHead(500).end())
     )
   built.then(
-    (ready) => (listener = ready.listener),
+    (ready) => (listener = ready),
     () => undefined
   )
   return {
     listener: (request, response) => listener(request, response),
-    dispose: () =>
-      built.then(
-        ({ dispose }) => dispose(),
-        () => undefined
-      )
+    dispose: () => building.then(({ dispose }) => dispose())
   }
 }

@@ -12,6 +12,7 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
@@ -177,16 +178,25 @@ export interface Built {
   readonly dispose: () => Promise<void>
 }
 
+/** A listener that may still be in the making: then `dispose` interrupts that. */
+export interface Building extends Pick<Built, "dispose"> {
+  readonly listener: Promise<Listener>
+}
+
 /** Builds the server and its listener, in a scope of their own. */
-export const build = <E>(server: Layer.Layer<McpServer, E>, options?: Options): Promise<Built> => {
+export const build = <E>(server: Layer.Layer<McpServer, E>, options?: Options): Building => {
   const scope = Scope.makeUnsafe()
-  const dispose = () => Effect.runPromise(Scope.close(scope, Exit.void))
-  return Effect.flatMap(Layer.buildWithScope(server, scope), (context) =>
+  const building = Effect.flatMap(Layer.buildWithScope(server, scope), (context) =>
     Effect.provide(Scope.provide(make(options), scope), context)
   ).pipe(
-    Effect.map((listener) => ({ listener, dispose })),
-    Effect.tapCause((cause) => Effect.logError("The MCP server could not be built", cause)),
+    Effect.tapCause((cause) =>
+      Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logError("The MCP server could not be built", cause)
+    ),
     Effect.onError(() => Scope.close(scope, Exit.void)),
-    Effect.runPromise
+    Effect.runFork
   )
+  return {
+    listener: Effect.runPromise(Fiber.join(building)),
+    dispose: () => Effect.runPromise(Effect.andThen(Fiber.interrupt(building), Scope.close(scope, Exit.void)))
+  }
 }

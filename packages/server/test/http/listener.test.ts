@@ -3,14 +3,13 @@ import * as Progress from "@effect-mcp/core/Progress"
 import * as Node from "@effect-mcp/server/endpoint/Node"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Layer, Option, Queue } from "effect"
+import { Deferred, Effect, Fiber, Layer, Option, Queue } from "effect"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
-import * as Http2 from "node:http2"
 import { connect } from "node:net"
 import { anonymous } from "@effect-mcp/core/Principal"
 import * as Puppet from "./support/puppet.ts"
 import { initialize } from "./support/session.ts"
-import { call, echo, type Sent, sent } from "./support/http.ts"
+import { call, echo, type Sent } from "./support/http.ts"
 
 type Wrap = (listener: Node.Listener) => (request: IncomingMessage, response: ServerResponse) => void
 
@@ -200,35 +199,6 @@ describe("a listener", () => {
       assert.strictEqual((yield* post(port, said)).status, 200)
     })
   )
-
-  it.live("serves Node's HTTP/2, too", () =>
-    Effect.gen(function* () {
-      const context = yield* Layer.build(server)
-      const listener = yield* Effect.provide(Node.make(), context)
-      // The compatibility API of HTTP/2 is, as far as a listener goes, that of HTTP/1.
-      const http = Http2.createServer(listener as never)
-      const sessions = new Set<Http2.Http2Session>()
-      http.on("session", (session) => sessions.add(session))
-      const port = yield* listening(http as never, () => sessions.forEach((session) => session.destroy()))
-      const client = Http2.connect(`http://127.0.0.1:${port}`)
-      yield* Effect.addFinalizer(() => Effect.sync(() => client.destroy()))
-      const ask = ({ body, headers }: Sent) =>
-        Effect.callback<readonly [number, string]>((resume) => {
-          const stream = client.request({ ":method": "POST", ":path": "/mcp", ...basic, ...headers })
-          let status = 0
-          let text = ""
-          stream.on("response", (headers) => (status = Number(headers[":status"])))
-          stream.setEncoding("utf8").on("data", (part: string) => (text += part))
-          stream.on("error", () => {})
-          stream.on("close", () => resume(Effect.succeed([status, text])))
-          stream.end(body)
-        })
-      const [status, text] = yield* ask(said)
-      assert.strictEqual(status, 200)
-      assert.include(text, "hi")
-      assert.strictEqual((yield* ask(sent("tools/list", {}, { origin: "https://elsewhere.test" })))[0], 403)
-    })
-  )
 })
 
 describe("a server that cannot be built", () => {
@@ -247,6 +217,31 @@ describe("a server that cannot be built", () => {
       const port = yield* listening(http, () => http.closeAllConnections())
       assert.strictEqual((yield* post(port, said)).status, 500)
       assert.strictEqual(open, 0)
+      yield* Effect.promise(built.dispose)
+    })
+  )
+
+  it.live("because that takes for ever is given up when it is disposed of, with what it had", () =>
+    Effect.gen(function* () {
+      const begun = yield* Deferred.make<void>()
+      let open = 0
+      const held = Layer.effectDiscard(
+        Effect.acquireRelease(
+          Effect.sync(() => void open++),
+          () => Effect.sync(() => void open--)
+        )
+      )
+      const stuck = Layer.effectDiscard(Effect.andThen(Deferred.succeed(begun, undefined), Effect.never))
+      const built = McpServer.toNodeListener(Layer.merge(server, Layer.provideMerge(stuck, held)))
+      const http = createServer(built.listener)
+      const port = yield* listening(http, () => http.closeAllConnections())
+      yield* Deferred.await(begun)
+      const asked = yield* Effect.forkChild(post(port, said), { startImmediately: true })
+      assert.strictEqual(open, 1)
+      yield* Effect.promise(built.dispose)
+      assert.strictEqual(open, 0)
+      assert.strictEqual((yield* Fiber.join(asked)).status, 500)
+      assert.strictEqual((yield* post(port, said)).status, 500)
       yield* Effect.promise(built.dispose)
     })
   )
