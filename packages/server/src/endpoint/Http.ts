@@ -80,7 +80,16 @@ const make = Effect.fnUntraced(function* (options: Options): Effect.fn.Return<Ha
       const asked = new Routed(http, fiber.context)
       const refused = refusal(asked)
       if (refused !== undefined) return Effect.succeed(refused)
-      if (asked.method !== "POST") return other(asked)
+      if (asked.method !== "POST") {
+        const post = work.open(() => fiber.interruptUnsafe())
+        return Effect.andThen(
+          Scope.addFinalizer(
+            Context.getUnsafe(fiber.context, Scope.Scope),
+            Effect.sync(() => work.leave(post))
+          ),
+          Effect.suspend(() => other(asked, post))
+        )
+      }
       const post = work.enter(() => fiber.interruptUnsafe())
       const leave = Effect.sync(() => work.leave(post))
       const answer = (body: Body.Read) => {

@@ -5,6 +5,7 @@
  *
  * Owns what of a response Node is told. Cross-origin answers and who asks are the business of what stands before it.
  */
+import { exitOf } from "@effect-mcp/core/Done"
 import { Fibers } from "@effect-mcp/core/Fibers"
 import type { Principal } from "@effect-mcp/core/Principal"
 import type { Headers } from "@effect-mcp/protocol/Headers"
@@ -14,16 +15,16 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
-import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
-import * as Stream from "effect/Stream"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Asked } from "../http/Asked.ts"
 import * as Body from "../http/Body.ts"
+import * as Direct from "../http/Direct.ts"
 import * as Endpoint from "../http/Endpoint.ts"
+import { Events } from "../http/Events.ts"
 import { refuse } from "../http/Refusal.ts"
-import * as Work from "../http/Work.ts"
+import type * as Work from "../http/Work.ts"
 import type { McpServer } from "../Server.ts"
 
 export interface Options extends Endpoint.Options {
@@ -56,8 +57,10 @@ const readBefore = refuse(500, McpError.internalError("The body was read before 
 const notFound = HttpServerResponse.empty({ status: 404 })
 const failed = refuse(500, McpError.internalError())
 
+type Answer = HttpServerResponse.HttpServerResponse
+
 /** What is there and whole. Who stands before the listener may have given up on it, and answered. */
-const write = (response: ServerResponse, { body, headers, status }: HttpServerResponse.HttpServerResponse): void => {
+const write = (response: ServerResponse, { body, headers, status }: Answer): void => {
   if (response.headersSent) return
   response.writeHead(status, headers)
   if (body._tag === "Uint8Array") response.end(body.text ?? body.body)
@@ -68,30 +71,6 @@ const write = (response: ServerResponse, { body, headers, status }: HttpServerRe
 const cutOff = (response: ServerResponse, cause: Cause.Cause<never>): void => {
   if (response.headersSent || !Cause.hasDies(cause)) response.destroy()
   else write(response, failed)
-}
-
-const ignored = (): void => {}
-
-/** All of it, as fast as the other side reads. */
-const pipe = (response: ServerResponse, answer: HttpServerResponse.HttpServerResponse): Effect.Effect<void> => {
-  const { body, headers, status } = answer
-  if (body._tag !== "Stream") return Effect.sync(() => write(response, answer))
-  const drained = Latch.makeUnsafe(true)
-  const writing = Stream.runForEachArray(body.stream, (parts) => {
-    for (const part of parts) if (!response.write(part)) drained.closeUnsafe()
-    return drained.await
-  })
-  return Effect.suspend(() => {
-    if (response.headersSent) return Effect.void
-    response.writeHead(status, headers)
-    response.on("drain", () => drained.openUnsafe())
-    // Something else ended it, and unheard that would end the process: its close ends the rest.
-    response.on("error", ignored)
-    return Effect.andThen(
-      Effect.orDie(writing),
-      Effect.sync(() => response.end())
-    )
-  })
 }
 
 /** The listener, as long as the scope lives: its end is that of all that is open, in order. */
@@ -113,46 +92,70 @@ export const make = Effect.fnUntraced(function* (
     write(response, failed)
   }
 
-  /** Answers in a fiber, which ends with the response. */
-  const run = (answer: ReturnType<typeof other>, response: ServerResponse) => {
+  /** What was answered is written without a fiber: a stream may be open for long. */
+  const send = (answer: Answer, post: Work.Post, request: IncomingMessage, response: ServerResponse): void => {
+    const over = (): void => work.leave(post)
+    if (response.destroyed) return over()
+    if (answer.body instanceof Events && !response.headersSent) {
+      response.writeHead(answer.status, answer.headers)
+      Direct.whenOver(request, response, over)
+      return Direct.pipe(answer.body, response)
+    }
+    write(response, answer)
+    // Who does not read it is still at it.
+    if (response.writableLength === 0) over()
+    else Direct.whenOver(request, response, over)
+  }
+
+  /** Waits for the answer in a fiber, which ends with the response. */
+  const wait = (
+    answer: Effect.Effect<Answer>,
+    post: Work.Post,
+    request: IncomingMessage,
+    response: ServerResponse
+  ): void => {
+    const gone = (): void => fiber.interruptUnsafe()
     const fiber = runFork(
-      Effect.scoped(Effect.flatMap(answer, (answer) => pipe(response, answer))).pipe(
+      Effect.map(answer, (answer) => send(answer, post, request, response)).pipe(
         Effect.tapCause(failure),
-        Effect.onExit((exit) => Effect.sync(() => void (Exit.isFailure(exit) && cutOff(response, exit.cause))))
+        Effect.onExit((exit) =>
+          Effect.sync(() => {
+            response.off("close", gone)
+            if (Exit.isSuccess(exit)) return
+            cutOff(response, exit.cause)
+            work.leave(post)
+          })
+        )
       )
     )
     fibers.add(fiber)
-    response.on("close", () => fiber.interruptUnsafe())
-    return fiber
+    if (fiber.pollUnsafe() === undefined) Direct.whenOver(request, response, gone)
   }
 
-  const post = (asked: Asked, request: IncomingMessage, response: ServerResponse): void => {
-    // A mistake of what stands before the listener: some of it was read there.
-    if (request.readableDidRead || request.destroyed) return write(response, readBefore)
-    // Whose body is still to come is cut off by its connection; over HTTP/2 the response has the stream.
-    let cut = (): void => {
-      request.destroy()
-      response.destroy()
+  /** Answers what was entered as work: at once where that is possible. */
+  const respond = (
+    answering: () => Effect.Effect<Answer>,
+    post: Work.Post,
+    request: IncomingMessage,
+    response: ServerResponse
+  ): void => {
+    try {
+      const answer = answering()
+      const done = exitOf(answer)
+      if (done !== undefined && Exit.isSuccess(done)) send(done.value, post, request, response)
+      else wait(answer, post, request, response)
+    } catch (defect) {
+      work.leave(post)
+      fail(response, defect)
     }
-    const post = work.enter(() => cut())
+  }
+
+  const post = (asked: Asked, post: Work.Post, request: IncomingMessage, response: ServerResponse): void => {
     Body.collect(request, admission.maxMessageBytes, (read) => {
       // What is left of it is thrown away, so that its sender comes to read the answer.
       if (read === "TooLarge") request.resume()
-      if (read === "Gone") return work.leave(post)
-      try {
-        const answer = posted(asked, read, post)
-        const whole = Work.whole(answer)
-        if (whole !== undefined) {
-          work.leave(post)
-          return write(response, whole)
-        }
-        const fiber = run(answer, response)
-        cut = () => fiber.interruptUnsafe()
-        fiber.addObserver(() => work.leave(post))
-      } catch (defect) {
-        work.leave(post)
-        fail(response, defect)
-      }
+      if (read === "Gone") work.leave(post)
+      else respond(() => posted(asked, read, post), post, request, response)
     })
   }
 
@@ -160,12 +163,22 @@ export const make = Effect.fnUntraced(function* (
     // Whoever asked has gone while something before the listener was at it: there will be no other sign of that.
     if (response.destroyed || request.socket.destroyed) return
     if (path !== undefined && request.url?.split("?", 1)[0] !== path) return write(response, notFound)
+    // Whose body is still to come is cut off by its connection; over HTTP/2 the response has the stream.
+    const cut = (): void => {
+      request.destroy()
+      response.destroy()
+    }
     try {
       const asked = new FromNode(request, principal?.(request))
       const refused = refusal(asked)
       if (refused !== undefined) return write(response, refused)
-      if (asked.method === "POST") return post(asked, request, response)
-      run(other(asked), response)
+      if (asked.method !== "POST") {
+        const entered = work.open(cut)
+        return respond(() => other(asked, entered), entered, request, response)
+      }
+      // A mistake of what stands before the listener: some of it was read there.
+      if (request.readableDidRead || request.destroyed) return write(response, readBefore)
+      post(asked, work.enter(cut), request, response)
     } catch (defect) {
       fail(response, defect)
     }

@@ -60,8 +60,7 @@ export interface ResumeOptions {
 }
 
 type Response = HttpServerResponse.HttpServerResponse
-/** Its scope is the request's, until its response was written or cut off by the other side. */
-type Answer = Effect.Effect<Response, never, Scope.Scope>
+type Answer = Effect.Effect<Response>
 
 export interface Endpoint {
   readonly admission: Admission.Admission
@@ -71,7 +70,7 @@ export interface Endpoint {
   /** Answers a POST that was entered as work, once its body was read. */
   readonly posted: (asked: Asked, body: Body.Read, post: Work.Post) => Answer
   /** Answers all but POSTs. */
-  readonly other: (asked: Asked) => Answer
+  readonly other: (asked: Asked, post: Work.Post) => Answer
   /** Ends what is open, in order: for a shutdown. */
   readonly end: Effect.Effect<void>
 }
@@ -173,23 +172,15 @@ export const make = Effect.fnUntraced(function* (
     return HttpServerResponse.isHttpServerResponse(body) ? Effect.succeed(body) : single(asked, body, post)
   }
 
-  const got = Effect.fnUntraced(function* (asked: Asked): Effect.fn.Return<Response, never, Scope.Scope> {
-    const response = Fiber.getCurrent()
-    const cut = () => response?.interruptUnsafe()
-    work.open(cut)
-    yield* Effect.addFinalizer(() => Effect.sync(() => work.closed(cut)))
-    return yield* stateful.got(asked)
-  })
-
   const onlyPosts = HttpServerResponse.empty({ status: 405, headers: { allow: "POST" } })
   const notAllowed = HttpServerResponse.empty({ status: 405, headers: { allow: "GET, POST, DELETE" } })
-  const other = (asked: Asked): Answer => {
+  const other = (asked: Asked, post: Work.Post): Answer => {
     // The stateless era has no other method.
     if (!stateful.hasSessions || modern(asked)) return Effect.succeed(onlyPosts)
     if (asked.method === "DELETE") return Effect.succeed(stateful.deleted(asked))
     if (asked.method !== "GET") return Effect.succeed(notAllowed)
     const unacceptable = admission.get(asked)
-    return unacceptable === undefined ? got(asked) : Effect.succeed(unacceptable)
+    return unacceptable === undefined ? stateful.got(asked, post) : Effect.succeed(unacceptable)
   }
 
   return { admission, work, refusal, posted, other, end }

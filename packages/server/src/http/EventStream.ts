@@ -171,26 +171,19 @@ export class EventStream {
     return this.connection
   }
 
-  /** Attaches, and begins with what follows an event that the client has. */
-  resume(seq: number): Effect.Effect<Connection, EventsGone> {
-    return Effect.suspend(() => {
-      const connection = this.attach()
-      const after = this.log?.after(seq) ?? Effect.succeed([])
-      return Effect.onExit(
-        Effect.flatMap(after, (events) => {
-          // A newer one took over while the log was read: what waits is not for this one.
-          if (this.connection !== connection) return Effect.succeed(connection)
-          const last = events.at(-1)?.seq ?? seq
-          const first = this.next - this.waiting.length
-          const isWhole = last + 1 >= first && events.every((event, at) => event.seq === seq + 1 + at)
-          if (!isWhole) return Effect.fail(new EventsGone({ message: "Not all of these events were kept" }))
-          connection.before = events.map(({ text }) => text).join("")
-          // Sent while the log was read: it may have been in there already.
-          this.drop(Math.min(last + 1 - first, this.waiting.length))
-          return Effect.succeed(connection)
-        }),
-        (exit) => Effect.sync(() => void (exit._tag === "Failure" && this.detach(connection)))
-      )
+  /** Has a connection, which attached just now, begin with what follows an event that the client has. */
+  resume(connection: Connection, seq: number): Effect.Effect<void, EventsGone> {
+    return Effect.flatMap(this.log?.after(seq) ?? Effect.succeed([]), (events) => {
+      // A newer one took over while the log was read: what waits is not for this one.
+      if (this.connection !== connection) return Effect.void
+      const last = events.at(-1)?.seq ?? seq
+      const first = this.next - this.waiting.length
+      const isWhole = last + 1 >= first && events.every((event, at) => event.seq === seq + 1 + at)
+      if (!isWhole) return Effect.fail(new EventsGone({ message: "Not all of these events were kept" }))
+      connection.before = events.map(({ text }) => text).join("")
+      // Sent while the log was read: it may have been in there already.
+      this.drop(Math.min(last + 1 - first, this.waiting.length))
+      return Effect.void
     })
   }
 

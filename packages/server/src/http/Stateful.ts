@@ -12,13 +12,11 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Option from "effect/Option"
-import type * as Scope from "effect/Scope"
-import * as Stream from "effect/Stream"
 import type { Pulse } from "../internal/Pulse.ts"
 import type { McpServer } from "../Server.ts"
 import type { Sessions } from "../session/Sessions.ts"
 import type { Asked } from "./Asked.ts"
-import { events } from "./Events.ts"
+import { events, noEvents } from "./Events.ts"
 import { type Connection, cursorOf, type EventStream } from "./EventStream.ts"
 import { type Config, HttpSession } from "./HttpSession.ts"
 import { objection } from "./Objection.ts"
@@ -45,10 +43,6 @@ export interface Options {
 
 type Response = HttpServerResponse.HttpServerResponse
 type Unreadable = Extract<Single, { readonly _tag: "Unreadable" }>
-type Attached = readonly [EventStream, Connection]
-
-const isRefusal = (attached: Attached | Refusal): attached is Refusal =>
-  HttpServerResponse.isHttpServerResponse(attached)
 
 /** Who a principal is, by value: of one issuer and one name. */
 const keyOf = ({ claims, subject }: Principal.Principal["Service"]): string =>
@@ -95,54 +89,40 @@ export const make = (options: Options) => {
     return session
   }
 
-  /** Sends a connection's client away in time, where it can come back. */
-  const limited = (stream: EventStream): Effect.Effect<void, never, Scope.Scope> =>
-    lifetime === undefined
-      ? Effect.void
-      : Effect.asVoid(
-          Effect.forkScoped(
+  /** The answer that a connection takes from a stream, as long as the request is there. */
+  const streamed = (session: HttpSession, stream: EventStream, connection: Connection, post: Post): Response => {
+    // Sends its client away in time, where it can come back.
+    const timer =
+      lifetime === undefined || !session.polls
+        ? undefined
+        : session.fork(
             Effect.andThen(
               Effect.sleep(lifetime),
               Effect.sync(() => stream.disconnect(config.retry))
             )
           )
-        )
-
-  const streamed = (
-    session: HttpSession,
-    stream: EventStream,
-    connection: Connection
-  ): Effect.Effect<Response, never, Scope.Scope> =>
-    Effect.as(
-      session.polls ? limited(stream) : Effect.void,
-      events(connection.body(pulse), { [sessionId]: session.id })
-    )
+    post.left = () => {
+      timer?.interruptUnsafe()
+      stream.detach(connection)
+    }
+    return events(connection, pulse, { [sessionId]: session.id })
+  }
 
   // ---- POST
 
   /** What a POST is answered by, once that is known. */
-  const answered = (
-    session: HttpSession,
-    answers: PostStream,
-    post: Post
-  ): Effect.Effect<Response, never, Scope.Scope> => {
+  const answered = (session: HttpSession, answers: PostStream, post: Post): Response => {
     const { json: text, stream } = answers
-    if (text !== undefined) return Effect.succeed(json(text))
+    if (text !== undefined) return json(text)
     // Cancelled: there is no answer.
-    if (stream === undefined) return Effect.succeed(events(Stream.empty))
-    const connection = stream.attach()
-    post.left = () => stream.detach(connection)
+    if (stream === undefined) return noEvents
     post.stop = endsWithSession
-    return streamed(session, stream, connection)
+    return streamed(session, stream, stream.attach(), post)
   }
 
   /** Answers what was handed over: at once, if that is possible. */
-  const answering = (
-    session: HttpSession,
-    answers: PostStream,
-    post: Post
-  ): Effect.Effect<Response, never, Scope.Scope> => {
-    if (answers.isDecided) return answered(session, answers, post)
+  const answering = (session: HttpSession, answers: PostStream, post: Post): Effect.Effect<Response> => {
+    if (answers.isDecided) return Effect.succeed(answered(session, answers, post))
     post.left = () => answers.left()
     post.stop = endsWithSession
     const decided = session.polls
@@ -150,14 +130,14 @@ export const make = (options: Options) => {
           if (Option.isNone(decided)) answers.streaming()
         })
       : answers.decided
-    return Effect.flatMap(decided, () => answered(session, answers, post))
+    return Effect.map(decided, () => answered(session, answers, post))
   }
 
   const single = (
     session: HttpSession,
     message: Extract<Single, { readonly _tag: "Message" }>,
     post: Post
-  ): Effect.Effect<Response, never, Scope.Scope> => {
+  ): Effect.Effect<Response> => {
     const request = requestOf(message)
     if (request === undefined) {
       session.session?.peer.receive(message)
@@ -170,11 +150,7 @@ export const make = (options: Options) => {
     return answering(session, answers, post)
   }
 
-  const all = (
-    session: HttpSession,
-    members: ReadonlyArray<Single>,
-    post: Post
-  ): Effect.Effect<Response, never, Scope.Scope> => {
+  const all = (session: HttpSession, members: ReadonlyArray<Single>, post: Post): Effect.Effect<Response> => {
     const requests = members.flatMap((member) => requestOf(member) ?? [])
     const refused = objection(session, requests, work, inFlight)
     if (refused !== undefined) return Effect.succeed(refused)
@@ -204,7 +180,7 @@ export const make = (options: Options) => {
   }
 
   /** What was posted with a session's id, or ought to have been. */
-  const posted = (asked: Asked, body: Decoded, post: Post): Effect.Effect<Response, never, Scope.Scope> => {
+  const posted = (asked: Asked, body: Decoded, post: Post): Effect.Effect<Response> => {
     const id = body._tag === "Batch" ? undefined : requestOf(body)?.id
     const session = find(asked, id)
     if (!(session instanceof HttpSession)) return Effect.succeed(session)
@@ -221,7 +197,7 @@ export const make = (options: Options) => {
     request: JsonRpc.Request,
     asked: Asked,
     post: Post
-  ): Effect.fn.Return<Response, never, Scope.Scope> {
+  ): Effect.fn.Return<Response> {
     if (work.draining) return shuttingDown(request.id)
     if (sessions.full) return full("sessions are open", sessions.capacity, request.id)
     const principal = asked.principal ?? Principal.anonymous
@@ -246,40 +222,39 @@ export const make = (options: Options) => {
 
   // ---- GET and DELETE
 
-  const resumed = (session: HttpSession, eventId: string): Effect.Effect<Attached | Refusal> => {
+  const resumed = (session: HttpSession, eventId: string, post: Post): Effect.Effect<Response> => {
     const gone = refuse(410, McpError.invalidRequest(`The events after ${eventId} are not kept any more`))
     const cursor = cursorOf(eventId)
     const stream = cursor === undefined ? undefined : session.stream(cursor.stream)
     if (cursor === undefined || stream === undefined || !stream.has(cursor.seq)) return Effect.succeed(gone)
-    return Effect.match(stream.resume(cursor.seq), {
+    const connection = stream.attach()
+    // Whoever hangs up does not wait for the log.
+    post.left = () => stream.detach(connection)
+    return Effect.match(stream.resume(connection, cursor.seq), {
       onFailure: () => gone,
-      onSuccess: (connection) => [stream, connection] as const
+      onSuccess: () => begun(session, stream, connection, post)
     }).pipe(Effect.catchDefect((defect) => Effect.as(Effect.logError("The event store failed", defect), unkept)))
   }
 
-  const got = Effect.fnUntraced(function* (asked: Asked): Effect.fn.Return<Response, never, Scope.Scope> {
+  /** Its head leaves with the first bytes: the client is not to wait for them. */
+  const begun = (session: HttpSession, stream: EventStream, connection: Connection, post: Post): Response => {
+    connection.before = `: here\n\n${connection.before}`
+    return streamed(session, stream, connection, post)
+  }
+
+  const got = (asked: Asked, post: Post): Effect.Effect<Response> => {
     const session = find(asked)
-    if (!(session instanceof HttpSession)) return session
+    if (!(session instanceof HttpSession)) return Effect.succeed(session)
     const eventId = config.store === undefined ? undefined : asked.headers[lastEventId]
+    if (eventId !== undefined) return resumed(session, eventId, post)
     // What still runs may be fetched to the end.
-    if (work.draining && eventId === undefined) return shuttingDown()
-    const attaching =
-      eventId === undefined
-        ? Effect.sync(() => [session.standalone(), session.standalone().attach()] as const)
-        : resumed(session, eventId)
-    // Whoever hangs up does not wait for the log.
-    const attached = yield* Effect.acquireRelease(
-      attaching,
-      (attached) => Effect.sync(() => void (isRefusal(attached) || attached[0].detach(attached[1]))),
-      { interruptible: true }
-    )
-    if (isRefusal(attached)) return attached
-    const [stream, connection] = attached
-    // Its head leaves with the first bytes: the client is not to wait for them.
-    if (eventId === undefined && session.polls) stream.prime(config.retry)
-    else connection.before = `: here\n\n${connection.before}`
-    return yield* streamed(session, stream, connection)
-  })
+    if (work.draining) return Effect.succeed(shuttingDown())
+    const stream = session.standalone()
+    const connection = stream.attach()
+    if (!session.polls) return Effect.succeed(begun(session, stream, connection, post))
+    stream.prime(config.retry)
+    return Effect.succeed(streamed(session, stream, connection, post))
+  }
 
   const deleted = (asked: Asked): Response => {
     const session = find(asked)

@@ -51,7 +51,7 @@ export const make = ({ context, fibers, pulse, server, work }: Options) => {
       now: context
     })
     const answered = (): HttpServerResponse.HttpServerResponse => {
-      if (sink.streaming || sink.answer === undefined) return events(sink.body(pulse))
+      if (sink.streaming || sink.answer === undefined) return events(sink, pulse)
       const { message, text } = sink.answer
       return json(text, statusOf(message, admitted))
     }

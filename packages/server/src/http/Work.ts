@@ -11,7 +11,7 @@ import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 
 const nothing = (): void => {}
 
-/** One POST, from its admission until its response was written or cut off. */
+/** One request, from its admission until its response was written or cut off. */
 export class Post {
   /** Stands open by design (a subscription): counted apart. */
   stands = false
@@ -52,8 +52,8 @@ export class Work {
   readonly inFlight: number
   readonly subscriptions: number
   private readonly posts = new BusyMap<Post, Post>()
-  /** What cuts responses off that are no POST's. */
-  private readonly streams = new Set<() => void>()
+  /** What is no POST. */
+  private readonly streams = new Set<Post>()
   private standing = 0
   private away = 0
   private readonly ending = Deferred.makeUnsafe<void>()
@@ -98,14 +98,11 @@ export class Work {
     return post
   }
 
-  /** A response that is no POST's, until it is over. */
-  open(cut: () => void): void {
-    this.streams.add(cut)
-  }
-
-  closed(cut: () => void): void {
-    this.streams.delete(cut)
-    this.look()
+  /** What is no POST: neither limited, nor waited for. */
+  open(cut: () => void): Post {
+    const post = new Post(cut)
+    this.streams.add(post)
+    return post
   }
 
   /** A request goes on though its POST is over; or it did, and has ended. */
@@ -120,7 +117,7 @@ export class Work {
   }
 
   leave(post: Post): void {
-    if (!this.posts.delete(post)) return
+    if (!this.posts.delete(post) && !this.streams.delete(post)) return
     if (post.stands) this.standing--
     post.end()
     this.look()
@@ -158,7 +155,7 @@ export class Work {
   /** Whoever does not read what is left for it gets no more. */
   cut(): void {
     for (const { cut } of this.posts.values()) cut()
-    for (const cut of this.streams) cut()
+    for (const { cut } of this.streams) cut()
   }
 }
 

@@ -2,7 +2,8 @@
  * The body of a response of server-sent events: what there is as soon as it is there, and a comment whenever nothing was for as long as
  * the endpoint's `Pulse` has it.
  *
- * Owns the wait. A stream that waits is little more than the fiber of its response, since there may be many of them.
+ * Owns the wait. There may be many that wait: where there is a response to write to (Node's), one that waits is a callback and nothing
+ * else; a Stream, for all other platforms, is a fiber and some KiB of its own.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -12,23 +13,31 @@ import type { Pulse, Waiting } from "./Pulse.ts"
 
 type Part = readonly [Uint8Array]
 type Pull = Effect.Effect<Part, Cause.Done>
-const comment: Pull = Effect.succeed([bytesOf(": keep-alive\n\n")])
+const alive = ": keep-alive\n\n"
+const comment: Pull = Effect.succeed([bytesOf(alive)])
+
+/** A response that is written to directly. */
+export interface Outlet {
+  /** Whether there is room for more. */
+  readonly write: (text: string) => boolean
+  readonly end: () => void
+}
 
 export abstract class Flow implements Waiting {
   private pulse: Pulse | undefined = undefined
-  private pull: Pull = Effect.never
-  private resume: ((pull: Pull) => void) | undefined = undefined
+  /** Goes on, if it waits: with what there is, or with a comment. */
+  private resume: ((overdue: boolean) => void) | undefined = undefined
 
   /** What is written next: nothing yet where it is empty, nothing any more where it is undefined. */
   protected abstract next(): string | undefined
 
   /** There is something to write, or the end has come. It is looked at when this turn is over: events of one turn are one write. */
   wake(): void {
-    const { pull, resume } = this
+    const { resume } = this
     if (resume === undefined) return
     this.resume = undefined
     queueMicrotask(() => {
-      resume(pull)
+      resume(false)
       // Most wait again at once.
       if (this.resume === undefined) this.pulse?.remove(this)
     })
@@ -37,24 +46,44 @@ export abstract class Flow implements Waiting {
   overdue(): void {
     const { resume } = this
     this.resume = undefined
-    resume?.(comment)
+    resume?.(true)
   }
 
-  /** For one response. Whoever it is for has to be told of its end by `wake`. */
-  body(pulse: Pulse): Stream.Stream<Uint8Array> {
+  private wait(pulse: Pulse, resume: (overdue: boolean) => void): void {
     this.pulse = pulse
-    this.pull = Effect.suspend((): Pull => {
+    this.resume = resume
+    pulse.add(this)
+  }
+
+  /**
+   * Writes all of it to one response. What it returns is to be called when there is room again. Whoever it is for has to be told of its
+   * end by `wake`.
+   */
+  drive(pulse: Pulse, outlet: Outlet): () => void {
+    const run = (overdue: boolean): void => {
+      let hasRoom = !overdue || outlet.write(alive)
+      while (hasRoom) {
+        const text = this.next()
+        if (text === undefined) return outlet.end()
+        if (text === "") return this.wait(pulse, run)
+        hasRoom = outlet.write(text)
+      }
+    }
+    run(false)
+    return () => {
+      // It may not have been out of room at all.
+      if (this.resume === undefined) run(false)
+    }
+  }
+
+  /** The same as a stream, for one response. */
+  body(pulse: Pulse): Stream.Stream<Uint8Array> {
+    const pull = Effect.suspend((): Pull => {
       const text = this.next()
       if (text === undefined) return Cause.done()
-      return text === "" ? this.wait : Effect.succeed([bytesOf(text)])
+      return text === "" ? wait : Effect.succeed([bytesOf(text)])
     })
-    return Stream.fromPull(Effect.succeed(this.pull))
-  }
-
-  private get wait(): Pull {
-    return Effect.callback((resume) => {
-      this.resume = resume
-      this.pulse?.add(this)
-    })
+    const wait: Pull = Effect.callback((resume) => this.wait(pulse, (overdue) => resume(overdue ? comment : pull)))
+    return Stream.fromPull(Effect.succeed(pull))
   }
 }

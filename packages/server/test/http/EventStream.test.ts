@@ -95,9 +95,11 @@ class Model {
 
   private readonly come = (meanwhile: number) =>
     Effect.gen({ self: this }, function* () {
-      const resuming = yield* Effect.forkChild(this.stream.resume(this.last), { startImmediately: true })
+      const connection = this.stream.attach()
+      const resuming = yield* Effect.forkChild(this.stream.resume(connection, this.last), { startImmediately: true })
       this.write(meanwhile)
-      yield* this.attach(yield* Fiber.join(resuming))
+      yield* Fiber.join(resuming)
+      yield* this.attach(connection)
     })
 
   readonly step = (command: typeof Command.Type) =>

@@ -54,6 +54,12 @@ const post = (port: number, { body, headers }: Sent) =>
     return { status: reply.status, text: await reply.text(), ...(id !== null && { id }) }
   })
 
+/** As it is on the wire. */
+const rawOf = ({ body, headers }: Sent): string => {
+  const lines = Object.entries({ ...basic, ...headers, host: "127.0.0.1", "content-length": String(body).length })
+  return `POST /mcp HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${String(value)}\r\n`).join("")}\r\n${String(body)}`
+}
+
 const said = call("echo", { text: "hi" })
 
 describe("a listener", () => {
@@ -197,6 +203,37 @@ describe("a listener", () => {
       )
       yield* Deferred.await(gone)
       assert.strictEqual((yield* post(port, said)).status, 200)
+    })
+  )
+
+  it.live("counts whoever does not read a large answer, as long as it is not read", () =>
+    Effect.gen(function* () {
+      const puppet = yield* Puppet.make
+      const port = yield* serve((listener) => listener, { inFlight: 1 }, Layer.merge(echo, puppet.layer))
+      yield* puppet.tell("a", Puppet.answer("x".repeat(32 * 1024 * 1024)))
+      const socket = connect(port, "127.0.0.1")
+      yield* Effect.callback<void>((resume) => {
+        socket.once("readable", () => resume(Effect.void))
+        socket.write(rawOf(call("puppet", { name: "a" })))
+      })
+      assert.strictEqual((yield* post(port, said)).status, 429)
+      socket.destroy()
+      yield* Effect.repeat(post(port, said), { until: ({ status }) => status === 200 })
+    })
+  )
+
+  it.live("learns that a request is lost which waits for another one's answer on its connection", () =>
+    Effect.gen(function* () {
+      const puppet = yield* Puppet.make
+      const port = yield* serve((listener) => listener, {}, puppet.layer)
+      const socket = connect(port, "127.0.0.1")
+      yield* puppet.tell("b", Progress.report(1))
+      const asked = call("puppet", { name: "b" }, {}, { progressToken: 1 })
+      socket.write(rawOf(call("puppet", { name: "a" })) + rawOf(asked) + rawOf(call("puppet", { name: "c" })))
+      for (let calls = 0; calls < 3; calls++) yield* Queue.take(puppet.entered)
+      socket.destroy()
+      const lost = new Set<string>()
+      while (lost.size < 3) lost.add((yield* Queue.take(puppet.ended))[0])
     })
   )
 })
