@@ -1,10 +1,12 @@
 /** How an endpoint with sessions shuts down, and that nothing of a session stays behind. */
 import * as Progress from "@effect-mcp/core/Progress"
 import * as Roots from "@effect-mcp/core/Roots"
+import * as Tool from "@effect-mcp/core/Tool"
+import * as Tools from "@effect-mcp/core/Tools"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { EventStore, makeMemory } from "@effect-mcp/server/session/EventStore"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Fiber, Layer, Metric, Queue } from "effect"
+import { Context, Effect, Fiber, Latch, Layer, Metric, Queue } from "effect"
 import { TestClock } from "effect/testing"
 import { echo, open } from "./support/http.ts"
 import * as Puppet from "./support/puppet.ts"
@@ -58,6 +60,36 @@ describe("a shutdown with sessions", () => {
       const error = { code: McpError.Interrupted, message: "The server is shutting down" }
       assert.deepStrictEqual(saidOf(yield* eventsOf(streaming)).at(-1).error, error)
       assert.deepStrictEqual((yield* (yield* Fiber.join(silent)).json).error, error)
+    })
+  )
+
+  it.live("waits for what cannot be interrupted, however long that takes, and leaves it what it uses", () =>
+    Effect.gen(function* () {
+      const [begun, gate] = [yield* Latch.make(), yield* Latch.make()]
+      const said: Array<string> = []
+      const used = Layer.effectDiscard(Effect.addFinalizer(() => Effect.sync(() => void said.push("released"))))
+      const pay = Tools.layer(Tool.make("pay", { description: "Must be finished." }), () =>
+        Effect.uninterruptible(
+          Effect.gen(function* () {
+            yield* begun.open
+            yield* gate.await
+            said.push("paid")
+            return "paid"
+          })
+        )
+      )
+      const client = yield* open(Layer.provideMerge(pay, used), { drain: "1 millis" })
+      const session = yield* openSession(client)
+      yield* Effect.forkScoped(session.call("pay"))
+      yield* begun.await
+      const down = yield* Effect.forkChild(client.shutdown, { startImmediately: true })
+      // Time enough for it to be told to stop.
+      for (let turn = 0; turn < 200; turn++) yield* Effect.promise(() => new Promise(setImmediate))
+      assert.isUndefined(down.pollUnsafe())
+      assert.deepStrictEqual(said, [])
+      yield* gate.open
+      yield* Fiber.join(down)
+      assert.deepStrictEqual(said, ["paid", "released"])
     })
   )
 
