@@ -71,6 +71,7 @@ export const goals: ReadonlyArray<Goal> = [
   ...both("HTTP tools/call, handlers that take a step", "HTTP tools/call, 16 at once", undefined, generators),
   ...both("HTTP tools/call through a Node listener", "HTTP tools/call, 16 at once", 1.5, "ours:node"),
   ...both("HTTP p99 at 64", "HTTP tools/call, 64 at once", 2, router, "p99 ms"),
+  ...both("HTTP p99 at 64 through a Node listener", "HTTP tools/call, 64 at once", 2, "ours:node", "p99 ms"),
   ...both("HTTP tools/list of 50", "HTTP tools/list of 50 tools, 16 at once", 1, router),
   ...both("HTTP echo of 1 MiB", "HTTP echo of 1 MiB, 4 at once", 1.25, router),
   ...eras.map((era) => absolute(`HTTP progress, us each, ${era}`, "HTTP progress", 1, `${router} ${era}`, cpu)),
