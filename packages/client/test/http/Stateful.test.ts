@@ -2,8 +2,7 @@
 import { Closed } from "@effect-mcp/core/Peer"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Deferred, Effect, Exit, Fiber, Queue, Scope } from "effect"
-import * as Sleeps from "./support/clock.ts"
+import { Deferred, Effect, Fiber, Queue } from "effect"
 import { sessions, shakeHands, wired } from "./support/peer.ts"
 import * as Raw from "./support/raw.ts"
 
@@ -12,9 +11,9 @@ const closed = <A, E>(fiber: Fiber.Fiber<A, E>) =>
     assert.instanceOf(error, Closed)
     return error
   })
+
 const note = (method: string, params?: object) => ({ jsonrpc: "2.0", method, ...(params && { params }) })
 const [, http] = Raw.clients[0]!
-
 const cases = sessions.flatMap((version) => Raw.clients.map(([name, layer]) => ({ version, name, layer })))
 
 describe.each(cases)("a session of $version over $name", ({ layer, version }) => {
@@ -178,126 +177,9 @@ describe.each(cases)("a session of $version over $name", ({ layer, version }) =>
       yield* cancel.status(202)
     })
   )
-
-  test(
-    `is ended by DELETE when the scope ends${verifies("http.session.delete")}`,
-    Effect.gen(function* () {
-      const server = yield* Raw.make(true)
-      const scope = yield* Scope.make()
-      const peer = yield* Scope.provide(wired({ url: server.url, headers: { "x-mine": "1" } }), scope)
-      const get = yield* shakeHands(peer, server, { version })
-      yield* get.stream()
-      peer.notify("notifications/roots/list_changed")
-      const ended = yield* Effect.forkChild(Scope.close(scope, Exit.void), { startImmediately: true })
-      const last = yield* server.next
-      assert.strictEqual(last.message.method, "notifications/roots/list_changed")
-      yield* last.status(202)
-      const bye = yield* server.next
-      assert.strictEqual(bye.method, "DELETE")
-      assert.deepInclude(bye.headers, {
-        "mcp-session-id": "session-1",
-        "mcp-protocol-version": version,
-        "x-mine": "1"
-      })
-      yield* bye.status(405)
-      yield* Fiber.join(ended)
-      yield* get.hungUp
-      assert.strictEqual(yield* server.waiting, 0)
-    })
-  )
-
-  test(
-    `is lost by 404: what met it was not acted on, and the conversation is over${verifies("http.session.client-reinitializes")}`,
-    Effect.gen(function* () {
-      const server = yield* Raw.open
-      const peer = yield* wired({ url: server.url })
-      yield* (yield* shakeHands(peer, server, { version })).status(405)
-      const calls = yield* Effect.forEach([1, 2], () =>
-        Effect.forkChild(peer.request("tools/call", { name: "t" }), { startImmediately: true })
-      )
-      const [first, second] = [yield* server.next, yield* server.next]
-      yield* first.json({ jsonrpc: "2.0", id: null, error: { code: -32001, message: "Session not found" } }, 404)
-      yield* second.status(404)
-      for (const call of calls) {
-        const error = yield* closed(call)
-        assert.strictEqual(error.cause?.reason, "SessionLost")
-        assert.isTrue(error.unsent)
-      }
-      const over = yield* Effect.flip(peer.awaitClosed)
-      assert.strictEqual(over.reason, "SessionLost")
-      const late = yield* Effect.flip(peer.request("tools/list"))
-      assert.deepInclude(late, { _tag: "Closed", unsent: true })
-    })
-  )
-
-  test(
-    "is not lost by 404 where there is none: that is the answer to this request",
-    Effect.gen(function* () {
-      const server = yield* Raw.open
-      const peer = yield* wired({ url: server.url })
-      yield* (yield* shakeHands(peer, server, { version, id: null })).status(404)
-      const list = yield* Effect.forkChild(peer.request("tools/list"), { startImmediately: true })
-      const post = yield* server.next
-      assert.notProperty(post.headers, "mcp-session-id")
-      yield* post.status(404)
-      assert.deepInclude((yield* closed(list)).cause, { reason: "Status", status: 404 })
-      const again = yield* Effect.forkChild(peer.request("tools/list"), { startImmediately: true })
-      yield* (yield* server.next).result({})
-      yield* Fiber.join(again)
-    })
-  )
 })
-
-/** A session whose sleeps the test ends. */
-const timed = Effect.gen(function* () {
-  const { clock, wake } = yield* Sleeps.make
-  const server = yield* Raw.make(true)
-  const scope = yield* Scope.make()
-  const peer = yield* wired({ url: server.url }).pipe(Scope.provide(scope), Effect.provideService(Clock.Clock, clock))
-  yield* (yield* shakeHands(peer, server)).status(405)
-  const end = Effect.provideService(Scope.close(scope, Exit.void), Clock.Clock, clock)
-  return { server, peer, wake, end }
-})
-const second = (millis: number) => millis === 1000
 
 describe("a session", () => {
-  it.effect(
-    "does not wait for ever for a notification to be accepted, nor for what was said last, nor for its end",
-    () =>
-      Effect.gen(function* () {
-        const { end, peer, server, wake } = yield* timed
-        peer.notify("notifications/roots/list_changed")
-        yield* server.next
-        const list = yield* Effect.forkChild(peer.request("tools/list"), { startImmediately: true })
-        yield* wake(second)
-        yield* (yield* server.next).result({})
-        yield* Fiber.join(list)
-        const ended = yield* Effect.forkChild(end, { startImmediately: true })
-        yield* wake(second)
-        assert.strictEqual((yield* server.next).method, "DELETE")
-        yield* wake(second)
-        yield* Fiber.join(ended)
-      }).pipe(Effect.scoped, Effect.provide(http))
-  )
-
-  it.effect("that is lost does not wait for ever for those that may have met its end, too", () =>
-    Effect.gen(function* () {
-      const { end, peer, server, wake } = yield* timed
-      const calls = yield* Effect.forEach([1, 2], () =>
-        Effect.forkChild(peer.request("tools/call", { name: "t" }), { startImmediately: true })
-      )
-      yield* (yield* server.next).status(404)
-      yield* server.next
-      const [first, second] = calls
-      assert.isTrue((yield* closed(first!)).unsent)
-      yield* wake((millis) => millis === 5000)
-      assert.deepInclude((yield* closed(second!)).cause, { reason: "SessionLost" })
-      // There is nothing to be ended any more.
-      yield* end
-      assert.strictEqual(yield* server.waiting, 0)
-    }).pipe(Effect.scoped, Effect.provide(http))
-  )
-
   it.effect(
     `tells its id to nobody else, wherever a server sends it${verifies("http.session.client-keeps-id-safe")}`,
     () =>

@@ -7,6 +7,7 @@ import { ask, meta, wired } from "./support/peer.ts"
 import * as Raw from "./support/raw.ts"
 
 const failure = <A, E>(fiber: Fiber.Fiber<A, E>) => Effect.flip(Fiber.join(fiber))
+
 const closed = <A, E>(fiber: Fiber.Fiber<A, E>) =>
   Effect.map(failure(fiber), (error) => {
     assert.instanceOf(error, Closed)
@@ -285,21 +286,6 @@ describe.each(Raw.clients)("a request of 2026-07-28 over %s", (_, http) => {
       yield* Fiber.join(asked)
     })
   )
-})
-
-describe("a redirect to another origin", () => {
-  for (const [name, layer] of Raw.clients)
-    it.effect(`is not followed: nothing of a request goes there (${name})`, () =>
-      Effect.gen(function* () {
-        const [server, other] = [yield* Raw.open, yield* Raw.open]
-        const peer = yield* wired({ url: server.url })
-        const asked = yield* ask(peer, "tools/list")
-        yield* (yield* server.next).status(307, "", { location: other.url })
-        const error = yield* Effect.flip(Fiber.join(asked))
-        assert.match(String(error), /307/)
-        assert.strictEqual(yield* other.waiting, 0)
-      }).pipe(Effect.scoped, Effect.provide(layer))
-    )
 })
 
 describe("the URL", () => {

@@ -3,46 +3,16 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Fiber, Queue, Scope, Stream } from "effect"
+import { Effect, Exit, Fiber, Scope, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { settle } from "../support/connected.ts"
 import * as Modern from "../support/modern.ts"
-
-/** Runs a stream in a fiber and gives its events one by one. */
-const following = <A, E>(stream: Stream.Stream<A, E>) =>
-  Effect.gen(function* () {
-    const events = yield* Queue.unbounded<A>()
-    const fiber = yield* Effect.forkChild(
-      Effect.exit(Stream.runForEach(stream, (event) => Queue.offer(events, event))),
-      { startImmediately: true }
-    )
-    return { next: Queue.take(events), fiber, waiting: Queue.size(events) }
-  })
-
-interface Listening {
-  readonly granting?: boolean
-  readonly capabilities?: object
-  readonly reconnect?: McpClient.Options["reconnect"]
-}
-
-const listening = ({ capabilities, granting = true, reconnect }: Listening = {}) =>
-  Effect.gen(function* () {
-    const subscriptions = yield* Modern.subscriptions(granting)
-    const connected = yield* Modern.connected(
-      { capabilities, answers: { "subscriptions/listen": subscriptions.answer } },
-      { reconnect }
-    )
-    return { ...connected, ...subscriptions }
-  })
-
-const updated = "notifications/resources/updated"
-const endOf = (watch: { readonly fiber: Fiber.Fiber<Exit.Exit<unknown, McpClient.ClientError>> }) =>
-  Effect.flip(Effect.flatten(Fiber.join(watch.fiber)))
+import { endOf, following, updated } from "../support/watching.ts"
 
 describe("watching a resource over 2026-07-28", () => {
   it.effect("is a subscription for as long as someone watches, and cancelled in the end", () =>
     Effect.gen(function* () {
-      const { client, next, server } = yield* listening()
+      const { client, next, server } = yield* Modern.listening()
       const watch = yield* following(client.watch("file:///a"))
       const subscription = yield* next
       assert.deepStrictEqual(subscription.filter, { resourceSubscriptions: ["file:///a"] })
@@ -58,7 +28,7 @@ describe("watching a resource over 2026-07-28", () => {
 
   it.effect("begins when the server has acknowledged, and not before", () =>
     Effect.gen(function* () {
-      const { client, next } = yield* listening({ granting: false })
+      const { client, next } = yield* Modern.listening({ granting: false })
       const watch = yield* following(client.watch("file:///a"))
       const subscription = yield* next
       yield* settle
@@ -70,7 +40,7 @@ describe("watching a resource over 2026-07-28", () => {
 
   it.effect("is one subscription however many watch, until the last one leaves", () =>
     Effect.gen(function* () {
-      const { client, next, server } = yield* listening()
+      const { client, next, server } = yield* Modern.listening()
       const [one, two] = [yield* following(client.watch("a:b")), yield* following(client.watch("a:b"))]
       const subscription = yield* next
       yield* one.next
@@ -93,7 +63,7 @@ describe("watching a resource over 2026-07-28", () => {
     `hears the news of its own subscription alone, whatever it is called${verifies("subscriptions.stdio.correlated")}`,
     () =>
       Effect.gen(function* () {
-        const { client, next } = yield* listening()
+        const { client, next } = yield* Modern.listening()
         const a = yield* following(client.watch("db://a"))
         const first = yield* next
         const b = yield* following(client.watch("db://b"))
@@ -112,7 +82,7 @@ describe("watching a resource over 2026-07-28", () => {
 
   it.effect(`takes ids as they are: no other is its own${verifies("subscriptions.stdio.correlated")}`, () =>
     Effect.gen(function* () {
-      const { client, next, server } = yield* listening({ granting: false })
+      const { client, next, server } = yield* Modern.listening({ granting: false })
       const watch = yield* following(client.watch("a:b"))
       const all = yield* following(client.resourceUpdates)
       const { acknowledge, id, tell } = yield* next
@@ -136,7 +106,7 @@ describe("watching a resource over 2026-07-28", () => {
 
   it.effect("copes with a server that forgets to say which subscription it means", () =>
     Effect.gen(function* () {
-      const { client, next, server } = yield* listening()
+      const { client, next, server } = yield* Modern.listening()
       const watch = yield* following(client.watch("a:b"))
       yield* next
       yield* watch.next
@@ -149,7 +119,7 @@ describe("watching a resource over 2026-07-28", () => {
     `fails when it is not granted: %j${verifies("subscriptions.acknowledged.checked")}`,
     (granted) =>
       Effect.gen(function* () {
-        const { client, next, server } = yield* listening({ granting: false })
+        const { client, next, server } = yield* Modern.listening({ granting: false })
         const watch = yield* following(client.watch("a:b"))
         const { acknowledge, id } = yield* next
         acknowledge(granted[0])
@@ -160,7 +130,7 @@ describe("watching a resource over 2026-07-28", () => {
 
   it.effect("asks for nothing where the server does not tell of resources", () =>
     Effect.gen(function* () {
-      const { client, server } = yield* listening({ capabilities: { resources: {} } })
+      const { client, server } = yield* Modern.listening({ capabilities: { resources: {} } })
       assert.strictEqual((yield* Effect.flip(Stream.runDrain(client.watch("a:b"))))._tag, "CapabilityMissing")
       assert.strictEqual(server.requests("subscriptions/listen").length, 0)
     })
@@ -168,7 +138,7 @@ describe("watching a resource over 2026-07-28", () => {
 
   it.effect("fails at once when the acknowledgement makes no sense", () =>
     Effect.gen(function* () {
-      const { client, next } = yield* listening({ granting: false })
+      const { client, next } = yield* Modern.listening({ granting: false })
       const watch = yield* following(client.watch("a:b"))
       ;(yield* next).acknowledge("everything")
       assert.strictEqual((yield* endOf(watch))._tag, "InvalidResult")
@@ -177,7 +147,7 @@ describe("watching a resource over 2026-07-28", () => {
 
   it.effect("fails when nothing is acknowledged in time, and takes the request back", () =>
     Effect.gen(function* () {
-      const { client, next, server } = yield* listening({ granting: false })
+      const { client, next, server } = yield* Modern.listening({ granting: false })
       const watch = yield* following(client.watch("a:b"))
       const { id } = yield* next
       yield* TestClock.adjust("60 seconds")
@@ -191,7 +161,7 @@ describe("watching a resource over 2026-07-28", () => {
 
   it.effect("stands open however long nothing happens", () =>
     Effect.gen(function* () {
-      const { client, next } = yield* listening()
+      const { client, next } = yield* Modern.listening()
       const watch = yield* following(client.watch("a:b"))
       const { tell } = yield* next
       yield* watch.next
@@ -231,7 +201,7 @@ describe("watching a resource over 2026-07-28", () => {
     )}`,
     ([, end]) =>
       Effect.gen(function* () {
-        const { client, next, server } = yield* listening({ reconnect: false })
+        const { client, next, server } = yield* Modern.listening({ reconnect: false })
         const [one, two] = [yield* following(client.watch("a:b")), yield* following(client.watch("a:b"))]
         const other = yield* following(client.watch("a:c"))
         const subscription = yield* next
@@ -254,7 +224,7 @@ describe("watching a resource over 2026-07-28", () => {
 
   it.effect("fails with Closed when the connection ends", () =>
     Effect.gen(function* () {
-      const { client, next, server } = yield* listening()
+      const { client, next, server } = yield* Modern.listening()
       const watch = yield* following(client.watch("a:b"))
       yield* next
       yield* watch.next
@@ -267,7 +237,7 @@ describe("watching a resource over 2026-07-28", () => {
 
   it.effect("loses no update that follows the acknowledgement at once", () =>
     Effect.gen(function* () {
-      const { client, next } = yield* listening({ granting: false })
+      const { client, next } = yield* Modern.listening({ granting: false })
       const watch = yield* following(client.watch("a:b"))
       const { acknowledge, tell } = yield* next
       acknowledge()
@@ -283,91 +253,11 @@ describe("watching a resource over 2026-07-28", () => {
 
   it.effect("a watcher that leaves before the acknowledgement leaves nothing behind", () =>
     Effect.gen(function* () {
-      const { client, next, server } = yield* listening({ granting: false })
+      const { client, next, server } = yield* Modern.listening({ granting: false })
       const watch = yield* following(client.watch("a:b"))
       const { id } = yield* next
       yield* Fiber.interrupt(watch.fiber)
       assert.strictEqual((yield* server.notification).params?.requestId, id)
-    })
-  )
-})
-
-describe("changes of lists over 2026-07-28", () => {
-  const lists = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true }
-
-  it.effect("are asked for when someone wants to know, once for all", () =>
-    Effect.gen(function* () {
-      const { client, next, opened, server } = yield* listening()
-      yield* settle
-      assert.strictEqual(server.requests("subscriptions/listen").length, 0)
-      const tools = yield* following(client.toolChanges)
-      const { filter, tell } = yield* next
-      assert.deepStrictEqual(filter, lists)
-      const prompts = yield* following(client.promptChanges)
-      const resources = yield* following(client.resourceChanges)
-      yield* settle
-      assert.strictEqual(yield* opened, 0)
-      tell("notifications/tools/list_changed")
-      yield* tools.next
-      tell("notifications/prompts/list_changed")
-      yield* prompts.next
-      tell("notifications/resources/list_changed")
-      yield* resources.next
-      for (const { waiting } of [tools, prompts, resources]) assert.strictEqual(yield* waiting, 0)
-      yield* Fiber.interrupt(tools.fiber)
-      yield* Fiber.interrupt(prompts.fiber)
-      yield* client.ping
-      assert.notInclude(Modern.methods(server), "notifications/cancelled")
-      yield* Fiber.interrupt(resources.fiber)
-      yield* server.notification
-      const again = yield* following(client.toolChanges)
-      ;(yield* next).tell("notifications/tools/list_changed")
-      yield* again.next
-    })
-  )
-
-  it.effect("are asked for as far as the server declared them", () =>
-    Effect.gen(function* () {
-      const { client, next } = yield* listening({
-        capabilities: { tools: { listChanged: true }, prompts: { listChanged: false }, resources: {} }
-      })
-      yield* following(client.toolChanges)
-      assert.deepStrictEqual((yield* next).filter, { toolsListChanged: true })
-    })
-  )
-
-  it.effect("never come where the server declared none", () =>
-    Effect.gen(function* () {
-      const { client, server } = yield* listening({ capabilities: { tools: {} } })
-      const tools = yield* following(client.toolChanges)
-      yield* settle
-      assert.strictEqual(server.requests("subscriptions/listen").length, 0)
-      assert.isUndefined(tools.fiber.pollUnsafe())
-      server.end()
-      assert.isTrue(Exit.isSuccess(yield* Fiber.join(tools.fiber)))
-    })
-  )
-
-  it.effect("end when the server ends them, if the client does not come back, and may be asked for again", () =>
-    Effect.gen(function* () {
-      const { client, next } = yield* listening({ reconnect: false })
-      const tools = yield* following(client.toolChanges)
-      ;(yield* next).end()
-      assert.isTrue(Exit.isSuccess(yield* Fiber.join(tools.fiber)))
-      const again = yield* following(client.toolChanges)
-      ;(yield* next).tell("notifications/tools/list_changed")
-      yield* again.next
-    })
-  )
-
-  it.effect("end when the server refuses them, and somebody is told", () =>
-    Effect.gen(function* () {
-      const refuse = () => Effect.fail(McpError.methodNotFound("subscriptions/listen"))
-      const server = yield* Modern.make({ answers: { "subscriptions/listen": refuse } })
-      const dropped: Array<string> = []
-      const client = yield* McpClient.connect(server.transport, { dropped: (reason) => dropped.push(reason) })
-      yield* Stream.runDrain(client.toolChanges)
-      assert.isTrue(dropped.some((reason) => reason.includes("changes")))
     })
   )
 })

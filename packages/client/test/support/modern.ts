@@ -92,3 +92,20 @@ export const subscriptions = Effect.fnUntraced(function* (granting: boolean) {
     })
   return { answer, next: Queue.take(opened), opened: Queue.size(opened) }
 })
+
+interface Listening {
+  readonly granting?: boolean
+  readonly capabilities?: object
+  readonly reconnect?: McpClient.Options["reconnect"]
+}
+
+/** A client of a server that is subscribed to. */
+export const listening = ({ capabilities, granting = true, reconnect }: Listening = {}) =>
+  Effect.gen(function* () {
+    const granted = yield* subscriptions(granting)
+    const opened = yield* connected(
+      { capabilities, answers: { "subscriptions/listen": granted.answer } },
+      { reconnect }
+    )
+    return { ...opened, ...granted }
+  })

@@ -1,0 +1,213 @@
+/** Questions within requests of 2026-07-28 that are not answered: nobody may ask them, or nobody can. */
+import { Elicitation } from "@effect-mcp/core/Elicitation"
+import { Roots } from "@effect-mcp/core/Roots"
+import { rejected, Sampling } from "@effect-mcp/core/Sampling"
+import { verifies } from "@effect-mcp/spec/verifies"
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Fiber, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { settle } from "../support/connected.ts"
+import * as Modern from "../support/modern.ts"
+import type * as Scripted from "../support/scripted.ts"
+
+const form = (message: string) => ({
+  method: "elicitation/create",
+  params: { mode: "form", message, requestedSchema: { type: "object", properties: { name: { type: "string" } } } }
+})
+
+const page = (url = "https://pay.example.com/1") => ({
+  method: "elicitation/create",
+  params: { mode: "url", message: "Pay", url }
+})
+
+const thought = {
+  method: "sampling/createMessage",
+  params: { messages: [{ role: "user", content: { type: "text", text: "Hello" } }], maxTokens: 10 }
+}
+
+const places = { method: "roots/list" }
+
+const said = { role: "assistant", model: "m", content: { type: "text", text: "Hi" } } as const
+
+const user = Elicitation.layer({
+  form: ({ message }) => Effect.succeed({ action: "accept", content: { name: `Ada, asked: ${message}` } }),
+  url: () => Effect.succeed({ action: "accept" })
+})
+
+const model = Sampling.layer(() => Effect.succeed(said))
+
+const home = Roots.layerStatic([{ uri: "file:///home/ada" }])
+
+const host = Layer.mergeAll(user, model, home)
+
+const asks = (inputRequests: object | undefined, requestState?: string) => ({
+  resultType: "input_required",
+  ...(inputRequests === undefined ? undefined : { inputRequests }),
+  ...(requestState === undefined ? undefined : { requestState })
+})
+
+const done = Modern.complete({ content: [{ type: "text", text: "done" }] })
+
+/** Answers the rounds of `tools/call` one by one. */
+const rounds = (...results: ReadonlyArray<object>): Scripted.Script => {
+  let round = 0
+  return { answers: { "tools/call": () => results[Math.min(round++, results.length - 1)] ?? done } }
+}
+
+const calls = (server: Scripted.Scripted) => server.requests("tools/call")
+
+describe("questions of 2026-07-28 that must not be asked", () => {
+  const malformed: ReadonlyArray<readonly [string, object]> = [
+    ["nothing at all", asks(undefined)],
+    ["a list", asks([form("?")])],
+    ["no method", asks({ a: { params: {} } })],
+    ["another method", asks({ a: { method: "tools/call", params: { name: "x" } } })],
+    ["no message", asks({ a: { method: "elicitation/create", params: { mode: "form" } } })],
+    [
+      "a nested form",
+      asks({
+        a: {
+          method: "elicitation/create",
+          params: { message: "?", requestedSchema: { type: "object", properties: { a: { type: "object" } } } }
+        }
+      })
+    ],
+    ["a page without address", asks({ a: { method: "elicitation/create", params: { mode: "url", message: "?" } } })],
+    ["a page that is a program", asks({ a: page("javascript:alert(1)") })],
+    ["a state that is no text", { ...asks({ a: places }), requestState: 1 }]
+  ]
+  it.effect.each(malformed)("are an invalid result: %s", ([, result]) =>
+    Effect.gen(function* () {
+      const { client, server } = yield* Modern.connected(rounds(result, done))
+      const error = yield* Effect.flip(client.callTool("t"))
+      assert.strictEqual(error._tag, "InvalidResult")
+      if (error._tag === "InvalidResult") assert.deepStrictEqual(error.result, result)
+      assert.strictEqual(calls(server).length, 1)
+    }).pipe(Effect.provide(host))
+  )
+
+  const forms = Elicitation.layer({ form: () => Effect.succeed({ action: "accept", content: {} }) })
+  const pages = Elicitation.layer({ url: () => Effect.succeed({ action: "accept" }) })
+  const undeclared: ReadonlyArray<readonly [string, object, Layer.Layer<never> | Layer.Layer<Elicitation | Sampling>]> =
+    [
+      ["a form without a user", form("?"), Layer.empty],
+      ["a thought without a model", thought, Layer.empty],
+      ["roots without roots", places, Layer.empty],
+      ["a page where only forms are shown", page(), forms],
+      ["a form where only pages are shown", form("?"), pages],
+      ["tools of a model without", { ...thought, params: { ...thought.params, tools: [] } }, model],
+      ["context of a model without", { ...thought, params: { ...thought.params, includeContext: "allServers" } }, model]
+    ]
+  it.effect.each(undeclared)(
+    `fail the request, as the server was told: %s${verifies("elicitation.error.undeclared-mode")}`,
+    ([, question, services]) =>
+      Effect.gen(function* () {
+        const { client, server } = yield* Modern.connected(rounds(asks({ a: question }), done)).pipe(
+          Effect.provide(services as Layer.Layer<never>)
+        )
+        assert.strictEqual((yield* Effect.flip(client.callTool("t")))._tag, "InvalidResult")
+        assert.strictEqual(calls(server).length, 1)
+      })
+  )
+
+  it.effect(`come with nothing but calls, reads and prompts${verifies("mrtr.result.supported-methods")}`, () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* Modern.connected({
+        answers: { "completion/complete": () => asks({ a: places }, "s") }
+      })
+      const error = yield* Effect.flip(
+        client.complete({ ref: { type: "ref/prompt", name: "p" }, argument: { name: "a", value: "" } })
+      )
+      assert.strictEqual(error._tag, "InvalidResult")
+      assert.strictEqual(server.requests("completion/complete").length, 1)
+    }).pipe(Effect.provide(host))
+  )
+})
+
+describe("a question of 2026-07-28 that gets no answer", () => {
+  it.effect("fails the request with what the model's user said, and stops the other questions", () =>
+    Effect.gen(function* () {
+      const stopped = yield* Deferred.make<void>()
+      const never = Elicitation.layer({
+        form: () => Effect.onInterrupt(Effect.never, () => Deferred.succeed(stopped, undefined))
+      })
+      const refusing = Sampling.layer(() => Effect.fail(rejected()))
+      const { client, server } = yield* Modern.connected(rounds(asks({ a: form("?"), b: thought }), done)).pipe(
+        Effect.provide([never, refusing])
+      )
+      const error = yield* Effect.flip(client.callTool("t"))
+      assert.strictEqual(error._tag === "McpError" ? error.code : error._tag, -1)
+      yield* Deferred.await(stopped)
+      assert.strictEqual(calls(server).length, 1)
+    })
+  )
+
+  it.effect("is an answer when the user declines a form", () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* Modern.connected(rounds(asks({ a: form("?") }), done))
+      yield* client.callTool("t")
+      assert.deepStrictEqual(calls(server)[1]?.params?.inputResponses, { a: { action: "decline" } })
+    }).pipe(Effect.provide(Elicitation.layerDecline))
+  )
+
+  const patient = Effect.gen(function* () {
+    const asked = yield* Deferred.make<void>()
+    const stopped = yield* Deferred.make<void>()
+    const layer = Elicitation.layer({
+      form: () =>
+        Effect.andThen(
+          Deferred.succeed(asked, undefined),
+          Effect.onInterrupt(Effect.never, () => Deferred.succeed(stopped, undefined))
+        )
+    })
+    const connected = yield* Modern.connected(rounds(asks({ a: form("?") }), done)).pipe(Effect.provide(layer))
+    return { ...connected, asked, stopped }
+  })
+
+  it.effect("ends when its caller leaves, and nothing is sent: no request is open", () =>
+    Effect.gen(function* () {
+      const { asked, client, server, stopped } = yield* patient
+      const call = yield* Effect.forkChild(client.callTool("t"), { startImmediately: true })
+      yield* Deferred.await(asked)
+      yield* Fiber.interrupt(call)
+      yield* Deferred.await(stopped)
+      yield* settle
+      assert.deepStrictEqual(Modern.methods(server), ["server/discover", "tools/call"])
+    })
+  )
+
+  it.effect("may take its time, but not for ever", () =>
+    Effect.gen(function* () {
+      const { asked, client, stopped } = yield* patient
+      const call = yield* Effect.forkChild(Effect.flip(client.callTool("t", {}, { timeout: "1 second" })), {
+        startImmediately: true
+      })
+      yield* Deferred.await(asked)
+      yield* TestClock.adjust("9 minutes")
+      assert.isUndefined(call.pollUnsafe())
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual((yield* Fiber.join(call))._tag, "Timeout")
+      yield* Deferred.await(stopped)
+    })
+  )
+
+  it.effect("leaves the next try to be cancelled like any request", () =>
+    Effect.gen(function* () {
+      const reached = yield* Deferred.make<void>()
+      const { client, server } = yield* Modern.connected({
+        answers: {
+          "tools/call": ({ requestState }) =>
+            requestState === undefined
+              ? asks(undefined, "s")
+              : Effect.andThen(Deferred.succeed(reached, undefined), Effect.never)
+        }
+      })
+      const call = yield* Effect.forkChild(client.callTool("t"), { startImmediately: true })
+      yield* Deferred.await(reached)
+      yield* Fiber.interrupt(call)
+      const { method, params } = yield* server.notification
+      assert.strictEqual(method, "notifications/cancelled")
+      assert.strictEqual(params?.requestId, calls(server)[1]?.id)
+    })
+  )
+})
