@@ -1,12 +1,15 @@
 /**
- * How a client comes back to what has ended: how often it tries, and how long it waits in between.
+ * How a client comes back to what has ended: how often it tries, how long it waits in between, and what it does not try again.
  *
  * The first try is made at once; the waits double from then on, up to a limit, and each is shortened at random by up to a half, so that
  * clients that lost the same server do not come back at the same moment.
  */
+import { TransportError } from "@effect-mcp/core/Transport"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
+import { Closed, UnsupportedRevision } from "./ClientError.ts"
+import * as Answer from "./http/Answer.ts"
 import * as Elapsed from "./internal/Elapsed.ts"
 
 /** When to try again, and when to give up. */
@@ -36,6 +39,14 @@ export const wait = (failures: number, policy: Policy): Effect.Effect<void> => {
     Effect.sleep(Math.min(longest, first * 2 ** (failures - 2)) * (1 - random / 2))
   )
 }
+
+const refuses = (status: number): boolean => status >= 400 && status < 500 && !Answer.isBusy(status)
+
+/** A refusal that the next try would get, too. */
+export const isRefusal = (error: unknown): boolean =>
+  error instanceof UnsupportedRevision ||
+  (error instanceof TransportError && error.reason === "Status" && refuses(error.status ?? 0)) ||
+  (error instanceof Closed && error.cause !== undefined && isRefusal(error.cause))
 
 /** The failures in a row of one thing that is kept up. */
 export class Backoff {

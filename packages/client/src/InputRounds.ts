@@ -13,7 +13,8 @@ import * as ResultType from "@effect-mcp/protocol/ResultType"
 import { inputRequired } from "@effect-mcp/protocol/revision/v2026_07_28"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import { InvalidResult, Timeout } from "./ClientError.ts"
+import { defaultAttempts, isRefusal, type Policy, wait } from "./Backoff.ts"
+import { Closed, InvalidResult, Timeout } from "./ClientError.ts"
 import type { Refused } from "./Handlers.ts"
 import * as Elapsed from "./internal/Elapsed.ts"
 
@@ -106,3 +107,28 @@ const answersTo = Effect.fnUntraced(function* (
   )
   return { inputResponses: Object.fromEntries(answers), ...state }
 })
+
+/**
+ * Sends one round of a request again (2026-07-28) for as long as it does not reach the server: it carries what the user has answered.
+ * That the whole request has not reached the server cannot be said of it in the end.
+ */
+export const insist = <A, E>(
+  round: Effect.Effect<A, E | Closed>,
+  ended: Effect.Effect<unknown, unknown>,
+  policy: Policy | undefined
+): Effect.Effect<A, E | Closed> => {
+  const over = Effect.as(Effect.exit(ended), true)
+  const from = (tried: number): Effect.Effect<A, E | Closed> =>
+    Effect.catchIf(round, isUnsent, (closed) => {
+      const hopeless = policy === undefined || tried >= (policy.attempts ?? defaultAttempts) || isRefusal(closed)
+      if (hopeless) return Effect.fail(sent(closed))
+      return Effect.flatMap(Effect.raceFirst(over, Effect.as(wait(tried + 1, policy), false)), (isOver) =>
+        isOver ? Effect.fail(sent(closed)) : from(tried + 1)
+      )
+    })
+  return from(1)
+}
+
+const isUnsent = (error: unknown): error is Closed => error instanceof Closed && error.unsent === true
+
+const sent = ({ cause, message }: Closed): Closed => new Closed({ message, cause })

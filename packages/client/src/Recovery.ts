@@ -13,10 +13,9 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
-import { Backoff, defaultAttempts, type Policy } from "./Backoff.ts"
-import { Closed, UnsupportedRevision } from "./ClientError.ts"
+import { Backoff, defaultAttempts, isRefusal, type Policy } from "./Backoff.ts"
+import { Closed } from "./ClientError.ts"
 import type { Connection } from "./Connection.ts"
-import * as Answer from "./http/Answer.ts"
 
 export interface Options<E, R> {
   /** One connection, for as long as its scope. */
@@ -60,14 +59,6 @@ type State =
 
 /** How long the answers of a session that is gone may still take to arrive. */
 const obituaryTime = "5 seconds"
-
-const refuses = (status: number): boolean => status >= 400 && status < 500 && !Answer.isBusy(status)
-
-/** A refusal that the next try would get, too. */
-export const isRefusal = (error: unknown): boolean =>
-  error instanceof UnsupportedRevision ||
-  (error instanceof TransportError && error.reason === "Status" && refuses(error.status ?? 0)) ||
-  (error instanceof Closed && error.cause !== undefined && isRefusal(error.cause))
 
 /** For those whose request has not left. */
 const unsent = ({ cause, message }: Closed): Closed => new Closed({ message, cause, unsent: true })

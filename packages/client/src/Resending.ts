@@ -5,11 +5,11 @@
  * is a new request with an id of its own, and the time that the caller allowed is for all of them. Any other fails with `Closed`.
  */
 import * as Effect from "effect/Effect"
-import { defaultAttempts, defaultResends, type Policy, wait } from "./Backoff.ts"
+import { defaultAttempts, defaultResends, isRefusal, type Policy, wait } from "./Backoff.ts"
 import { type ClientError, Closed, Timeout } from "./ClientError.ts"
 import type { Connection } from "./Connection.ts"
 import * as Elapsed from "./internal/Elapsed.ts"
-import { isRefusal, type Recovery } from "./Recovery.ts"
+import type { Recovery } from "./Recovery.ts"
 
 export interface Options {
   readonly recovery: Recovery
@@ -100,26 +100,3 @@ export const make = ({ policy, recovery }: Options) => {
     )
   }
 }
-
-/**
- * Sends one round of a request again (2026-07-28) for as long as it does not reach the server: it carries what the user has answered.
- * That the whole request has not reached the server cannot be said of it in the end.
- */
-export const insist = <A, E>(
-  round: Effect.Effect<A, E | Closed>,
-  ended: Effect.Effect<unknown, unknown>,
-  policy: Policy | undefined
-): Effect.Effect<A, E | Closed> => {
-  const over = Effect.as(Effect.exit(ended), true)
-  const from = (tried: number): Effect.Effect<A, E | Closed> =>
-    Effect.catchIf(round, isUnsent, (closed) => {
-      const hopeless = policy === undefined || tried >= (policy.attempts ?? defaultAttempts) || isRefusal(closed)
-      if (hopeless) return Effect.fail(sent(closed))
-      return Effect.flatMap(Effect.raceFirst(over, Effect.as(wait(tried + 1, policy), false)), (isOver) =>
-        isOver ? Effect.fail(sent(closed)) : from(tried + 1)
-      )
-    })
-  return from(1)
-}
-
-const isUnsent = (error: unknown): error is Closed => error instanceof Closed && error.unsent === true

@@ -13,9 +13,11 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
+import type { CallOptions } from "./CallOptions.ts"
+import type { CallEvent } from "./Calls.ts"
+import type { McpClient } from "./Client.ts"
 import type { ClientError } from "./ClientError.ts"
 import * as Declaration from "./Declaration.ts"
-import type { CallEvent, CallOptions, McpClient } from "./McpClient.ts"
 
 type Service = McpClient["Service"]
 

@@ -17,7 +17,6 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import { type Closed, type Peer, Timeout } from "./Peer.ts"
-import { RequestContext } from "./RequestContext.ts"
 
 /** What a server may ask a client inside a request. */
 export type Question = "elicitation/create" | "roots/list" | "sampling/createMessage"
@@ -56,16 +55,6 @@ export interface AskOptions {
   /** Names the question where requests are replayed: needed when two identical ones are open at once. Elsewhere it has no effect. */
   readonly key?: string | undefined
 }
-
-/** A question's failure where there is no result to tell it in (prompts, resources): a protocol error. */
-export const askErrorToMcp = (error: AskError): Effect.Effect<never, McpError.McpError, RequestContext> =>
-  Effect.flatMap(RequestContext, ({ revision }) =>
-    Effect.fail(
-      error instanceof CapabilityMissing && revision.rules.missingCapability === "error"
-        ? missingCapabilityError(error)
-        : McpError.internalError(error.message)
-    )
-  )
 
 export class ClientInput extends Context.Service<
   ClientInput,

@@ -23,7 +23,6 @@ import type { Refused } from "../Handlers.ts"
 import * as InputRounds from "../InputRounds.ts"
 import type { Negotiated } from "../Negotiation.ts"
 import { ResponseCache } from "../ResponseCache.ts"
-import * as Resending from "../Resending.ts"
 import type { Era } from "./Era.ts"
 import { missingFor } from "../internal/Needs.ts"
 import { Listening, type Subscription } from "./Listening.ts"
@@ -83,7 +82,7 @@ export const make = Effect.fnUntraced(function* (
           send: (complete) => {
             const sent = peer.request(method, complete, options)
             // What the server has not seen is only this round of it.
-            return rounds++ === 0 ? sent : Resending.insist(sent, peer.awaitClosed, policy)
+            return rounds++ === 0 ? sent : InputRounds.insist(sent, peer.awaitClosed, policy)
           }
         })
         return Effect.flatMap(final, ({ retried, wire }) =>
