@@ -10,41 +10,50 @@
 const renewal = 512
 
 export class BusyMap<K, V> {
-  private map = new Map<K, V>()
+  /** What is there alone, as what is done at once is, needs no Map. */
+  private alone: readonly [K, V] | undefined = undefined
+  private map: Map<K, V> | undefined = undefined
   private deleted = 0
 
   get(key: K): V | undefined {
-    return this.map.get(key)
+    return this.alone?.[0] === key ? this.alone[1] : this.map?.get(key)
   }
 
   has(key: K): boolean {
-    return this.map.has(key)
+    return this.alone?.[0] === key || this.map?.has(key) === true
   }
 
   set(key: K, value: V): void {
-    this.map.set(key, value)
+    if (this.alone?.[0] === key || this.size === 0) this.alone = [key, value]
+    else (this.map ??= new Map()).set(key, value)
   }
 
   delete(key: K): boolean {
-    const had = this.map.delete(key)
-    if (had && ++this.deleted >= renewal && this.deleted >= this.map.size) {
+    if (this.alone?.[0] === key) {
+      this.alone = undefined
+      return true
+    }
+    if (this.map?.delete(key) !== true) return false
+    if (++this.deleted >= renewal && this.deleted >= this.map.size) {
       this.map = new Map(this.map)
       this.deleted = 0
     }
-    return had
+    return true
   }
 
   get size(): number {
-    return this.map.size
+    return (this.alone === undefined ? 0 : 1) + (this.map?.size ?? 0)
   }
 
   /** The keys that are there now, whatever comes and goes meanwhile. */
   keys(): ReadonlyArray<K> {
-    return [...this.map.keys()]
+    const others = this.map === undefined ? [] : [...this.map.keys()]
+    return this.alone === undefined ? others : [this.alone[0], ...others]
   }
 
   /** Those that are there now, whatever comes and goes meanwhile. */
   values(): ReadonlyArray<V> {
-    return [...this.map.values()]
+    const others = this.map === undefined ? [] : [...this.map.values()]
+    return this.alone === undefined ? others : [this.alone[1], ...others]
   }
 }

@@ -12,6 +12,7 @@ import { ClientInput } from "./ClientInput.ts"
 import { exitOf } from "./Done.ts"
 import { Elicitation } from "./Elicitation.ts"
 import { forwarder, Log, surroundings } from "./Log.ts"
+import type { Now } from "./Now.ts"
 import { Principal } from "./Principal.ts"
 import { Progress } from "./Progress.ts"
 import { RequestMap } from "./RequestMap.ts"
@@ -59,15 +60,17 @@ export const isolate = <R, S extends RequestServices = RequestServices>(
   // What a connection's requests have below their services is the same map for all of them.
   const known = new WeakMap<ReadonlyMap<string, unknown>, ReadonlyMap<string, unknown>>()
   const mixedOnce = (ambient: ReadonlyMap<string, unknown>): ReadonlyMap<string, unknown> => {
-    const mix = known.get(ambient) ?? mixed(ambient)
-    known.set(ambient, mix)
-    return mix
+    const mix = known.get(ambient)
+    if (mix !== undefined) return mix
+    const made = mixed(ambient)
+    known.set(ambient, made)
+    return made
   }
   const inside = (ambient: Context.Context<S>): Context.Context<R> => {
     const services = ambient.mapUnsafe
     // Nothing lies over the request's own services: they are kept as they are, unmade.
     return Context.makeUnsafe<R>(services instanceof RequestMap ? services.over(mixedOnce) : mixed(services))
   }
-  return <A, E>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, S> =>
-    exitOf(effect) ?? Effect.updateContext(effect, inside)
+  return <A, E>(effect: Effect.Effect<A, E, R>, now?: Now): Effect.Effect<A, E, S> =>
+    exitOf(effect) ?? (now === undefined ? Effect.updateContext(effect, inside) : now.start(effect, mixedOnce))
 }

@@ -1,7 +1,7 @@
 /**
  * One end of a conversation, as an actor. Server sessions and clients are both one.
  *
- * A synchronous state machine over plain maps: every inbound request is exactly one fiber, every outbound request one waiting
+ * A synchronous state machine over plain maps: every inbound request that waits is a fiber, every outbound request one waiting
  * continuation. The reader always pulls; it never writes, never awaits a handler, a permit or a full outbox. Closing the scope
  * interrupts the fibers (and waits for their finalizers) and fails what is outstanding with `Closed`.
  */
@@ -31,6 +31,8 @@ export interface Asked {
   readonly sink: Sink
   /** Set when the asker wants no answer any more: nothing is to be sent for the request from then on. */
   cancelled?: boolean
+  /** Called when a fiber is about to run for the request: what answers it at once needs none. */
+  readonly begun?: (() => void) | undefined
 }
 
 /** What a peer's request handler is given. */
@@ -40,7 +42,7 @@ export interface Exchange extends Asked {
 
 /** What the two roles plug in. All of it runs without requirements: a role captures its own context. */
 export interface Handlers {
-  /** Runs in a fiber of its own, unless it is done already. Its success is the wire result; a defect answers -32603 without details. */
+  /** Runs in a fiber of its own at once, unless it is done already. Its success is the wire result; a defect answers -32603 without details. */
   readonly request: (exchange: Exchange) => Effect.Effect<unknown, McpError.McpError>
   /** Called in the reader, in order of arrival; must not block. `progress` never gets here, `cancelled` only about a request of ours. */
   readonly notification: (notification: JsonRpc.Notification, envelope: Envelope, peer: Peer) => void

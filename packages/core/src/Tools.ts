@@ -17,6 +17,7 @@ import { type AskError, CapabilityMissing, Declined, missingCapabilityError } fr
 import { exitOf } from "./Done.ts"
 import { feature } from "./Feature.ts"
 import { isolate } from "./Isolate.ts"
+import type { Now } from "./Now.ts"
 import { Closed, Timeout } from "./Peer.ts"
 import type { Principal } from "./Principal.ts"
 import { type QueryServices, RequestContext, type RequestServices } from "./RequestContext.ts"
@@ -43,9 +44,10 @@ export class Tools extends Context.Service<Tools, ToolSource>()("@effect-mcp/cor
 
 export interface ToolEntry {
   readonly tool: Model.Tool
-  /** Called when its effect is about to run. */
+  /** Called when its effect is about to run, or even `now`. */
   readonly call: (
-    params: Model.CallToolParams
+    params: Model.CallToolParams,
+    now?: Now
   ) => Effect.Effect<Model.CallToolResult, McpError.McpError, RequestServices>
   /** Who sees the tool and may call it; to others it does not exist. Default everyone. */
   readonly visible?: ((principal: Principal["Service"]) => boolean) | undefined
@@ -126,7 +128,7 @@ export const layer = <I, O, F, H, R>(
     const inContext = isolate<R>(services)
     return registry.register({
       tool: tool.descriptor,
-      call: caller(tool, (input) => inContext(handler(input))),
+      call: caller(tool, (input, now) => inContext(handler(input), now)),
       ...options
     })
   })
@@ -134,7 +136,7 @@ export const layer = <I, O, F, H, R>(
 /** Decode, run, encode: each once. */
 const caller = <I, O, F, H>(
   tool: Tool<I, O, F, H>,
-  handler: (input: I) => Effect.Effect<H, HandlerError<F>, RequestServices>
+  handler: (input: I, now: Now | undefined) => Effect.Effect<H, HandlerError<F>, RequestServices>
 ): ToolEntry["call"] => {
   const { output } = tool
   // Without an output schema `H` is `Output`: the types of Tool.make and Tool.raw say so, this signature cannot.
@@ -146,11 +148,18 @@ const caller = <I, O, F, H>(
           structuredContent
         }))
   const recovered = recover(tool.failure)
-  const run = (input: I): Effect.Effect<Model.CallToolResult, McpError.McpError, RequestServices> => {
-    const effect = handler(input)
+  const run = (
+    input: I,
+    now: Now | undefined
+  ): Effect.Effect<Model.CallToolResult, McpError.McpError, RequestServices> => {
+    const effect = handler(input, now)
     const done = exitOf(effect)
     if (done !== undefined && Exit.isSuccess(done)) return encode(done.value)
-    return Effect.catch(Effect.flatMap(effect, encode), recovered)
+    const encoded: Effect.Effect<Model.CallToolResult, HandlerError<F>, RequestServices> = Effect.flatMapEager(
+      effect,
+      encode
+    )
+    return Effect.catchEager(encoded, recovered)
   }
   const refuse = ({ message }: InvalidValue) =>
     Effect.flatMap(RequestContext, ({ revision }) =>
@@ -158,12 +167,12 @@ const caller = <I, O, F, H>(
         ? Effect.succeed(failed(`Invalid arguments for tool ${tool.name}: ${message}`))
         : Effect.fail(McpError.invalidParams(`Invalid arguments for tool ${tool.name}: ${message}`))
     )
-  return (params) => {
+  return (params, now) => {
     // Most schemas are done at once, some handlers are, and then none of this is a step of the fiber.
     const decoded = tool.input.decode(params.arguments ?? {})
     const done = exitOf(decoded)
     return done !== undefined && Exit.isSuccess(done)
-      ? run(done.value)
-      : Effect.matchEffect(decoded, { onSuccess: run, onFailure: refuse })
+      ? run(done.value, now)
+      : Effect.matchEffect(decoded, { onSuccess: (input) => run(input, undefined), onFailure: refuse })
   }
 }

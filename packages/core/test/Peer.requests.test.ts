@@ -1,8 +1,19 @@
 /** Rules 3, 4 and 6: register before running, cancel by signal, compare ids. */
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Latch } from "effect"
-import { cancel, request, serve, settle, success } from "./support/wire.ts"
+import * as Now from "@effect-mcp/core/Now"
+import type * as Peer from "@effect-mcp/core/Peer"
+import { Context, Effect, Fiber, Latch } from "effect"
+import { cancel, request, serve, type Served, settle, success } from "./support/wire.ts"
+
+/** A handler's effect, as a peer runs it, and as who answers runs it before the peer has it. */
+const ways = {
+  "by its peer": (_exchange: Peer.Exchange, effect: Effect.Effect<unknown>) => effect,
+  "at once": (exchange: Peer.Exchange, effect: Effect.Effect<unknown>) => {
+    exchange.begun?.()
+    return Now.start(effect, Context.empty())
+  }
+}
 
 describe("a request is registered before it runs", () => {
   it.effect("so a handler that completes at once is answered and forgotten", () =>
@@ -14,30 +25,70 @@ describe("a request is registered before it runs", () => {
     })
   )
 
-  it.effect("so a handler sees itself in flight from its first step", () =>
-    Effect.gen(function* () {
-      const { receive, messages } = yield* serve(({ peer }) => peer.inFlight)
-      receive(request("a", "look"))
-      assert.deepInclude(messages()[0].result[0], { id: "a", method: "look", state: "running" })
-    })
-  )
+  for (const [name, way] of Object.entries(ways)) {
+    it.effect(`so a handler sees itself in flight from its first step (run ${name})`, () =>
+      Effect.gen(function* () {
+        const { receive, messages, peer } = yield* serve((exchange) => way(exchange, exchange.peer.inFlight))
+        receive(request("a", "look"))
+        assert.deepInclude(messages()[0].result[0], { id: "a", method: "look", state: "running" })
+        assert.deepStrictEqual(yield* peer.inFlight, [])
+      })
+    )
 
-  it.effect("so a cancel that arrives within its first step ends it, unanswered", () =>
-    Effect.gen(function* () {
-      let finalized = false
-      const served = yield* serve(({ request: { id } }) =>
-        Effect.suspend(() => {
-          served.receive(cancel(id))
-          return Effect.never
-        }).pipe(Effect.ensuring(Effect.sync(() => (finalized = true))))
-      )
-      served.receive(request(1))
-      yield* settle
-      assert.isTrue(finalized)
-      assert.deepStrictEqual(served.messages(), [])
-      assert.deepStrictEqual(yield* served.peer.inFlight, [])
-    })
-  )
+    it.effect(`so a cancel that arrives within its first step ends it, unanswered (run ${name})`, () =>
+      Effect.gen(function* () {
+        let finalized = false
+        const served = yield* serve((exchange) =>
+          way(
+            exchange,
+            Effect.suspend(() => {
+              served.receive(cancel(exchange.request.id))
+              return Effect.never
+            }).pipe(Effect.ensuring(Effect.sync(() => (finalized = true))))
+          )
+        )
+        served.receive(request(1))
+        yield* settle
+        assert.isTrue(finalized)
+        assert.deepStrictEqual(served.messages(), [])
+        assert.deepStrictEqual(yield* served.peer.inFlight, [])
+      })
+    )
+
+    it.effect(`so one that is cancelled within its only step is not answered (run ${name})`, () =>
+      Effect.gen(function* () {
+        const served: Served = yield* serve((exchange) =>
+          way(
+            exchange,
+            Effect.sync(() => served.receive(cancel(exchange.request.id)))
+          )
+        )
+        served.receive(request(1))
+        yield* settle
+        assert.deepStrictEqual(served.messages(), [])
+        assert.deepStrictEqual(yield* served.peer.inFlight, [])
+      })
+    )
+
+    it.effect(`so what waits for a permit goes on when it ends (run ${name})`, () =>
+      Effect.gen(function* () {
+        const served: Served = yield* serve(
+          (exchange) =>
+            way(
+              exchange,
+              Effect.sync(() => {
+                if (exchange.request.id === 1) served.receive(request(2))
+                return served.messages().length
+              })
+            ),
+          { inFlight: 1 }
+        )
+        served.receive(request(1))
+        yield* settle
+        assert.deepStrictEqual(served.messages(), [success(1, 0), success(2, 1)])
+      })
+    )
+  }
 
   it.effect("so a handler that throws before it is an effect is answered -32603", () =>
     Effect.gen(function* () {

@@ -10,7 +10,7 @@ import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as McpError from "@effect-mcp/protocol/McpError"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import type * as Clock from "effect/Clock"
-import * as Context from "effect/Context"
+import type * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -36,16 +36,18 @@ export interface ConnectOptions {
  * connected in is the session's, and nobody else's.
  */
 export interface Passive {
+  /** What `runFork` runs in. */
+  readonly context: Context.Context<never>
   readonly clock: Clock.Clock
   readonly runFork: <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
 }
 
 export interface Options {
-  /** `traced`: there is a tracer where the connection was made. */
+  /** The effect runs at once, in a context like `now`; nothing where there is a tracer, which is to see all of it. */
   readonly request: (
     session: Session,
     exchange: Peer.Exchange,
-    traced: boolean
+    now: Context.Context<never> | undefined
   ) => Effect.Effect<unknown, McpError.McpError>
   /** Whether a ping is answered at once. */
   readonly pings: (request: JsonRpc.Request) => boolean
@@ -66,8 +68,8 @@ class Conversation implements Peer.Handlers, Peer.Options {
   private readonly scope: Scope.Scope
   /** The same where it was made for this conversation. */
   private readonly own: Scope.Closeable | undefined
-  /** Whether there is a tracer where the connection was made. */
-  private readonly traced: boolean
+  /** What requests run in, where nobody traces them. */
+  private readonly now: Context.Context<never> | undefined
   private session: Session | undefined = undefined
 
   constructor(
@@ -75,13 +77,13 @@ class Conversation implements Peer.Handlers, Peer.Options {
     options: ConnectOptions,
     scope: Scope.Scope,
     own: Scope.Closeable | undefined,
-    traced: boolean
+    context: Context.Context<never>
   ) {
     this.shared = shared
     this.options = options
     this.scope = scope
     this.own = own
-    this.traced = traced
+    this.now = TraceContext.isTraced(context) ? undefined : context
   }
 
   /** The reader may be at work before `Peer.make` has returned, so the record is made by whoever is first to need it. */
@@ -98,7 +100,7 @@ class Conversation implements Peer.Handlers, Peer.Options {
   // ---- what arrives
 
   request(exchange: Peer.Exchange): Effect.Effect<unknown, McpError.McpError> {
-    return this.shared.request(this.of(exchange.peer), exchange, this.traced)
+    return this.shared.request(this.of(exchange.peer), exchange, this.now)
   }
 
   notification(notification: JsonRpc.Notification, _envelope: Envelope, peer: Peer.Peer): void {
@@ -158,10 +160,9 @@ export const make = (shared: Options) => {
   const { drain, sessions } = shared
 
   /** One finalizer is all that a session adds to its scope: there may be many in which nothing happens. */
-  const held = (transport: Transport, options: ConnectOptions, { clock, runFork }: Passive) =>
-    Effect.contextWith((context: Context.Context<Scope.Scope>) => {
-      const scope = Context.get(context, Scope.Scope)
-      const conversation = new Conversation(shared, options, scope, undefined, TraceContext.isTraced(context))
+  const held = (transport: Transport, options: ConnectOptions, { clock, context, runFork }: Passive) =>
+    Effect.flatMap(Scope.Scope, (scope) => {
+      const conversation = new Conversation(shared, options, scope, undefined, context)
       const peer = Peer.passive(transport.sink, conversation, conversation, clock, runFork)
       const opened = conversation.of(peer)
       sessions.add(opened)
@@ -182,8 +183,7 @@ export const make = (shared: Options) => {
   ): Effect.fn.Return<Session, never, Scope.Scope> {
     // Ends with the wire, or with the caller's scope if that is sooner.
     const scope = yield* Scope.fork(yield* Scope.Scope)
-    const traced = TraceContext.isTraced(yield* Effect.context<never>())
-    const conversation = new Conversation(shared, options, scope, scope, traced)
+    const conversation = new Conversation(shared, options, scope, scope, yield* Effect.context<never>())
     const opened = conversation.of(yield* Peer.make(transport, conversation, conversation))
     sessions.add(opened)
     yield* Scope.addFinalizer(

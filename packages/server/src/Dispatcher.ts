@@ -4,6 +4,7 @@
  * Params are decoded once and results encoded once, by the revision's codecs; the session's record says which revision that is.
  */
 import * as Completions from "@effect-mcp/core/Completions"
+import type { Now } from "@effect-mcp/core/Now"
 import { Principal } from "@effect-mcp/core/Principal"
 import type { QueryServices, RequestServices } from "@effect-mcp/core/RequestContext"
 import { notFound } from "@effect-mcp/core/Resources"
@@ -26,8 +27,8 @@ import { unknownTool } from "./ToolRegistry.ts"
 type Handler<M extends keyof Method.ClientRequests> = (
   params: Method.ClientRequests[M]["params"],
   session: Session | undefined,
-  /** Who asks, where the effect runs at once and nothing lies around it that could say otherwise. */
-  principal?: Principal["Service"]
+  /** Where the effect runs at once, and nothing lies around it that could say something else of who asks. */
+  now?: Now
 ) => Effect.Effect<Method.ClientRequests[M]["result"], McpError.McpError, RequestServices>
 
 /** Everything but the handshake, discovery, ping and the long request for notifications, which never reach the features. */
@@ -87,14 +88,12 @@ export const make = (features: Features, pageSize: number): Handlers => {
     })
   }
   return {
-    "tools/list": (params, _session, principal) =>
+    "tools/list": (params, _session, now) =>
       params?.cursor === undefined
-        ? Effect.flatMapEager(principal === undefined ? tools.list : tools.listNow(principal), firstPage)
+        ? Effect.flatMapEager(now === undefined ? tools.list : tools.listNow(now.principal), firstPage)
         : list(tools.list, toolName, params, (tools) => ({ tools })),
-    "tools/call": (params, _session, principal) =>
-      principal === undefined
-        ? (tools.call(params) ?? Effect.fail(unknownTool(params.name)))
-        : tools.callNow(params, principal),
+    "tools/call": (params, _session, now) =>
+      now === undefined ? (tools.call(params) ?? Effect.fail(unknownTool(params.name))) : tools.callNow(params, now),
     "prompts/list": (params) =>
       list(
         prompts.list,
@@ -133,18 +132,18 @@ export const make = (features: Features, pageSize: number): Handlers => {
   }
 }
 
-/** What a request is answered with: `run`, with the middleware around it. Called when the effect is about to run. */
+/** What a request is answered with: `run`, with the middleware around it. Called when the effect is about to run, or even `now`. */
 export const answer = (
   features: Features,
   handlers: Handlers,
   request: Request,
   session: Session | undefined,
-  principal: Principal["Service"]
+  now: Now | undefined
 ): Effect.Effect<Result, McpError.McpError, RequestServices> =>
   // Where nothing lies around it, the handler is asked right here: what is done already then takes no step of a fiber.
   features.wrapped()
     ? features.middleware(request, run(handlers, request, session))
-    : handle(handlers, request, session, principal)
+    : handle(handlers, request, session, now)
 
 /** Runs the handler of a decoded request. */
 export const run = (
@@ -159,13 +158,13 @@ const handle = (
   handlers: Handlers,
   request: Request,
   session: Session | undefined,
-  principal?: Principal["Service"]
+  now?: Now
 ): Effect.Effect<Result, McpError.McpError, RequestServices> => {
   // Method and params were decoded together; the correlation is lost on the way through the table.
   const handler: (
     params: never,
     session: Session | undefined,
-    principal: Principal["Service"] | undefined
+    now: Now | undefined
   ) => ReturnType<Handler<Request["method"]>> = handlers[request.method as keyof Handlers]
-  return handler(request.params as never, session, principal)
+  return handler(request.params as never, session, now)
 }

@@ -4,7 +4,7 @@
  * Registering is acquiring: closing the scope takes the entry away by identity, lets the calls in flight on it end, and only then
  * lets its services go. A key that is taken is a defect. One registry serves every session.
  */
-import { exitOf } from "@effect-mcp/core/Done"
+import { attempt, exitOf } from "@effect-mcp/core/Done"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as PubSub from "effect/PubSub"
@@ -92,28 +92,14 @@ export class Registry<Entry, Source extends { readonly changes: Stream.Stream<vo
   ): Effect.Effect<A, E, R> {
     return Effect.suspend(() => {
       const slot = this.slots.get(key)
-      return slot === undefined ? absent : this.holding(key, slot.entry, use(slot.entry), () => absent)
+      return slot === undefined ? absent : using(slot, use)
     })
   }
 
-  /** Keeps the services of `entry` alive while `effect` runs, which needs nothing of it if it is done already. */
-  holding<A, E, R>(
-    key: string,
-    entry: Entry,
-    effect: Effect.Effect<A, E, R>,
-    absent: () => Effect.Effect<A, E, R>
-  ): Effect.Effect<A, E, R> {
-    if (exitOf(effect) !== undefined) return effect
-    return Effect.suspend(() => {
-      const slot = this.slots.get(key)
-      // In case that it was taken away before the effect runs.
-      if (slot?.entry !== entry) return absent()
-      slot.active++
-      return Effect.onExit(effect, () => {
-        release(slot)
-        return Effect.void
-      })
-    })
+  /** The same for who runs the effect at once; nothing where there is no such entry. */
+  holdNow<A, E, R>(key: string, use: (entry: Entry) => Effect.Effect<A, E, R>): Effect.Effect<A, E, R> | undefined {
+    const slot = this.slots.get(key)
+    return slot && using(slot, use)
   }
 
   /** `stream` for as long as the entry is there; taking the entry away waits for its finalizers. */
@@ -176,6 +162,22 @@ export class Registry<Entry, Source extends { readonly changes: Stream.Stream<vo
       Effect.asVoid
     )
   }
+}
+
+const using = <Entry, A, E, R>(
+  slot: Slot<Entry>,
+  use: (entry: Entry) => Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> => {
+  slot.active++
+  const effect = attempt(() => use(slot.entry))
+  if (exitOf(effect) === undefined) {
+    return Effect.onExit(effect, () => {
+      release(slot)
+      return Effect.void
+    })
+  }
+  release(slot)
+  return effect
 }
 
 const release = (slot: Slot<unknown>): void => {

@@ -6,6 +6,7 @@ import * as ClientInput from "@effect-mcp/core/ClientInput"
 import { exitOf } from "@effect-mcp/core/Done"
 import * as Elicitation from "@effect-mcp/core/Elicitation"
 import { Log } from "@effect-mcp/core/Log"
+import * as Now from "@effect-mcp/core/Now"
 import type { Asked } from "@effect-mcp/core/Peer"
 import { Principal } from "@effect-mcp/core/Principal"
 import * as Progress from "@effect-mcp/core/Progress"
@@ -43,18 +44,27 @@ export interface Facts {
  * One request, as what its services are made of. Finalizers of a cancelled one, and fibers that outlive theirs, may still hold them:
  * progress of what is over is dropped; so are logs where they belong to the request alone, not to a session.
  */
-class One {
+export class One implements Now.Now {
   readonly exchange: Asked
   readonly principal: Principal["Service"]
   private readonly make: () => Facts
+  private readonly context: Context.Context<never>
   private made: Facts | undefined = undefined
+  private readonly services: Array<unknown> = []
   private scope: Scope.Closeable | undefined = undefined
   private ended = false
 
-  constructor(exchange: Asked, principal: Principal["Service"], make: () => Facts) {
+  /** `context`: what its handler runs in, if it runs before anything else does. */
+  constructor(
+    exchange: Asked,
+    principal: Principal["Service"],
+    make: () => Facts,
+    context: Context.Context<never> = Context.empty()
+  ) {
     this.exchange = exchange
     this.principal = principal
     this.make = make
+    this.context = context
   }
 
   get facts(): Facts {
@@ -71,6 +81,25 @@ class One {
     const scope = (this.scope ??= Scope.makeUnsafe())
     if (this.ended) Effect.runSync(Scope.close(scope, Exit.void))
     return scope
+  }
+
+  /** Its services over `base`. */
+  servicesOver<R>(base: ReadonlyMap<string, unknown>): Context.Context<R> {
+    return Context.makeUnsafe<R>(new RequestMap(base, recipe, this, this.services))
+  }
+
+  start<A, E, R>(
+    handler: Effect.Effect<A, E, R>,
+    change: (base: ReadonlyMap<string, unknown>) => ReadonlyMap<string, unknown>
+  ): Effect.Effect<A, E> {
+    this.exchange.begun?.()
+    return Now.start(handler, this.servicesOver<R>(change(this.context.mapUnsafe)))
+  }
+
+  /** Whether its end is no step either. */
+  endsNow(): boolean {
+    if (this.scope === undefined) this.ended = true
+    return this.ended
   }
 
   close(exit: Exit.Exit<unknown, unknown>): Effect.Effect<void> {
@@ -159,17 +188,11 @@ const recipe = new Recipe<One>([
 ])
 
 /** Runs `effect` with the services of its request, in a Scope of its own; when it is over, so is its progress. */
-export const provide = <A, E>(
-  effect: Effect.Effect<A, E, RequestServices>,
-  exchange: Asked,
-  principal: Principal["Service"],
-  facts: () => Facts
-): Effect.Effect<A, E> => {
+export const provide = <A, E>(effect: Effect.Effect<A, E, RequestServices>, one: One): Effect.Effect<A, E> => {
   const done = exitOf(effect)
-  if (done !== undefined) return done
-  const one = new One(exchange, principal, facts)
+  if (done !== undefined && one.endsNow()) return done
   const provided = Effect.updateContext(effect, (ambient: Context.Context<never>) =>
-    Context.makeUnsafe<RequestServices>(new RequestMap(ambient.mapUnsafe, recipe, one))
+    one.servicesOver<RequestServices>(ambient.mapUnsafe)
   )
   return Effect.onExit(provided, (exit) => one.close(exit))
 }

@@ -183,12 +183,12 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
   const handle = (
     session: Session,
     exchange: Peer.Exchange,
-    traced: boolean
+    now: Context.Context<never> | undefined
   ): Effect.Effect<unknown, McpError.McpError> => {
     if (session.draining) return Effect.fail(McpError.interrupted("The server is shutting down"))
     const { request } = exchange
     const era = Stateless.isModern(request) ? stateless : stateful
-    return observed(() => era.handle(session, exchange), request, traced)
+    return observed(() => era.handle(session, exchange, now), request, now === undefined)
   }
   const dispatch = (
     request: JsonRpc.Request,
@@ -197,14 +197,14 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
     { admitted, closing = Effect.never, now }: DispatchOptions = {}
   ): Effect.Effect<void> => {
     const origin = { principal: envelope.principal ?? Principal.anonymous, closing, admitted }
-    const handle = () => stateless.handle(origin, { request, envelope, sink })
+    const handle = (now?: Context.Context<never>) => stateless.handle(origin, { request, envelope, sink }, now)
     const answer = (exit: Exit.Exit<unknown, McpError.McpError>): void => {
       const ended = Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
       Peer.answer(sink, Peer.response(request.id, ended ? "The request was interrupted" : undefined, exit))
     }
     let effect: ReturnType<typeof handle> | undefined
     if (now !== undefined && !TraceContext.isTraced(now)) {
-      effect = attempt(handle)
+      effect = attempt(() => handle(now))
       const done = exitOf(effect)
       if (done !== undefined && Exit.isSuccess(done)) {
         answer(done)

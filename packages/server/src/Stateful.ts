@@ -2,13 +2,14 @@
  * The stateful era (2024-11-05 to 2025-11-25): a request means what its session agreed on in `initialize`.
  */
 import * as ClientInput from "@effect-mcp/core/ClientInput"
-import { exitOf, follow, orElse } from "@effect-mcp/core/Done"
+import { follow, orElse } from "@effect-mcp/core/Done"
 import { keepAlive, type KeepAlive } from "@effect-mcp/core/KeepAlive"
 import type { Exchange } from "@effect-mcp/core/Peer"
 import type { Connection, RequestServices } from "@effect-mcp/core/RequestContext"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
+import type * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { codecOf } from "./Codec.ts"
@@ -87,7 +88,12 @@ export const make = ({ identity, features, greet, handlers, logging, askTimeout 
         })
     )
 
-  const handle = (session: Session, exchange: Exchange): Effect.Effect<unknown, McpError.McpError> => {
+  /** `now`: the effect runs at once, in a context like this. */
+  const handle = (
+    session: Session,
+    exchange: Exchange,
+    now: Context.Context<never> | undefined
+  ): Effect.Effect<unknown, McpError.McpError> => {
     const { method, params } = exchange.request
     if (method === "initialize") return open(session, exchange)
     const { negotiated } = session
@@ -98,16 +104,14 @@ export const make = ({ identity, features, greet, handlers, logging, askTimeout 
       return Effect.fail(McpError.methodNotFound(method))
     }
     const principal = exchange.envelope.principal ?? session.principal
+    const one = new Services.One(exchange, principal, () => factsOf(session, negotiated, exchange), now)
     const encode = (result: Result): Effect.Effect<unknown, McpError.McpError> =>
       ListText.encoded(result, revision.version, () => orElse(codec.result.encode(result), unsayable, method))
     const answer = (decoded: unknown): Effect.Effect<unknown, McpError.McpError, RequestServices> => {
       const request = { method, params: decoded } as Request // the codec of this very method decoded it
-      return follow(Dispatcher.answer(features, handlers, request, session, principal), encode)
+      return follow(Dispatcher.answer(features, handlers, request, session, now && one), encode)
     }
-    const answered = follow(orElse(codec.params.decode(params), unreadable, method), answer)
-    return (
-      exitOf(answered) ?? Services.provide(answered, exchange, principal, () => factsOf(session, negotiated, exchange))
-    )
+    return Services.provide(follow(orElse(codec.params.decode(params), unreadable, method), answer), one)
   }
   return { handle }
 }

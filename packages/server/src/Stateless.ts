@@ -4,7 +4,8 @@
  * Nothing is remembered between requests, and no session is needed. Same features, same dispatcher and same handlers as the stateful
  * era; a handler that asks is replayed (`mrtr/Replay`). Where a request came with headers, they must agree with it.
  */
-import { exitOf, follow, orElse } from "@effect-mcp/core/Done"
+import { follow, orElse } from "@effect-mcp/core/Done"
+import type { Now } from "@effect-mcp/core/Now"
 import type { Asked } from "@effect-mcp/core/Peer"
 import { Principal } from "@effect-mcp/core/Principal"
 import type { Connection, RequestServices } from "@effect-mcp/core/RequestContext"
@@ -18,6 +19,7 @@ import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { Revision } from "@effect-mcp/protocol/Revision"
 import { declaration } from "@effect-mcp/protocol/revision/v2026_07_28"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { Announcer } from "./Announcer.ts"
 import * as Caching from "./Caching.ts"
@@ -127,14 +129,10 @@ export const make = (options: Options) => {
     declared: Declaration,
     revision: Revision,
     origin: Origin,
-    exchange: Asked
+    exchange: Asked,
+    now: Context.Context<never> | undefined
   ): Effect.Effect<Result | InputRounds.Asked, McpError.McpError> => {
     const principal = exchange.envelope.principal ?? origin.principal
-    const plain = !features.wrapped() && !InputRounds.isResumed(request) && !own.has(request.method)
-    const first = plain ? Dispatcher.answer(features, handlers, request, undefined, principal) : undefined
-    // What is done already has asked nothing, and needs nothing.
-    const done = first && exitOf(first)
-    if (done !== undefined) return done
     const factsOf = (input: Services.Facts["input"]): Services.Facts => ({
       context: {
         revision,
@@ -161,21 +159,26 @@ export const make = (options: Options) => {
           return Effect.flatMap(Principal, (principal) => listen(listening, exchange, principal, request.params))
         })
       )
-    const begin = (handler: InputRounds.Handler<Result>) =>
-      asking.has(request.method)
-        ? rounds.run(handler, {
-            exchange,
-            principal,
-            revision,
-            capabilities: declared[Meta.clientCapabilities],
-            factsOf,
-            request
-          })
-        : Services.provide(handler(Effect.void), exchange, principal, () => factsOf(InputRounds.none))
-    return begin(first === undefined ? run : (enter) => Effect.andThen(enter, first))
+    const capabilities = declared[Meta.clientCapabilities]
+    const asked: InputRounds.Run = { exchange, principal, revision, capabilities, factsOf, request }
+    const mayAsk = asking.has(request.method)
+    if (now !== undefined && !features.wrapped() && !InputRounds.isResumed(request) && !own.has(request.method)) {
+      const answer = (one: Now) => Dispatcher.answer(features, handlers, request, undefined, one)
+      if (mayAsk) return rounds.runNow(answer, asked, now)
+      const one = new Services.One(exchange, principal, () => factsOf(InputRounds.none), now)
+      return Services.provide(answer(one), one)
+    }
+    if (mayAsk) return rounds.run(run, asked)
+    const one = new Services.One(exchange, principal, () => factsOf(InputRounds.none))
+    return Services.provide(run(Effect.void), one)
   }
 
-  const handle = (origin: Origin, exchange: Asked): Effect.Effect<unknown, McpError.McpError> => {
+  /** `now`: the effect runs at once, in a context like this. */
+  const handle = (
+    origin: Origin,
+    exchange: Asked,
+    now: Context.Context<never> | undefined
+  ): Effect.Effect<unknown, McpError.McpError> => {
     const { envelope, request } = exchange
     const different = envelope.headers === undefined ? undefined : mismatch(request, envelope.headers, origin)
     if (different !== undefined) {
@@ -209,7 +212,7 @@ export const make = (options: Options) => {
       origin.admitted?.()
       return follow(orElse(codec.params.decode(params), unreadable, method), (decoded) =>
         // The codec of this very method decoded it.
-        answer({ method, params: decoded } as Request, declared, revision, origin, exchange)
+        answer({ method, params: decoded } as Request, declared, revision, origin, exchange, now)
       )
     })
     return follow(orElse(answered, permitted, method), encode)

@@ -1,5 +1,6 @@
 /** The server's tools: what feature layers registered, and what was mounted. Own tools win over mounted ones of the same name. */
 import { Principal } from "@effect-mcp/core/Principal"
+import type { Now } from "@effect-mcp/core/Now"
 import type { QueryServices, RequestServices } from "@effect-mcp/core/RequestContext"
 import { type ToolEntry, ToolRegistry, type ToolSource } from "@effect-mcp/core/Tools"
 import * as HeaderParams from "@effect-mcp/protocol/HeaderParams"
@@ -24,10 +25,10 @@ export interface ToolSet extends ToolSource {
   readonly listNow: (
     principal: Principal["Service"]
   ) => Effect.Effect<ReadonlyArray<Tool>, McpError.McpError, QueryServices>
-  /** The same as `call` for who runs the effect at once, on behalf of `principal`. */
+  /** The same as `call` for who runs the effect at once. */
   readonly callNow: (
     params: CallToolParams,
-    principal: Principal["Service"]
+    now: Now
   ) => Effect.Effect<CallToolResult, McpError.McpError, RequestServices>
   readonly isEmpty: () => boolean
   /** The arguments of one of the server's own tools that travel in headers too; none where the caller sees no such tool. */
@@ -55,18 +56,18 @@ export const make: Effect.Effect<{ readonly tools: ToolSet; readonly context: Co
       }
       return undefined
     }
-    const callNow: ToolSet["callNow"] = (params, principal) => {
+    const answer = (params: CallToolParams, principal: Principal["Service"], now?: Now) => {
       const { name } = params
       const elsewhere = () => mounted(params) ?? Effect.fail(unknownTool(name))
-      const entry = registry.get(name)
-      return entry === undefined || !visible(entry, principal)
-        ? elsewhere()
-        : registry.holding(name, entry, entry.call(params), elsewhere)
+      return (
+        registry.holdNow(name, (entry) => (visible(entry, principal) ? entry.call(params, now) : elsewhere())) ??
+        elsewhere()
+      )
     }
     const call: ToolSource["call"] = (params) =>
       registry.get(params.name) === undefined
         ? mounted(params)
-        : Effect.flatMap(Principal, (principal) => callNow(params, principal))
+        : Effect.flatMap(Principal, (principal) => answer(params, principal))
     const annotated = new WeakMap<ToolEntry, ReadonlyArray<HeaderParams.HeaderParam>>()
     const headerParams: ToolSet["headerParams"] = (name, principal) => {
       const entry = typeof name === "string" ? registry.get(name) : undefined
@@ -79,7 +80,7 @@ export const make: Effect.Effect<{ readonly tools: ToolSet; readonly context: Co
       list,
       listNow,
       call,
-      callNow,
+      callNow: (params, now) => answer(params, now.principal, now),
       headerParams,
       changes: registry.changes,
       isEmpty: () => registry.isEmpty

@@ -1,4 +1,5 @@
 /** Fast paths give what the plain ways give: handlers that are done already, and lists that are kept as text. */
+import { RequestContext } from "@effect-mcp/core/RequestContext"
 import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -33,11 +34,13 @@ const said: ReadonlyArray<Ends> = [
   Effect.fail(new Tools.ToolFailure({ message: "no" })),
   Effect.die("no")
 ]
-/** The same end in other ways: the first is done already, the others take a step, wait, or use what a request has. */
+/** The same end in other ways: the first is done already, the others take a step, wait, use what a request has, or leave something. */
 const ways: ReadonlyArray<(end: Ends) => Ends> = [
   (end) => end,
   (end) => Effect.suspend(() => end),
   (end) => Effect.andThen(Effect.yieldNow, end),
+  (end) => Effect.andThen(RequestContext, end) as Ends,
+  (end) => Effect.andThen(Effect.forkChild(Effect.never, { startImmediately: true }), end),
   (end) =>
     Effect.andThen(
       Effect.addFinalizer(() => Effect.void),
@@ -74,11 +77,34 @@ describe("a handler that is done already", () => {
           answers.push(seen)
         }
         const [first, ...others] = answers
-        assert.strictEqual(others.length, 11)
+        assert.strictEqual(others.length, 17)
         for (const other of others) assert.deepStrictEqual(other, first)
       })
     )
   }
+
+  it.effect("has its Scope closed, and lets go of its layer, before it is answered", () =>
+    Effect.gen(function* () {
+      for (const version of everyVersion()) {
+        for (const wait of [Effect.void, Effect.yieldNow]) {
+          const said: Array<string> = []
+          const handler = Effect.fnUntraced(function* () {
+            yield* Effect.addFinalizer((exit) =>
+              Effect.andThen(
+                wait,
+                Effect.sync(() => said.push(exit._tag))
+              )
+            )
+            yield* wait
+            return "done"
+          })
+          const client = yield* open(Tools.layer(Said, handler), version)
+          yield* client.call("said", { a: 1 })
+          assert.deepStrictEqual(said, ["Success"])
+        }
+      }
+    })
+  )
 
   it.effect("runs once per call, and not at all when middleware answers", () =>
     Effect.gen(function* () {

@@ -13,17 +13,17 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import { BusyMap } from "../BusyMap.ts"
 import { attempt, exitOf } from "../Done.ts"
-import type { Exchange, Handlers, Options, Peer } from "../Peer.ts"
+import type { Handlers, Options } from "../Peer.ts"
 import type { Envelope, Inbound, Single, Sink, TransportError } from "../Transport.ts"
 import { answer, response } from "./answer.ts"
 import { collectBatch, refuseBatch } from "./batch.ts"
 import { Closed, Outbound, type RequestError, type RequestOptions } from "./outbound.ts"
-import { type InFlight, type Running, view } from "./running.ts"
+import { type InFlight, type Registrar, Running, view } from "./running.ts"
 
 /** Nothing is ever put into it. */
 const none = new BusyMap<JsonRpc.Id, Running>()
 
-export class Actor implements Peer {
+export class Actor implements Registrar {
   readonly sink: Sink
   private readonly handlers: Handlers
   private readonly options: Options
@@ -76,7 +76,7 @@ export class Actor implements Peer {
   // ---- requests of the other side
 
   private settle(entry: Running, exit: Exit.Exit<unknown, McpError.McpError>): void {
-    const { request, sink } = entry.exchange
+    const { request, sink } = entry
     this.running.delete(request.id)
     if (this.running.size === 0) this.running = none
     if (entry.stands) this.standing--
@@ -93,23 +93,30 @@ export class Actor implements Peer {
     for (const [id, next] of this.pending) {
       if (this.busy >= this.permits) break
       this.pending.delete(id)
-      this.start(next.exchange, next.stands, next.since)
+      this.start(next)
     }
     this.starting = false
   }
 
-  /** `since`: when it arrived, if that was not just now. */
-  private start(exchange: Exchange, stands: boolean, since?: number): void {
-    const { id } = exchange.request
-    const effect = attempt(() => this.handlers.request(exchange))
-    // What is answered already needs no fiber, and nobody could have heard of it.
-    const done = exitOf(effect)
-    if (done !== undefined) return answer(exchange.sink, response(id, undefined, done))
-    // Registered before it runs: the handler starts inside this very call.
-    const entry: Running = { exchange, since: since ?? this.now, stands, fiber: undefined, ended: undefined }
+  /** Registered before anything of it runs: the handler may start, and end, inside `handlers.request`. */
+  register(entry: Running): void {
+    if (entry.registered) return
+    entry.registered = true
+    entry.since ??= this.now
     if (this.running === none) this.running = new BusyMap()
-    this.running.set(id, entry)
-    if (stands) this.standing++
+    this.running.set(entry.request.id, entry)
+    if (entry.stands) this.standing++
+  }
+
+  private start(entry: Running): void {
+    const effect = attempt(() => this.handlers.request(entry))
+    const done = exitOf(effect)
+    if (done !== undefined) {
+      if (entry.registered) return this.settle(entry, done)
+      // What needed no fiber nobody could have heard of.
+      return answer(entry.sink, response(entry.request.id, undefined, done))
+    }
+    this.register(entry)
     entry.fiber = this.runFork(effect)
     if (entry.ended !== undefined) entry.fiber.interruptUnsafe()
     entry.fiber.addObserver((exit) => this.settle(entry, exit))
@@ -128,26 +135,27 @@ export class Actor implements Peer {
     }
     const answer = handlers.immediate?.(request)
     if (answer !== undefined) return sink.send(JsonRpc.success(request.id, answer), "control", request.id)
-    const exchange: Exchange = { request, envelope, sink, peer: this }
     const stands = options.standing?.(request) === true
-    if (stands ? this.standing < maxPending : this.busy < permits) return this.start(exchange, stands)
+    const entry = new Running(request, envelope, sink, this, stands)
+    if (stands ? this.standing < maxPending : this.busy < permits) return this.start(entry)
     this.pending ??= new Map()
     if (!stands && this.pending.size < maxPending) {
-      this.pending.set(request.id, { exchange, since: this.now, stands, fiber: undefined, ended: undefined })
+      entry.since = this.now
+      this.pending.set(request.id, entry)
       return
     }
     this.refuse(request, sink, McpError.limitExceeded(`More than ${permits + maxPending} requests are in flight`))
   }
 
   private end(entry: Running, ended: Exclude<Running["ended"], undefined>): void {
-    if (ended === "cancelled") entry.exchange.cancelled = true
+    if (ended === "cancelled") entry.cancelled = true
     if (entry.ended !== undefined) {
       // Who wants no answer any more gets none, whatever ended the request first.
       if (ended === "cancelled") entry.ended = ended
       return
     }
     entry.ended = ended
-    const { request, sink } = entry.exchange
+    const { request, sink } = entry
     if (this.pending?.delete(request.id) === true) {
       return ended === "cancelled"
         ? sink.discard?.(request.id)
@@ -168,8 +176,8 @@ export class Actor implements Peer {
       // One of ours may be meant: the end of a subscription (2026-07-28).
       if (entry === undefined) return outbound.has(id) ? handlers.notification(notification, envelope, this) : undefined
       // Initialization cannot be cancelled.
-      if (entry.exchange.request.method === "initialize") return
-      handlers.cancelled?.(entry.exchange.request, params?.reason)
+      if (entry.request.method === "initialize") return
+      handlers.cancelled?.(entry.request, params?.reason)
       return this.end(entry, "cancelled")
     }
     if (notification.method === "notifications/progress") return outbound.progress(params)

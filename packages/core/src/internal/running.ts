@@ -2,7 +2,8 @@
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type { McpError } from "@effect-mcp/protocol/McpError"
 import type * as Fiber from "effect/Fiber"
-import type { Exchange } from "../Peer.ts"
+import type { Exchange, Peer } from "../Peer.ts"
+import type { Envelope, Sink } from "../Transport.ts"
 
 /** One inbound request, for live views. */
 export interface InFlight {
@@ -13,19 +14,39 @@ export interface InFlight {
   readonly since: number
 }
 
-export interface Running {
-  readonly exchange: Exchange
-  readonly since: number
+/** Whose requests they are. */
+export interface Registrar extends Peer {
+  /** Counts the request among those that run, unless it is there already. */
+  readonly register: (entry: Running) => void
+}
+
+/** A request, from its arrival to its answer. It is registered once a fiber runs for it, or it has to wait. */
+export class Running implements Exchange {
+  readonly request: JsonRpc.Request
+  readonly envelope: Envelope
+  readonly sink: Sink
+  readonly peer: Registrar
   readonly stands: boolean
-  fiber: Fiber.Fiber<unknown, McpError> | undefined
+  cancelled = false
+  registered = false
+  /** When it was registered first. */
+  since: number | undefined = undefined
+  fiber: Fiber.Fiber<unknown, McpError> | undefined = undefined
   /** Why it was interrupted. `cancelled`: by its sender, who wants no answer. */
-  ended: "cancelled" | { readonly reason: string } | undefined
+  ended: "cancelled" | { readonly reason: string } | undefined = undefined
+
+  constructor(request: JsonRpc.Request, envelope: Envelope, sink: Sink, peer: Registrar, stands: boolean) {
+    this.request = request
+    this.envelope = envelope
+    this.sink = sink
+    this.peer = peer
+    this.stands = stands
+  }
+
+  begun(): void {
+    this.peer.register(this)
+  }
 }
 
 export const view = (entries: Iterable<Running>, state: InFlight["state"]): ReadonlyArray<InFlight> =>
-  Array.from(entries, ({ exchange, since }) => ({
-    id: exchange.request.id,
-    method: exchange.request.method,
-    state,
-    since
-  }))
+  Array.from(entries, ({ request: { id, method }, since = 0 }) => ({ id, method, state, since }))

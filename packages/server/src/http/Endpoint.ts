@@ -109,6 +109,7 @@ export const make = Effect.fnUntraced(function* (
     lifetime: resume.lifetime,
     config: {
       clock,
+      context,
       runFork,
       store: yield* storeOf(options.resume),
       window: Duration.fromInputUnsafe(resume.window ?? "2 minutes"),

@@ -5,6 +5,8 @@
  * Bounded: a request that asks in more rounds, or remembers more, than allowed is a clear error.
  */
 import type { ClientInput } from "@effect-mcp/core/ClientInput"
+import { exitOf } from "@effect-mcp/core/Done"
+import type { Now } from "@effect-mcp/core/Now"
 import type { Asked as AskedFor } from "@effect-mcp/core/Peer"
 import { Principal } from "@effect-mcp/core/Principal"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
@@ -12,6 +14,7 @@ import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { Revision } from "@effect-mcp/protocol/Revision"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { Request } from "../Middleware.ts"
 import * as Services from "../RequestServices.ts"
@@ -62,6 +65,15 @@ export interface Run {
 export interface InputRounds {
   /** `handler` is given what it must run once it knows on whose behalf it acts, before it does anything else. */
   readonly run: <A>(handler: Handler<A>, run: Run) => Effect.Effect<A | Asked, McpError.McpError>
+  /**
+   * The same for a request that brings no state and has nothing around its handler, by who runs the effect at once, in a context like
+   * `context`: what asks nothing has no round.
+   */
+  readonly runNow: <A>(
+    handle: (now: Now) => Effect.Effect<A, McpError.McpError, RequestServices>,
+    run: Run,
+    context: Context.Context<never>
+  ) => Effect.Effect<A | Asked, McpError.McpError>
 }
 export type Handler<A> = (
   enter: Effect.Effect<void, McpError.McpError, Principal>
@@ -107,6 +119,16 @@ export const make = (
     return new Asked({ resultType: "input_required", inputRequests: requests, requestState })
   })
 
+  const ended = <A>(
+    outcome: Replay.Outcome<A, McpError.McpError>,
+    caller: Principal["Service"] | undefined,
+    run: Run
+  ): Effect.Effect<A | Asked, McpError.McpError> => {
+    if (outcome._tag === "Complete") return outcome.exit
+    const { journal, requests } = outcome
+    return sealed(requests, caller === undefined ? journal : { ...journal, caller: nameOf(caller) }, run)
+  }
+
   const round = <A>(
     handler: Handler<A>,
     run: Run,
@@ -125,14 +147,8 @@ export const make = (
         return Effect.void
       })
       const round = Replay.make(journal, { revision, capabilities }, stepMillis, volunteered)
-      return Effect.flatMap(
-        round.run(Services.provide(handler(enter), exchange, principal, () => factsOf(round.input))),
-        (outcome): Effect.Effect<A | Asked, McpError.McpError> => {
-          if (outcome._tag === "Complete") return outcome.exit
-          const { journal, requests } = outcome
-          return sealed(requests, caller === undefined ? journal : { ...journal, caller: nameOf(caller) }, run)
-        }
-      )
+      const one = new Services.One(exchange, principal, () => factsOf(round.input))
+      return Effect.flatMap(round.run(Services.provide(handler(enter), one)), (outcome) => ended(outcome, caller, run))
     })
 
   const resumed = Effect.fnUntraced(function* <A>(
@@ -146,11 +162,25 @@ export const make = (
     return yield* guard === undefined ? reply : guard.once(opened.jti, opened.expires, reply)
   })
 
+  const answersOf = ({ request }: Run): JsonObject => {
+    const params: unknown = request.params
+    const { inputResponses } = isJsonObject(params) ? params : noParams
+    return isJsonObject(inputResponses) ? inputResponses : noParams
+  }
+
   return {
+    runNow: (handle, run, context) => {
+      const { capabilities, exchange, factsOf, principal, revision } = run
+      let made: Replay.Round | undefined
+      const first = () => (made ??= Replay.make(Journal.empty, { revision, capabilities }, stepMillis, answersOf(run)))
+      const one = new Services.One(exchange, principal, () => factsOf(first().input), context)
+      const effect = Services.provide(handle(one), one)
+      return exitOf(effect) ?? Effect.flatMap(first().run(effect), (outcome) => ended(outcome, principal, run))
+    },
     run: (handler, run) => {
       const params: unknown = run.request.params
-      const { inputResponses, requestState } = isJsonObject(params) ? params : noParams
-      const answers = isJsonObject(inputResponses) ? inputResponses : noParams
+      const { requestState } = isJsonObject(params) ? params : noParams
+      const answers = answersOf(run)
       return typeof requestState === "string"
         ? resumed(handler, run, requestState, answers)
         : round(handler, run, Journal.empty, answers)
