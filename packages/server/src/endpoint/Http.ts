@@ -2,6 +2,7 @@
  * Serves over Streamable HTTP (spec: basic/transports) on Effect's router: mounts beside the user's own routes, whose middleware applies;
  * one that provides a `Principal` says who asks. What the endpoint does is in `http/`; `endpoint/Node` is the same without a router.
  */
+import { attempt } from "@effect-mcp/core/Done"
 import { Principal } from "@effect-mcp/core/Principal"
 import type * as Headers from "@effect-mcp/protocol/Headers"
 import * as Context from "effect/Context"
@@ -15,6 +16,7 @@ import * as Tracer from "effect/Tracer"
 import type { Asked } from "../http/Asked.ts"
 import * as Body from "../http/Body.ts"
 import * as Cors from "../http/Cors.ts"
+import * as Direct from "../http/Direct.ts"
 import * as Endpoint from "../http/Endpoint.ts"
 import * as Work from "../http/Work.ts"
 import { onShutdown } from "../http/Shutdown.ts"
@@ -75,39 +77,39 @@ const make = Effect.fnUntraced(function* (options: Options): Effect.fn.Return<Ha
   const { admission, other, posted, refusal, work } = endpoint
   const read = Body.reader(admission)
 
+  /** Answers, and leaves when the scope of the HTTP request ends, with its response: written, or cut off by the other side. */
+  const finish = (
+    http: HttpServerRequest,
+    context: Context.Context<never>,
+    post: Work.Post,
+    answering: () => ReturnType<typeof posted>
+  ): ReturnType<typeof posted> => {
+    // What it throws would be thrown at whoever has the body, which ends the process.
+    const answered = attempt(answering)
+    if (Work.whole(answered) !== undefined) {
+      work.leave(post)
+      return answered
+    }
+    const leave = Effect.sync(() => work.leave(post))
+    return Effect.andThen(
+      Scope.addFinalizer(Context.getUnsafe(context, Scope.Scope), leave),
+      Effect.map(answered, (answer) => Direct.answer(http, context, answer))
+    )
+  }
+
   const handle: Handle = (http) =>
     Effect.withFiber<HttpServerResponse, never, Scope.Scope>((fiber) => {
       const asked = new Routed(http, fiber.context)
       const refused = refusal(asked)
       if (refused !== undefined) return Effect.succeed(refused)
+      const cut = () => fiber.interruptUnsafe()
       if (asked.method !== "POST") {
-        const post = work.open(() => fiber.interruptUnsafe())
-        return Effect.andThen(
-          Scope.addFinalizer(
-            Context.getUnsafe(fiber.context, Scope.Scope),
-            Effect.sync(() => work.leave(post))
-          ),
-          Effect.suspend(() => other(asked, post))
-        )
+        const post = work.open(cut)
+        return finish(http, fiber.context, post, () => other(asked, post))
       }
-      const post = work.enter(() => fiber.interruptUnsafe())
-      const leave = Effect.sync(() => work.leave(post))
-      const answer = (body: Body.Read) => {
-        let answered: ReturnType<typeof posted>
-        try {
-          answered = posted(asked, body, post)
-        } catch (defect) {
-          // It would be thrown at whoever has the body, which ends the process.
-          answered = Effect.die(defect)
-        }
-        if (Work.whole(answered) !== undefined) {
-          work.leave(post)
-          return answered
-        }
-        // The scope of an HTTP request ends with its response: written, or cut off by the other side.
-        return Effect.andThen(Scope.addFinalizer(Context.getUnsafe(fiber.context, Scope.Scope), leave), answered)
-      }
-      return Effect.onInterrupt(read(http, answer), () => leave)
+      const post = work.enter(cut)
+      const answer = (body: Body.Read) => finish(http, fiber.context, post, () => posted(asked, body, post))
+      return Effect.onInterrupt(read(http, answer), () => Effect.sync(() => work.leave(post)))
     })
   const { cors = false } = options
   if (cors === false) return handle

@@ -29,6 +29,8 @@ import * as Stream from "effect/Stream"
 import * as Admission from "../http/Admission.ts"
 import * as Body from "../http/Body.ts"
 import * as Cors from "../http/Cors.ts"
+import * as Direct from "../http/Direct.ts"
+import { events } from "../http/Events.ts"
 import { noSession, type Refusal, refuse, shuttingDown, tooMany } from "../http/Refusal.ts"
 import { onShutdown } from "../http/Shutdown.ts"
 import { EventBody } from "../internal/EventBody.ts"
@@ -106,11 +108,6 @@ const urlOf = ({ originalUrl }: HttpServerRequest): URL => new URL(originalUrl, 
 
 const accepted = HttpServerResponse.text("Accepted", { status: 202 })
 
-const eventStream = {
-  contentType: "text/event-stream",
-  headers: { "cache-control": "no-cache, no-transform", "x-accel-buffering": "no" }
-}
-
 const make = Effect.fnUntraced(function* (options: Options) {
   const { drain = "10 seconds", inFlight = 1024, keepAlive = "15 seconds", sessions: limit = 1024 } = options
   const messages = options.messages ?? defaultMessages
@@ -178,7 +175,8 @@ const make = Effect.fnUntraced(function* (options: Options) {
     if (alive >= limit) return tooMany("sessions are open", limit)
 
     const id = globalThis.crypto.randomUUID()
-    const principal = principalOf(yield* Effect.context<never>())
+    const context = yield* Effect.context<never>()
+    const principal = principalOf(context)
     // What stands before our path was put there by whoever mounted us.
     const { pathname } = urlOf(http)
     const mount = pathname.endsWith(options.path) ? pathname.slice(0, -options.path.length) : ""
@@ -212,7 +210,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
     )
     // Who is told where to post must find somebody there.
     yield* Deferred.await(opened)
-    return HttpServerResponse.stream(body.body(pulse), eventStream)
+    return Direct.answer(http, context, events(body, pulse))
   })
 
   /** What of the stateless era comes here is told which revisions there are. */

@@ -1,8 +1,16 @@
 /**
- * Server-sent events written straight to a response of Node's: no stream, and no fiber, for what waits most of the time.
+ * Server-sent events written straight to a response of Node's: no stream, and where it can be no fiber, for what waits most of the time.
+ *
+ * Refuses a response that is not as it was answered: what somebody made of the stream is sent as a stream.
  */
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Cookies from "effect/http/Cookies"
+import * as HttpEffect from "effect/http/HttpEffect"
+import type { HttpServerRequest } from "effect/http/HttpServerRequest"
+import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import type { IncomingMessage, ServerResponse } from "node:http"
-import type { Events } from "./Events.ts"
+import { Events } from "./Events.ts"
 
 const ignored = (): void => {}
 
@@ -15,7 +23,59 @@ export const whenOver = (request: IncomingMessage, response: ServerResponse, ove
 
 /** Writes all of them, as fast as the other side reads, to a response whose head was written. */
 export const pipe = ({ flow, pulse }: Events, response: ServerResponse): void => {
+  const { socket } = response
   // Something else ended it, and unheard that would end the process.
   response.on("error", ignored)
+  // The head leaves by itself, though not sooner: sent with what follows, it would be kept in all the parts that it is made of.
+  socket?.cork()
+  response.flushHeaders()
   response.on("drain", flow.drive(pulse, response))
+  socket?.uncork()
+}
+
+const isServerResponse = (u: unknown): u is ServerResponse =>
+  typeof u === "object" && u !== null && "writeHead" in u && "req" in u
+
+/** The one of Effect's server on Node, over HTTP/1.1, if nobody waits to be told that the body may come. */
+const responseOf = (http: HttpServerRequest): ServerResponse | undefined =>
+  "response" in http &&
+  isServerResponse(http.response) &&
+  http.response.req.httpVersionMajor === 1 &&
+  http.headers["expect"] === undefined
+    ? http.response
+    : undefined
+
+/** Writes what nothing is left to be done to, and waits for its end; the server then finds it written. */
+const written = (answer: HttpServerResponse, response: ServerResponse): Effect.Effect<HttpServerResponse> =>
+  Effect.callback((resume) => {
+    const { body, headers, status, statusText } = answer
+    const over = (): void => {
+      // Who hangs up interrupts the fiber.
+      if (response.writableEnded) resume(Effect.succeed(answer))
+    }
+    try {
+      response.writeHead(status, statusText, headers)
+    } catch {
+      // What Node does not take the server has a way to say.
+      return resume(Effect.succeed(answer))
+    }
+    response.on("close", over)
+    if (body instanceof Events) pipe(body, response)
+    return Effect.sync(() => void response.destroy())
+  })
+
+/** An answer for Effect's server: if it is one of events, that is written when all middleware has seen it. */
+export const answer = (
+  http: HttpServerRequest,
+  context: Context.Context<never>,
+  answered: HttpServerResponse
+): HttpServerResponse => {
+  const response = answered.body instanceof Events ? responseOf(http) : undefined
+  if (response === undefined) return answered
+  HttpEffect.appendPreResponseHandlerUnsafe(context, (_, last) =>
+    last.body !== answered.body || !Cookies.isEmpty(last.cookies) || response.headersSent || response.destroyed
+      ? Effect.succeed(last)
+      : Effect.interruptible(written(last, response))
+  )
+  return answered
 }

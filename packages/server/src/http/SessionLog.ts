@@ -52,7 +52,11 @@ export class SessionLog {
       const write = this.writes.shift()
       if (write === this.last) this.last = undefined
       this.writing = write !== undefined
-      if (write === undefined) return Effect.void
+      if (write === undefined) {
+        // An array that was ever filled has room for many.
+        this.writes = []
+        return Effect.void
+      }
       return Effect.andThen(
         Effect.catchDefect(
           Effect.suspend(() => this.run(write)),

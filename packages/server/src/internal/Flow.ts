@@ -76,14 +76,18 @@ export abstract class Flow implements Waiting {
     }
   }
 
-  /** The same as a stream, for one response. */
+  /** The same as a stream, for one response. Little is made before it runs: it may never. */
   body(pulse: Pulse): Stream.Stream<Uint8Array> {
+    return Stream.fromPull(Effect.sync(() => this.pulled(pulse)))
+  }
+
+  private pulled(pulse: Pulse): Pull {
     const pull = Effect.suspend((): Pull => {
       const text = this.next()
       if (text === undefined) return Cause.done()
       return text === "" ? wait : Effect.succeed([bytesOf(text)])
     })
     const wait: Pull = Effect.callback((resume) => this.wait(pulse, (overdue) => resume(overdue ? comment : pull)))
-    return Stream.fromPull(Effect.succeed(pull))
+    return pull
   }
 }
