@@ -51,7 +51,7 @@ const connect = Effect.fnUntraced(function* (url: string) {
 
 /** A server with a client that has a session; `restart` ends the one process and starts another at its place. */
 const scene = Effect.fnUntraced(function* ({ file, unknown = "" }: Pick<Peer, "file" | "unknown">) {
-  const scope = yield* Scope.make()
+  const scope = yield* Scope.fork(yield* Scope.Scope)
   const { terminate, url } = yield* Scope.provide(start([fileOf(`../fixtures/${file}`), "0", unknown]), scope)
   const restart = terminate.pipe(
     Effect.andThen(Scope.close(scope, Exit.void)),
