@@ -59,7 +59,7 @@ export interface Options extends Admission.Options, Outbox.Options {
   readonly sessions?: number | undefined
   /** Messages that are being read at once (default 1024); one more is answered by 429. */
   readonly inFlight?: number | undefined
-  /** The stream says that it is alive after as long without a message. Default 15 seconds. */
+  /** The stream says that it is alive after as long without a message; 0: never. Default 15 seconds. */
   readonly keepAlive?: Duration.Input | undefined
   /** At shutdown: how long requests may still run. Default 10 seconds. Sessions without any end at once. */
   readonly drain?: Duration.Input | undefined

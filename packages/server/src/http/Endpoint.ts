@@ -31,7 +31,7 @@ import * as Stateless from "./Stateless.ts"
 import * as Work from "./Work.ts"
 
 export interface Options extends Admission.Options, Work.Limits {
-  /** A stream says that it is alive after as long without a message. Default 15 seconds. */
+  /** A stream says that it is alive after as long without a message; 0: never. Default 15 seconds. */
   readonly keepAlive?: Duration.Input | undefined
   /** At shutdown: how long requests may still run. Default 10 seconds. Subscriptions end at once. */
   readonly drain?: Duration.Input | undefined

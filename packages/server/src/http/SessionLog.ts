@@ -14,6 +14,8 @@ import type { Log } from "./EventStream.ts"
 const maxBehind = 4 * 1024 * 1024
 /** So much is written before the turn is over. Not less: what is that large the garbage collector does not copy. */
 const burst = 256 * 1024
+/** With as many writes waiting no stream is forgotten any more. */
+const maxWaiting = 4096
 /** How long a store may take for what somebody waits for. */
 const patience = "10 seconds"
 
@@ -114,7 +116,15 @@ export class SessionLog {
 
   /** Waits until all was written that is to be by now. */
   private get settled(): Effect.Effect<void> {
-    return Effect.callback<void>((resume) => this.write(() => Effect.sync(() => resume(Effect.void))))
+    return Effect.callback<void>((resume) => {
+      const settle = () => Effect.sync(() => resume(Effect.void))
+      this.write(settle)
+      // Who does not wait any more leaves nothing behind, however long the store hangs.
+      return Effect.sync(() => {
+        const at = this.writes.indexOf(settle)
+        if (at >= 0) this.writes.splice(at, 1)
+      })
+    })
   }
 
   /** A read sees what was written before; it dies where the store fails, or takes too long. */
@@ -134,7 +144,8 @@ export class SessionLog {
   }
 
   forget(stream: string): void {
-    this.write(() => this.store.forget(this.session, stream))
+    // Of a store that hangs not more is asked: what it has of the stream goes with the session.
+    if (this.writes.length < maxWaiting) this.write(() => this.store.forget(this.session, stream))
   }
 
   /** Nothing more is written, and what was is dropped. */

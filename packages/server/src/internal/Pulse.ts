@@ -23,9 +23,9 @@ export class Pulse {
   private readonly waiting = new Map<Waiting, number>()
   private beating: Fiber.Fiber<void> | undefined = undefined
 
-  /** `fork` runs an effect in the scope of the endpoint. */
+  /** `every`: 0 is never. `fork` runs an effect in the scope of the endpoint. */
   constructor(every: Duration.Input, clock: Clock.Clock, fork: Pulse["fork"]) {
-    this.every = Duration.toMillis(Duration.fromInputUnsafe(every))
+    this.every = Duration.toMillis(Duration.fromInputUnsafe(every)) || Infinity
     this.clock = clock
     this.fork = fork
   }

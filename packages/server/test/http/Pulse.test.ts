@@ -1,13 +1,13 @@
 /** The timer of an endpoint's streams, by hand. */
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Effect, type Fiber, type Scope } from "effect"
+import { Clock, type Duration, Effect, type Fiber, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { Pulse } from "../../src/internal/Pulse.ts"
 
-const make = Effect.gen(function* () {
+const making = Effect.fnUntraced(function* (every: Duration.Input) {
   const context = yield* Effect.context<Scope.Scope>()
   const fibers: Array<Fiber.Fiber<void>> = []
-  const pulse = new Pulse("10 seconds", yield* Clock.Clock, (effect: Effect.Effect<void>) => {
+  const pulse = new Pulse(every, yield* Clock.Clock, (effect: Effect.Effect<void>) => {
     const fiber = Effect.runForkWith(context)(effect)
     fibers.push(fiber)
     return fiber
@@ -16,6 +16,7 @@ const make = Effect.gen(function* () {
   const stream = (name: string) => ({ overdue: () => void told.push(name) })
   return { pulse, told, stream, timers: () => fibers.filter((fiber) => fiber.pollUnsafe() === undefined).length }
 })
+const make = making("10 seconds")
 
 describe("the pulse of an endpoint", () => {
   it.effect("tells each that waits once, as soon as it has waited for long enough and not before", () =>
@@ -69,6 +70,16 @@ describe("the pulse of an endpoint", () => {
       assert.strictEqual(timers(), 1)
       yield* TestClock.adjust("10 seconds")
       assert.strictEqual(timers(), 0)
+    })
+  )
+
+  it.effect.each([0, "0 seconds", Infinity] as const)("that is to say so every %s says nothing", (every) =>
+    Effect.gen(function* () {
+      const { pulse, stream, told, timers } = yield* making(every)
+      pulse.add(stream("one"))
+      assert.strictEqual(timers(), 0)
+      yield* TestClock.adjust("1 day")
+      assert.deepStrictEqual(told, [])
     })
   )
 })

@@ -58,4 +58,23 @@ describe("a store that does not keep up", () => {
       }
     })
   )
+
+  it.effect("has a bounded number of streams to forget, and forgets again when it has caught up", () =>
+    Effect.gen(function* () {
+      const gate = Latch.makeUnsafe(false)
+      let forgotten = 0
+      const store = { ...makeMemory(), append: () => gate.await, forget: () => Effect.sync(() => void forgotten++) }
+      const log = new SessionLog(store, "s", Effect.runFork)
+      log.of("0").append(event(0))
+      yield* Effect.yieldNow
+      for (let stream = 0; stream < 10_000; stream++) log.forget(`${stream}`)
+      gate.openUnsafe()
+      yield* Effect.exit(log.of("0").after(-1))
+      assert.isAtMost(forgotten, 5000)
+      forgotten = 0
+      log.forget("1")
+      yield* Effect.exit(log.of("0").after(-1))
+      assert.strictEqual(forgotten, 1)
+    })
+  )
 })
