@@ -7,6 +7,8 @@ import * as Effect from "effect/Effect"
 export type ListKind = "tools" | "resources" | "prompts"
 
 export interface Options {
+  /** Whether the wire has room at this moment, where that can be told: then there is no fiber for it. */
+  readonly writable: () => boolean
   /** Returns when the wire has room. */
   readonly ready: Effect.Effect<void>
   /** Runs an effect in a fiber of the announcer's owner. */
@@ -51,8 +53,12 @@ export class Announcer {
   private announce(): void {
     if (this.sending || !this.opened || (this.lists ?? this.uris) === undefined) return
     this.sending = true
-    // One turn's changes become one message. The fiber starts behind the turn: of one update's ten thousand listeners each is done at once.
-    queueMicrotask(() => this.options.runFork(Effect.map(this.options.ready, () => this.send())))
+    // One turn's changes become one message.
+    queueMicrotask(() => {
+      const { ready, runFork, writable } = this.options
+      if (writable()) this.send()
+      else runFork(Effect.map(ready, () => this.send()))
+    })
   }
 
   private send(): void {

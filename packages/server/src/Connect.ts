@@ -93,7 +93,8 @@ class Conversation implements Peer.Handlers, Peer.Options {
       peer,
       principal: this.options.principal ?? Principal.anonymous,
       scope: this.scope,
-      runFork: this.shared.runFork
+      runFork: this.shared.runFork,
+      wired: this.options.passive === undefined
     }))
   }
 

@@ -52,6 +52,7 @@ export const listen = (
         .filter((uri) => capabilities.resources?.subscribe === true && resources.has(uri, principal))
         .slice(0, maxPerSession)
       const announcer = new Announcer({
+        writable: () => sink.writable(),
         ready: sink.ready,
         runFork: (effect) => void Fiber.runIn(runFork(effect), scope),
         sendList: (kind) => {

@@ -43,10 +43,32 @@ export interface ResourceSet extends ResourceSource {
   ) => Completer<QueryServices> | undefined | McpError.McpError
 }
 
+interface Subscriber {
+  readonly updated: () => void
+}
+
 const hasVariable = (uriTemplate: string, variable: string): boolean =>
   Result.match(UriTemplate.parse(uriTemplate), {
     onFailure: () => false,
     onSuccess: (template) => UriTemplate.variables(template).includes(variable)
+  })
+
+/** Of ten thousand, each is visited by the one who tells it, the one who announces it and the one who writes it: as long as it is in the caches. */
+const atOnce = 64
+
+/** Tells all who are there, some in a turn: those have it before the next are told, and the server answers others meanwhile. */
+const tell = (told: ReadonlySet<Subscriber>): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const rest = told.values()
+    const some = (): Effect.Effect<void> => {
+      for (let i = 0; i < atOnce; i++) {
+        const next = rest.next()
+        if (next.done === true) return Effect.void
+        next.value.updated()
+      }
+      return Effect.flatMap(Effect.yieldNow, some)
+    }
+    return some()
   })
 
 /** A fresh registry: the tag for feature layers, and what the dispatcher reads. Watchers live in the scope. */
@@ -120,14 +142,12 @@ export const make: Effect.Effect<
   }
 
   /** Who is told of updates, by URI: called one after the other, since a fiber or a queue each would cost more than the message. */
-  const watchers: RcMap.RcMap<string, Set<{ readonly updated: () => void }>> = yield* RcMap.make({
-    lookup: Effect.fnUntraced(function* (
-      uri: string
-    ): Effect.fn.Return<Set<{ readonly updated: () => void }>, never, Scope.Scope> {
-      const told = new Set<{ readonly updated: () => void }>()
+  const watchers: RcMap.RcMap<string, Set<Subscriber>> = yield* RcMap.make({
+    lookup: Effect.fnUntraced(function* (uri: string): Effect.fn.Return<Set<Subscriber>, never, Scope.Scope> {
+      const told = new Set<Subscriber>()
       const stream = watch(uri)
       if (stream !== undefined) {
-        yield* Stream.runForEach(stream, () => Effect.sync(() => told.forEach(({ updated }) => updated()))).pipe(
+        yield* Stream.runForEachArray(stream, () => tell(told)).pipe(
           Effect.tapCause((cause) =>
             Cause.hasDies(cause) ? Effect.logError(`The watcher of ${uri} died`, cause) : Effect.void
           ),

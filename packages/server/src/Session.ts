@@ -32,6 +32,8 @@ export interface Options {
   readonly scope: Scope.Scope
   /** Runs an effect in a fiber, which the session then owns. */
   readonly runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
+  /** Whether it has a wire of its own: of one that has none only `ready` says whether anybody reads what nobody asked for. */
+  readonly wired: boolean
 }
 
 export class Session {
@@ -53,6 +55,7 @@ export class Session {
   /** Whether the session is about to end: new requests are refused, those in flight may still finish. */
   draining = false
   private readonly runFork: Options["runFork"]
+  private readonly wired: boolean
   private opened: Deferred.Deferred<void> | undefined = undefined
   private wire: Connection | undefined = undefined
   /** The same once there is a session on it. */
@@ -60,12 +63,13 @@ export class Session {
   private rootsListeners: Set<() => void> | undefined = undefined
 
   constructor(options: Options) {
-    const { id, peer, principal, scope, runFork } = options
+    const { id, peer, principal, scope, runFork, wired } = options
     this.id = id
     this.peer = peer
     this.principal = principal
     this.scope = scope
     this.runFork = runFork
+    this.wired = wired
   }
 
   /** Runs an effect in a fiber of the session. */
@@ -88,6 +92,7 @@ export class Session {
   get announcer(): Announcer {
     if (this.hints !== undefined) return this.hints
     this.hints = new Announcer({
+      writable: () => this.wired && this.peer.sink.writable(),
       ready: this.peer.sink.ready,
       runFork: (effect) => this.fork(effect),
       sendList: (kind) => this.notify(`notifications/${kind}/list_changed`),

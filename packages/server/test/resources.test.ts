@@ -290,6 +290,31 @@ describe("subscriptions", () => {
     })
   )
 
+  it.effect("of very many reach each once per burst, some of them in a turn", () =>
+    Effect.gen(function* () {
+      const bursts = yield* Queue.unbounded<number>()
+      const stream = Stream.fromQueue(bursts)
+      const server = yield* serve({ features: Resources.layer({ uri: "x:", name: "x" }, Effect.succeed(""), stream) })
+      const clients = yield* Effect.forEach(Array.from({ length: 200 }), () => connect(server))
+      for (const client of clients) yield* client.request("resources/subscribe", { uri: "x:" })
+      const heard = () => clients.map((client) => client.notes("notifications/resources/updated").length)
+      Queue.offerAllUnsafe(bursts, [1, 2, 3])
+      yield* settle
+      assert.deepStrictEqual(
+        heard(),
+        clients.map(() => 1)
+      )
+      Queue.offerUnsafe(bursts, 4)
+      while (heard()[0] === 1) yield* Effect.yieldNow
+      assert.strictEqual(heard().at(-1), 1)
+      yield* settle
+      assert.deepStrictEqual(
+        heard(),
+        clients.map(() => 2)
+      )
+    })
+  )
+
   it.effect("of members of a template go to the member's own watcher", () =>
     Effect.gen(function* () {
       const watched: Array<unknown> = []

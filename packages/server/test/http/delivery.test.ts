@@ -18,9 +18,11 @@ const growing = Layer.unwrap(
   Effect.gen(function* () {
     const scope = yield* Scope.Scope
     const registries = yield* Effect.context<McpServer.Registries>()
-    const added = Tools.layer(Tool.make("added", { description: "Was added." }), () => Effect.succeed("here"))
+    let added = 0
+    const add = () =>
+      Tools.layer(Tool.make(`added${added++}`, { description: "Was added." }), () => Effect.succeed("here"))
     return Tools.layer(Tool.make("grow", { description: "Adds a tool." }), () =>
-      Effect.as(Effect.provideContext(Layer.buildWithScope(added, scope), registries), "grown")
+      Effect.as(Effect.provideContext(Layer.buildWithScope(add(), scope), registries), "grown")
     )
   })
 )
@@ -142,13 +144,15 @@ describe.each(revisions)("the stream of a session of %s", (version) => {
       })
   )
 
-  it.live("has what became stale while nobody listened", () =>
+  it.live("has what became stale while nobody listened, once however often", () =>
     Effect.gen(function* () {
       const session = yield* openSession(yield* open(growing), version)
-      yield* session.call("grow")
-      const { event } = yield* session.get()
-      const { data } = yield* Effect.repeat(event, { until: ({ data }) => data !== "" })
+      for (let i = 0; i < 3; i++) yield* session.call("grow")
+      const stream = yield* session.get()
+      const { data } = yield* Effect.repeat(stream.event, { until: ({ data }) => data !== "" })
       assert.strictEqual(data.method, "notifications/tools/list_changed")
+      yield* session.delete
+      assert.deepStrictEqual(saidOf(yield* eventsOf(stream)), [])
     })
   )
 
