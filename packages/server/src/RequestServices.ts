@@ -50,7 +50,7 @@ export class One implements Now.Now {
   private readonly make: () => Facts
   private readonly context: Context.Context<never>
   private made: Facts | undefined = undefined
-  private readonly services: Array<unknown> = []
+  private services: Array<unknown> | undefined = undefined
   private scope: Scope.Closeable | undefined = undefined
   private ended = false
 
@@ -85,7 +85,7 @@ export class One implements Now.Now {
 
   /** Its services over `base`. */
   servicesOver<R>(base: ReadonlyMap<string, unknown>): Context.Context<R> {
-    return Context.makeUnsafe<R>(new RequestMap(base, recipe, this, this.services))
+    return Context.makeUnsafe<R>(new RequestMap(base, recipe, this, (this.services ??= [])))
   }
 
   start<A, E, R>(

@@ -146,6 +146,15 @@ export const make = (options: Options) => {
       connection: origin.connection,
       closing: origin.closing
     })
+    const capabilities = declared[Meta.clientCapabilities]
+    const asked: InputRounds.Run = { exchange, principal, revision, capabilities, factsOf, request }
+    const mayAsk = asking.has(request.method)
+    if (now !== undefined && !features.wrapped() && !InputRounds.isResumed(request) && !own.has(request.method)) {
+      const answer = (one: Now) => Dispatcher.answer(features, handlers, request, undefined, one)
+      if (mayAsk) return rounds.runNow(answer, asked, now)
+      const one = new Services.One(exchange, principal, () => factsOf(InputRounds.none), now)
+      return Services.provide(answer(one), one)
+    }
     const run: InputRounds.Handler<Result> = (enter) =>
       features.middleware(
         request,
@@ -159,15 +168,6 @@ export const make = (options: Options) => {
           return Effect.flatMap(Principal, (principal) => listen(listening, exchange, principal, request.params))
         })
       )
-    const capabilities = declared[Meta.clientCapabilities]
-    const asked: InputRounds.Run = { exchange, principal, revision, capabilities, factsOf, request }
-    const mayAsk = asking.has(request.method)
-    if (now !== undefined && !features.wrapped() && !InputRounds.isResumed(request) && !own.has(request.method)) {
-      const answer = (one: Now) => Dispatcher.answer(features, handlers, request, undefined, one)
-      if (mayAsk) return rounds.runNow(answer, asked, now)
-      const one = new Services.One(exchange, principal, () => factsOf(InputRounds.none), now)
-      return Services.provide(answer(one), one)
-    }
     if (mayAsk) return rounds.run(run, asked)
     const one = new Services.One(exchange, principal, () => factsOf(InputRounds.none))
     return Services.provide(run(Effect.void), one)

@@ -102,7 +102,6 @@ export class Actor implements Registrar {
   register(entry: Running): void {
     if (entry.registered) return
     entry.registered = true
-    entry.since ??= this.now
     if (this.running === none) this.running = new BusyMap()
     this.running.set(entry.request.id, entry)
     if (entry.stands) this.standing++
@@ -117,6 +116,7 @@ export class Actor implements Registrar {
       return answer(entry.sink, response(entry.request.id, undefined, done))
     }
     this.register(entry)
+    entry.since ??= this.now
     entry.fiber = this.runFork(effect)
     if (entry.ended !== undefined) entry.fiber.interruptUnsafe()
     entry.fiber.addObserver((exit) => this.settle(entry, exit))
@@ -236,8 +236,8 @@ export class Actor implements Registrar {
 
   get inFlight(): Effect.Effect<ReadonlyArray<InFlight>> {
     return Effect.sync(() => [
-      ...view(this.running.values(), "running"),
-      ...view(this.pending?.values() ?? [], "pending")
+      ...view(this.running.values(), "running", this.now),
+      ...view(this.pending?.values() ?? [], "pending", this.now)
     ])
   }
 

@@ -29,7 +29,7 @@ export class Running implements Exchange {
   readonly stands: boolean
   cancelled = false
   registered = false
-  /** When it was registered first. */
+  /** When it came, once it has to wait for something. */
   since: number | undefined = undefined
   fiber: Fiber.Fiber<unknown, McpError> | undefined = undefined
   /** Why it was interrupted. `cancelled`: by its sender, who wants no answer. */
@@ -48,5 +48,5 @@ export class Running implements Exchange {
   }
 }
 
-export const view = (entries: Iterable<Running>, state: InFlight["state"]): ReadonlyArray<InFlight> =>
-  Array.from(entries, ({ request: { id, method }, since = 0 }) => ({ id, method, state, since }))
+export const view = (entries: Iterable<Running>, state: InFlight["state"], now: number): ReadonlyArray<InFlight> =>
+  Array.from(entries, ({ request: { id, method }, since = now }) => ({ id, method, state, since }))
