@@ -86,19 +86,26 @@ const tooLong = (firstBytes: Uint8Array, lastBytes: Uint8Array, limit: number): 
   }
 }
 
-const concat = (parts: ReadonlyArray<Uint8Array>): Uint8Array => {
+const nothing: Uint8Array = new Uint8Array(0)
+
+/**
+ * Where a long line is put together. It is text before anything else happens, so one place serves all connections: memory that is new
+ * costs ten times as much as the copying. Lines above the usual limit have their own.
+ */
+let desk = nothing
+const assemble = (parts: ReadonlyArray<Uint8Array>, size: number): Uint8Array => {
   const [only] = parts
   if (only !== undefined && parts.length === 1) return only
-  const all = new Uint8Array(parts.reduce((size, part) => size + part.length, 0))
+  const large = size > defaultMaxMessageBytes
+  if (!large && size > desk.length) desk = new Uint8Array(Math.min(2 * size, defaultMaxMessageBytes))
+  const room = large ? new Uint8Array(size) : desk
   let at = 0
   for (const part of parts) {
-    all.set(part, at)
+    room.set(part, at)
     at += part.length
   }
-  return all
+  return room.subarray(0, size)
 }
-
-const nothing: Uint8Array = new Uint8Array(0)
 
 /** Parts of a line from this size on are kept as they are; smaller ones are gathered, so that a line that drips in is no heap of them. */
 const partBytes = 4096
@@ -143,7 +150,8 @@ export class LineDecoder {
 
   private append(part: Uint8Array): void {
     if (this.head !== undefined) {
-      this.tail = concat([this.tail, part.subarray(-peekBytes)]).subarray(-peekBytes)
+      const end = part.subarray(-peekBytes)
+      this.tail = assemble([this.tail, end], this.tail.length + end.length).slice(-peekBytes)
       return
     }
     if (part.length >= partBytes) {
@@ -170,9 +178,10 @@ export class LineDecoder {
     this.gathered = 0
   }
 
+  /** The line so far, to be used at once. */
   private take(): Uint8Array {
     this.gather()
-    const bytes = concat(this.parts)
+    const bytes = assemble(this.parts, this.size)
     this.parts = []
     this.size = 0
     return bytes

@@ -42,7 +42,10 @@ const writeSize = 64 * 1024
 
 /** What takes the text that leaves. */
 export interface Writer {
-  /** Given the joined lines of one turn (the first of them, if they are many). No more is given before the wire `taken` them. */
+  /**
+   * Given the lines of one turn (the first of them, if they are many), joined by newlines. The one that ends the last is the writer's
+   * to add: here it would cost a copy of the text. No more is given before the wire `taken` them.
+   */
   readonly write: (text: string, taken: () => void) => void
   /** Nothing more is given. */
   readonly end: () => void
@@ -63,7 +66,7 @@ const streaming = (write: (outgoing: Stream.Stream<string>) => Effect.Effect<voi
     wake = undefined
     offered = undefined
     taken = next?.taken
-    resume(next === undefined ? Cause.done() : Effect.succeed([next.text] as const))
+    resume(next === undefined ? Cause.done() : Effect.succeed([`${next.text}\n`] as const))
   }
   const pull: Pull.Pull<readonly [string]> = Effect.callback((resume) => {
     const before = taken
@@ -125,7 +128,7 @@ export const make = Effect.fnUntraced(function* (
 
   const send = (message: JsonRpc.Message | ReadonlyArray<JsonRpc.Message>, lane: Lane): void => {
     if (failed) return
-    const text = isBatch(message) ? `[${message.map(JsonRpc.encode).join(",")}]\n` : `${JsonRpc.encode(message)}\n`
+    const text = isBatch(message) ? `[${message.map(JsonRpc.encode).join(",")}]` : JsonRpc.encode(message)
     if (lane === "data") {
       data += text.length
       if (data >= highWater) ready.closeUnsafe()
@@ -151,10 +154,11 @@ export const make = Effect.fnUntraced(function* (
   }
   const flush = (): void => {
     scheduled = false
-    if (queue.length === 0) return
-    let text = ""
-    let count = 0
-    while (count < queue.length && text.length < writeSize) text += queue[count++]?.text
+    const [first] = queue
+    if (first === undefined) return
+    let { text } = first
+    let count = 1
+    while (count < queue.length && text.length < writeSize) text += `\n${queue[count++]?.text}`
     writing = count === queue.length ? queue : queue.slice(0, count)
     queue = count === queue.length ? [] : queue.slice(count)
     try {

@@ -56,6 +56,23 @@ describe("the line decoder", () => {
     fast
   )
 
+  it("reads long lines of several connections at a time, each as it is", () => {
+    const connections = ["a", "é", "😀"].map((letter) => {
+      const message = { jsonrpc: "2.0", method: letter.repeat(60_000) }
+      const all = bytes(`${JSON.stringify(message)}\n`)
+      const decoder = new Framing.LineDecoder()
+      const read: Array<Inbound> = []
+      return { all, decoder, expected: Framing.decode(JSON.stringify(message)), read }
+    })
+    // The shorter ones end while the others are half read, twice over.
+    for (let round = 0; round < 2; round++) {
+      for (let at = 0; at < 300_000; at += 5000) {
+        for (const { all, decoder, read } of connections) read.push(...decoder.push(all.slice(at, at + 5000)))
+      }
+    }
+    for (const { expected, read } of connections) assert.deepStrictEqual(read, [expected, expected])
+  })
+
   it.prop(
     "reads the same messages, over-long ones included, whatever the limit and the split",
     {

@@ -143,6 +143,24 @@ describe("the streams of a process", () => {
     }).pipe(provided)
   )
 
+  it.effect("say what is long as what is short, whatever it is written in", () =>
+    Effect.gen(function* () {
+      const long = "x".repeat(20_000)
+      for (const text of [long, `${long}é`, `é${long}`, `${long}😀${long}`, "é".repeat(20_000), "😀€".repeat(20_000)]) {
+        const said: Array<string> = []
+        for (const bytes of [ProcessStreams.bytes, generic]) {
+          const { stdin, writes } = yield* serve(bytes)
+          // Both in one turn, so that one write has two lines.
+          stdin.write([...handshake, call(1, { to: 0, text }), call(2, { to: 0, text: "short" })].map(line).join(""))
+          while (writes.join("").split("\n").length < 4) yield* ticks
+          said.push(writes.join(""))
+        }
+        assert.strictEqual(said[0], said[1])
+        assert.strictEqual(JSON.parse(said[0]!.split("\n")[1]!).result.content[0].text, text)
+      }
+    }).pipe(provided)
+  )
+
   for (const [name, bytes] of [
     ["by their callbacks", ProcessStreams.bytes],
     ["through a stream and a sink", generic]
