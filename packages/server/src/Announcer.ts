@@ -12,7 +12,7 @@ export interface Options {
   /** Returns when the wire has room. */
   readonly ready: Effect.Effect<void>
   /** Runs an effect in a fiber of the announcer's owner. */
-  readonly runFork: (effect: Effect.Effect<void>) => void
+  readonly fork: (effect: Effect.Effect<void>) => void
   readonly sendList: (kind: ListKind) => void
   readonly sendUpdate: (uri: string) => void
 }
@@ -55,9 +55,9 @@ export class Announcer {
     this.sending = true
     // One turn's changes become one message.
     queueMicrotask(() => {
-      const { ready, runFork, writable } = this.options
-      if (writable()) this.send()
-      else runFork(Effect.map(ready, () => this.send()))
+      const { options } = this
+      if (options.writable()) this.send()
+      else options.fork(Effect.map(options.ready, () => this.send()))
     })
   }
 

@@ -5,6 +5,7 @@
  * the client cancels it, or with a result when the server closes.
  */
 import type { Asked } from "@effect-mcp/core/Peer"
+import type { Sink } from "@effect-mcp/core/Transport"
 import type { Principal } from "@effect-mcp/core/Principal"
 import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -13,7 +14,7 @@ import type { ListenParams, ListenResult, SubscriptionFilter } from "@effect-mcp
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
-import { Announcer, type ListKind } from "./Announcer.ts"
+import { Announcer, type ListKind, type Options as Announcing } from "./Announcer.ts"
 import type { ResourceSet } from "./ResourceRegistry.ts"
 import { maxPerSession } from "./Subscriptions.ts"
 
@@ -28,6 +29,43 @@ export interface Options {
 
 const kinds: ReadonlyArray<ListKind> = ["tools", "prompts", "resources"]
 
+/** Who is told: one subscription. A class, since of ten thousand none is in a cache when its turn comes: it is to be one object. */
+class Told implements Announcing {
+  private readonly sink: Sink
+  private readonly id: JsonRpc.Id
+  private readonly lists: ReadonlyArray<ListKind>
+  readonly fork: Announcing["fork"]
+  readonly meta: { readonly [subscriptionId]: JsonRpc.Id }
+
+  constructor(sink: Sink, id: JsonRpc.Id, lists: ReadonlyArray<ListKind>, fork: Announcing["fork"]) {
+    this.sink = sink
+    this.id = id
+    this.lists = lists
+    this.fork = fork
+    this.meta = { [subscriptionId]: id }
+  }
+
+  writable(): boolean {
+    return this.sink.writable()
+  }
+
+  get ready(): Effect.Effect<void> {
+    return this.sink.ready
+  }
+
+  send(method: string, params: JsonRpc.Params): void {
+    this.sink.send(JsonRpc.notification(method, { ...params, _meta: this.meta }), "data", this.id)
+  }
+
+  sendList(kind: ListKind): void {
+    if (this.lists.includes(kind)) this.send(`notifications/${kind}/list_changed`, {})
+  }
+
+  sendUpdate(uri: string): void {
+    this.send("notifications/resources/updated", { uri })
+  }
+}
+
 /** Runs for as long as the subscription does. */
 export const listen = (
   options: Options,
@@ -41,26 +79,15 @@ export const listen = (
       const { request, sink } = exchange
       const scope = yield* Scope.Scope
       const runFork = Effect.runForkWith(yield* Effect.context<never>())
-      const _meta = { [subscriptionId]: request.id }
-      const send = (method: string, params: JsonRpc.Params = {}): void =>
-        sink.send(JsonRpc.notification(method, { ...params, _meta }), "data", request.id)
-
       const lists = kinds.filter(
         (kind) => wanted[`${kind}ListChanged`] === true && capabilities[kind]?.listChanged === true
       )
       const uris = [...new Set(wanted.resourceSubscriptions)]
         .filter((uri) => capabilities.resources?.subscribe === true && resources.has(uri, principal))
         .slice(0, maxPerSession)
-      const announcer = new Announcer({
-        writable: () => sink.writable(),
-        ready: sink.ready,
-        runFork: (effect) => void Fiber.runIn(runFork(effect), scope),
-        sendList: (kind) => {
-          if (lists.includes(kind)) send(`notifications/${kind}/list_changed`)
-        },
-        sendUpdate: (uri) => send("notifications/resources/updated", { uri })
-      })
-      for (const uri of uris) yield* resources.subscribe(uri, () => announcer.resourceUpdated(uri))
+      const stream = new Told(sink, request.id, lists, (effect) => void Fiber.runIn(runFork(effect), scope))
+      const announcer = new Announcer(stream)
+      for (const uri of uris) yield* resources.subscribe(uri, announcer)
       yield* Effect.acquireRelease(
         Effect.sync(() => listeners.add(announcer)),
         () =>
@@ -73,9 +100,9 @@ export const listen = (
         ...Object.fromEntries(lists.map((kind) => [`${kind}ListChanged`, true])),
         ...(uris.length > 0 ? { resourceSubscriptions: uris } : undefined)
       }
-      send("notifications/subscriptions/acknowledged", { notifications: granted })
+      stream.send("notifications/subscriptions/acknowledged", { notifications: granted })
       announcer.open()
       yield* closing
-      return { _meta }
+      return { _meta: stream.meta }
     })
   )

@@ -27,6 +27,16 @@ import { Registry, uniqueBy } from "./Registry.ts"
 
 type Listed<A> = Effect.Effect<ReadonlyArray<A>, McpError.McpError, QueryServices>
 
+export interface Subscriber {
+  /** Must not fail. */
+  readonly resourceUpdated: (uri: string) => void
+}
+
+/** One subscription: who is subscribed twice is so until both have ended. */
+interface Subscription {
+  readonly subscriber: Subscriber
+}
+
 export interface ResourceSet extends ResourceSource {
   readonly isEmpty: () => boolean
   readonly hasCompleters: () => boolean
@@ -34,17 +44,13 @@ export interface ResourceSet extends ResourceSource {
   readonly watchable: () => boolean
   /** Whether the URI is one of ours, seen by this principal. */
   readonly has: (uri: string, principal: Principal["Service"]) => boolean
-  /** As long as the scope lives `updated` is called at every update, which must not fail. One watcher for all; it runs when this returns. */
-  readonly subscribe: (uri: string, updated: () => void) => Effect.Effect<void, never, Scope.Scope>
+  /** As long as the scope lives the subscriber is told of every update. One watcher for all; it runs when this returns. */
+  readonly subscribe: (uri: string, subscriber: Subscriber) => Effect.Effect<void, never, Scope.Scope>
   readonly completer: (
     uriTemplate: string,
     variable: string,
     principal: Principal["Service"]
   ) => Completer<QueryServices> | undefined | McpError.McpError
-}
-
-interface Subscriber {
-  readonly updated: () => void
 }
 
 const hasVariable = (uriTemplate: string, variable: string): boolean =>
@@ -53,18 +59,18 @@ const hasVariable = (uriTemplate: string, variable: string): boolean =>
     onSuccess: (template) => UriTemplate.variables(template).includes(variable)
   })
 
-/** Of ten thousand, each is visited by the one who tells it, the one who announces it and the one who writes it: as long as it is in the caches. */
+/** So few that what is visited thrice for a message (told, announced, written) is still in the caches the third time. */
 const atOnce = 64
 
 /** Tells all who are there, some in a turn: those have it before the next are told, and the server answers others meanwhile. */
-const tell = (told: ReadonlySet<Subscriber>): Effect.Effect<void> =>
+const tell = (uri: string, told: ReadonlySet<Subscription>): Effect.Effect<void> =>
   Effect.suspend(() => {
     const rest = told.values()
     const some = (): Effect.Effect<void> => {
       for (let i = 0; i < atOnce; i++) {
         const next = rest.next()
         if (next.done === true) return Effect.void
-        next.value.updated()
+        next.value.subscriber.resourceUpdated(uri)
       }
       return Effect.flatMap(Effect.yieldNow, some)
     }
@@ -142,12 +148,12 @@ export const make: Effect.Effect<
   }
 
   /** Who is told of updates, by URI: called one after the other, since a fiber or a queue each would cost more than the message. */
-  const watchers: RcMap.RcMap<string, Set<Subscriber>> = yield* RcMap.make({
-    lookup: Effect.fnUntraced(function* (uri: string): Effect.fn.Return<Set<Subscriber>, never, Scope.Scope> {
-      const told = new Set<Subscriber>()
+  const watchers: RcMap.RcMap<string, Set<Subscription>> = yield* RcMap.make({
+    lookup: Effect.fnUntraced(function* (uri: string): Effect.fn.Return<Set<Subscription>, never, Scope.Scope> {
+      const told = new Set<Subscription>()
       const stream = watch(uri)
       if (stream !== undefined) {
-        yield* Stream.runForEachArray(stream, () => tell(told)).pipe(
+        yield* Stream.runForEachArray(stream, () => tell(uri, told)).pipe(
           Effect.tapCause((cause) =>
             Cause.hasDies(cause) ? Effect.logError(`The watcher of ${uri} died`, cause) : Effect.void
           ),
@@ -182,9 +188,9 @@ export const make: Effect.Effect<
         statics.sources.some((source) => source.read({ uri }) !== undefined)
       )
     },
-    subscribe: (uri, updated) =>
+    subscribe: (uri, subscriber) =>
       Effect.flatMap(RcMap.get(watchers, uri), (told) => {
-        const one = { updated }
+        const one = { subscriber }
         return Effect.asVoid(
           Effect.acquireRelease(
             Effect.sync(() => told.add(one)),

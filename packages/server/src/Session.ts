@@ -17,7 +17,7 @@ import * as Fiber from "effect/Fiber"
 import * as Queue from "effect/Queue"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { Announcer } from "./Announcer.ts"
+import { Announcer, type ListKind, type Options as Announcing } from "./Announcer.ts"
 
 export interface Negotiated {
   readonly revision: Revision
@@ -36,7 +36,7 @@ export interface Options {
   readonly wired: boolean
 }
 
-export class Session {
+export class Session implements Announcing {
   readonly id: string
   readonly peer: Peer
   readonly principal: Principal["Service"]
@@ -91,17 +91,27 @@ export class Session {
   /** Tells the client what became stale, once it may be told things. */
   get announcer(): Announcer {
     if (this.hints !== undefined) return this.hints
-    this.hints = new Announcer({
-      writable: () => this.wired && this.peer.sink.writable(),
-      ready: this.peer.sink.ready,
-      runFork: (effect) => this.fork(effect),
-      sendList: (kind) => this.notify(`notifications/${kind}/list_changed`),
-      sendUpdate: (uri) => {
-        if (this.subscribed?.has(uri) === true) this.notify("notifications/resources/updated", { uri })
-      }
-    })
+    this.hints = new Announcer(this)
     if (this.initialized) this.hints.open()
     return this.hints
+  }
+
+  // ---- how the announcer is to send them
+
+  writable(): boolean {
+    return this.wired && this.peer.sink.writable()
+  }
+
+  get ready(): Effect.Effect<void> {
+    return this.peer.sink.ready
+  }
+
+  sendList(kind: ListKind): void {
+    this.notify(`notifications/${kind}/list_changed`)
+  }
+
+  sendUpdate(uri: string): void {
+    if (this.subscribed?.has(uri) === true) this.notify("notifications/resources/updated", { uri })
   }
 
   /** Completes when the server is about to end the session by itself. */
@@ -124,7 +134,7 @@ export class Session {
   }
 
   /** The client may be told things from now on; what became stale in the meantime is announced. */
-  ready(): void {
+  begin(): void {
     this.initialized = true
     if (this.opened !== undefined) Deferred.doneUnsafe(this.opened, Effect.void)
     this.hints?.open()

@@ -127,7 +127,7 @@ const unsayable = (message: string, method: string) =>
 export const receive = (session: Session, notification: JsonRpc.Notification, pings: KeepAlive | undefined): void => {
   if (notification.method === "notifications/initialized") {
     if (session.negotiated === undefined || session.initialized) return
-    session.ready()
+    session.begin()
     if (pings !== undefined) session.fork(keepAlive(session.peer, pings))
   } else if (notification.method === "notifications/roots/list_changed") session.rootsChanged()
 }

@@ -29,13 +29,10 @@ export const subscribe = (
     }
     const established = Deferred.makeUnsafe<void>()
     const run = Effect.scoped(
-      Effect.flatMap(
-        resources.subscribe(uri, () => session.announcer.resourceUpdated(uri)),
-        () => {
-          Deferred.doneUnsafe(established, Effect.void)
-          return Effect.never
-        }
-      )
+      Effect.flatMap(resources.subscribe(uri, session.announcer), () => {
+        Deferred.doneUnsafe(established, Effect.void)
+        return Effect.never
+      })
     )
     return Effect.flatMap(Effect.forkIn(run, session.scope, { startImmediately: true }), (fiber) => {
       session.subscriptions.set(uri, fiber)
