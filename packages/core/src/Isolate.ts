@@ -71,6 +71,14 @@ export const isolate = <R, S extends RequestServices = RequestServices>(
     // Nothing lies over the request's own services: they are kept as they are, unmade.
     return Context.makeUnsafe<R>(services instanceof RequestMap ? services.over(mixedOnce) : mixed(services))
   }
-  return <A, E>(effect: Effect.Effect<A, E, R>, now?: Now): Effect.Effect<A, E, S> =>
-    exitOf(effect) ?? (now === undefined ? Effect.updateContext(effect, inside) : now.start(effect, mixedOnce))
+  /** How many of the next are not started now, since the last that was had to wait: who waits is better off in one fiber. */
+  let waits = 0
+  return <A, E>(effect: Effect.Effect<A, E, R>, now?: Now): Effect.Effect<A, E, S> => {
+    const done = exitOf(effect)
+    if (done !== undefined) return done
+    if (now === undefined || waits-- > 0) return Effect.updateContext(effect, inside)
+    const started = now.start(effect, mixedOnce)
+    waits = exitOf(started) === undefined ? 15 : 0
+    return started
+  }
 }

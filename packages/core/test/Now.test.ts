@@ -115,4 +115,23 @@ describe("a handler that is isolated", () => {
     assert.deepStrictEqual(inContext(Effect.succeed(1), now), Exit.succeed(1))
     assert.strictEqual(bases.length, 1)
   })
+
+  it("is not started now for a while where the last that was had to wait", () => {
+    let started = 0
+    const now: Now.Now = {
+      principal: anonymous,
+      start: (handler, change) => {
+        started++
+        return Now.start(handler, Context.makeUnsafe(change(new Map())))
+      }
+    }
+    const inContext = isolate<Service>(context)
+    const isDone = (handler: Effect.Effect<unknown>) => Exit.isExit(inContext(handler, now))
+    for (let i = 0; i < 3; i++) assert.isTrue(isDone(Effect.suspend(() => Effect.succeed(i))))
+    assert.strictEqual(started, 3)
+    for (let i = 0; i < 17; i++) assert.isFalse(isDone(Effect.never))
+    assert.strictEqual(started, 5)
+    for (let i = 0; i < 15; i++) assert.isFalse(isDone(Effect.suspend(() => Effect.succeed(i))))
+    for (let i = 0; i < 3; i++) assert.isTrue(isDone(Effect.suspend(() => Effect.succeed(i))))
+  })
 })

@@ -16,6 +16,7 @@ import * as Fiber from "effect/Fiber"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
+import { Patience } from "../internal/Patience.ts"
 import { Pulse } from "../internal/Pulse.ts"
 import { McpServer } from "../Server.ts"
 import { EventStore, makeMemory } from "../session/EventStore.ts"
@@ -105,7 +106,7 @@ export const make = Effect.fnUntraced(function* (
     work,
     pulse,
     inFlight: sessionOptions.inFlight ?? 128,
-    patience: resume.patience ?? "100 millis",
+    patience: new Patience(resume.patience ?? "100 millis", clock, fork),
     lifetime: resume.lifetime,
     config: {
       clock,

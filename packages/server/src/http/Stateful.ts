@@ -11,7 +11,7 @@ import * as Revision from "@effect-mcp/protocol/Revision"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
-import * as Option from "effect/Option"
+import type { Patience } from "../internal/Patience.ts"
 import type { Pulse } from "../internal/Pulse.ts"
 import type { McpServer } from "../Server.ts"
 import type { Sessions } from "../session/Sessions.ts"
@@ -36,7 +36,7 @@ export interface Options {
   readonly inFlight: number
   readonly pulse: Pulse
   /** After so long without an answer a resumable POST becomes a stream. */
-  readonly patience: Duration.Input
+  readonly patience: Patience
   /** How long a connection may last whose client can come back. */
   readonly lifetime: Duration.Input | undefined
 }
@@ -126,9 +126,7 @@ export const make = (options: Options) => {
     post.left = () => answers.left()
     post.stop = endsWithSession
     const decided = session.polls
-      ? Effect.map(Effect.timeoutOption(answers.decided, patience), (decided) => {
-          if (Option.isNone(decided)) answers.streaming()
-        })
+      ? patience.during(answers.decided, { overdue: () => answers.streaming() })
       : answers.decided
     return Effect.map(decided, () => answered(session, answers, post))
   }
