@@ -9,15 +9,16 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import { Flow } from "../internal/Flow.ts"
-import { takeSome } from "../internal/takeSome.ts"
-import { type Event, EventsGone } from "../session/EventStore.ts"
+import { EventsGone, type Event } from "../session/EventStore.ts"
+import { Burst, burstSize } from "./Burst.ts"
 
 /** Above this many bytes waiting, senders wait. Not more: there are many streams, and each may have as much of a client that stopped. */
 const highWater = 256 * 1024
 
 /** Where the events of one stream are kept. */
 export interface Log {
-  append(event: Event): void
+  /** Told of each event, the last one of its burst. */
+  append(burst: Burst): void
   /** Those behind a place, up to the newest whose append was called, but for any that were not kept. */
   after(seq: number): Effect.Effect<ReadonlyArray<Event>, EventsGone>
 }
@@ -54,7 +55,7 @@ export class EventStream {
   /** The place of the next event. */
   private next = 0
   /** Events that no connection has taken, the last of which is the newest of all. */
-  private waiting: Array<string> = []
+  private waiting: Array<Burst> = []
   private bytes = 0
   /** Made when somebody waits for it. */
   private room: Latch.Latch | undefined = undefined
@@ -112,22 +113,18 @@ export class EventStream {
     if (this.ended) return
     const seq = this.next++
     const text = `${this.log === undefined ? fields : `${this.id}${seq}\n${fields}`}data: ${data}\n\n`
-    this.waiting.push(text)
+    let burst = this.waiting.at(-1)
+    if (burst?.isOpen !== true) this.waiting.push((burst = new Burst(seq)))
+    burst.add(text)
     this.bytes += text.length
-    this.log?.append({ seq, text })
+    this.log?.append(burst)
     if (this.connection === undefined) this.trim()
     else this.connection.wake()
   }
 
   /** While nobody takes anything the oldest go, since not every sender waits; the log may still have them. */
   private trim(): void {
-    let drop = 0
-    for (const text of this.waiting) {
-      if (this.bytes <= highWater * 2 || drop === this.waiting.length - 1) break
-      this.bytes -= text.length
-      drop++
-    }
-    if (drop > 0) this.waiting.splice(0, drop)
+    while (this.bytes > highWater * 2 && this.waiting.length > 1) this.bytes -= this.waiting.shift()?.text.length ?? 0
   }
 
   /** No event will follow. */
@@ -177,12 +174,12 @@ export class EventStream {
       // A newer one took over while the log was read: what waits is not for this one.
       if (this.connection !== connection) return Effect.void
       const last = events.at(-1)?.seq ?? seq
-      const first = this.next - this.waiting.length
+      const first = this.waiting[0]?.first ?? this.next
       const isWhole = last + 1 >= first && events.every((event, at) => event.seq === seq + 1 + at)
       if (!isWhole) return Effect.fail(new EventsGone({ message: "Not all of these events were kept" }))
       connection.before = events.map(({ text }) => text).join("")
       // Sent while the log was read: it may have been in there already.
-      this.drop(Math.min(last + 1 - first, this.waiting.length))
+      this.drop(last)
       return Effect.void
     })
   }
@@ -192,8 +189,13 @@ export class EventStream {
     return seq < this.next
   }
 
-  private drop(count: number): void {
-    for (const text of count > 0 ? this.waiting.splice(0, count) : []) this.bytes -= text.length
+  /** Up to a place. */
+  private drop(last: number): void {
+    const left = this.waiting.flatMap((burst) =>
+      burst.first > last ? [burst] : burst.last > last ? [burst.after(last)] : []
+    )
+    this.waiting = left
+    this.bytes = left.reduce((bytes, { text }) => bytes + text.length, 0)
     this.makeRoom()
   }
 
@@ -214,7 +216,12 @@ export class EventStream {
   /** For a connection: what waits, or the first of it. */
   take(connection: Connection): string {
     if (this.connection !== connection) return ""
-    const text = takeSome(this.waiting)
+    let text = this.waiting.shift()?.close() ?? ""
+    for (let next = this.waiting[0]; next !== undefined; next = this.waiting[0]) {
+      if (text.length + next.text.length > burstSize) break
+      text += next.close()
+      this.waiting.shift()
+    }
     this.bytes -= text.length
     // An array that was ever filled has room for many.
     if (this.taken) this.waiting = []

@@ -8,33 +8,31 @@
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import type { Event, EventsGone, EventStore, StreamKey } from "../session/EventStore.ts"
+import type { Burst } from "./Burst.ts"
 import type { Log } from "./EventStream.ts"
 
 /** What is to be written may be that large; what comes then is not kept. */
 const maxBehind = 4 * 1024 * 1024
 /** So much is written before the turn is over. Not less: what is that large the garbage collector does not copy. */
-const burst = 256 * 1024
+const maxBurst = 256 * 1024
 /** With as many writes waiting no stream is forgotten any more. */
 const maxWaiting = 4096
 /** How long a store may take for what somebody waits for. */
 const patience = "10 seconds"
 
-/** Events of one stream that follow each other. */
-interface Burst {
+/** A burst of a stream. */
+interface Entry {
   readonly key: StreamKey
-  readonly events: Array<Event>
-  size: number
-  /** The place of the event that may join them. */
-  next: number
+  readonly burst: Burst
 }
+
+type Write = Entry | (() => Effect.Effect<void>)
 
 export class SessionLog {
   private readonly session: string
   private readonly store: EventStore["Service"]
   private readonly runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
-  private writes: Array<Burst | (() => Effect.Effect<void>)> = []
-  /** The last of them, while it may grow. */
-  private last: Burst | undefined = undefined
+  private writes: Array<Write> = []
   private behind = 0
   private writer: Fiber.Fiber<void> | undefined = undefined
   private writing = false
@@ -52,7 +50,6 @@ export class SessionLog {
   private work(): Effect.Effect<void> {
     return Effect.suspend(() => {
       const write = this.writes.shift()
-      if (write === this.last) this.last = undefined
       this.writing = write !== undefined
       if (write === undefined) {
         // An array that was ever filled has room for many.
@@ -69,13 +66,35 @@ export class SessionLog {
     })
   }
 
-  private run(write: Burst | (() => Effect.Effect<void>)): Effect.Effect<void> {
+  private run(write: Write): Effect.Effect<void> {
     if (typeof write === "function") return write()
+    const { key } = write
+    const bursts = this.following(write)
+    // Of one burst it is the text that is sent, too: `join` would copy it.
+    const text = bursts.length === 1 ? write.burst.close() : bursts.map((burst) => burst.close()).join("")
+    const events = bursts.flatMap(({ events }) => events)
     return Effect.ensuring(
       // What outlives the session must not bring its events back.
-      Effect.suspend(() => (this.over ? Effect.void : this.store.append(write.key, write.events))),
-      Effect.sync(() => void (this.behind -= write.size))
+      Effect.suspend(() => (this.over ? Effect.void : this.store.append(key, events, text))),
+      Effect.sync(() => {
+        for (const burst of bursts) this.behind -= burst.counted
+      })
     )
+  }
+
+  /** The burst, and those after it that follow it: of a store that was busy there may be many. */
+  private following({ burst, key }: Entry): ReadonlyArray<Burst> {
+    const bursts = [burst]
+    let { last } = burst
+    let size = burst.text.length
+    for (let next = this.writes[0]; next !== undefined && typeof next !== "function"; next = this.writes[0]) {
+      size += next.burst.text.length
+      if (next.key !== key || next.burst.first !== last + 1 || size > maxBurst) break
+      bursts.push(next.burst)
+      last = next.burst.last
+      this.writes.shift()
+    }
+    return bursts
   }
 
   /** Once: a store that is down fails for every event. */
@@ -85,9 +104,8 @@ export class SessionLog {
     return Effect.logError("The event store failed", defect)
   }
 
-  private write(write: Burst | (() => Effect.Effect<void>)): void {
+  private write(write: Write): void {
     this.writes.push(write)
-    this.last = typeof write === "function" ? undefined : write
     if (this.writing || this.scheduled) return
     this.scheduled = true
     queueMicrotask(() => this.start())
@@ -100,18 +118,12 @@ export class SessionLog {
     this.writer = this.writing ? writer : undefined
   }
 
-  append(key: StreamKey, event: Event): void {
-    if (this.over || this.behind > maxBehind) return
-    const { last } = this
-    const size = event.text.length
-    this.behind += size
-    if (last === undefined || last.key !== key || last.next !== event.seq) {
-      return this.write({ key, events: [event], size, next: event.seq + 1 })
-    }
-    last.events.push(event)
-    last.next++
-    last.size += size
-    if (last.size > burst) this.start()
+  append(key: StreamKey, burst: Burst): void {
+    if (this.over || (burst.counted === 0 && this.behind > maxBehind)) return
+    if (burst.counted === 0) this.write({ key, burst })
+    this.behind += burst.text.length - burst.counted
+    burst.counted = burst.text.length
+    if (this.behind > maxBurst) this.start()
   }
 
   /** Waits until all was written that is to be by now. */
@@ -170,8 +182,8 @@ class StreamLog implements Log {
     this.key = key
   }
 
-  append(event: Event): void {
-    this.log.append(this.key, event)
+  append(burst: Burst): void {
+    this.log.append(this.key, burst)
   }
 
   after(seq: number): Effect.Effect<ReadonlyArray<Event>, EventsGone> {

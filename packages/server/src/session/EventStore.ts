@@ -27,8 +27,11 @@ export class EventsGone extends Data.TaggedError("EventsGone")<{ readonly messag
 export class EventStore extends Context.Service<
   EventStore,
   {
-    /** Keeps events that follow each other. A session calls one after the other, in order; one that dies leaves a gap. */
-    readonly append: (key: StreamKey, events: ReadonlyArray<Event>) => Effect.Effect<void>
+    /**
+     * Keeps events that follow each other. A session calls one after the other, in order; one that dies leaves a gap. `text`, if it is
+     * there, is that of all of them: the one that was sent, so that to keep it takes no copy.
+     */
+    readonly append: (key: StreamKey, events: ReadonlyArray<Event>, text?: string) => Effect.Effect<void>
     /** The events of a stream behind `seq`, in order: all whose append has ended. */
     readonly after: (key: StreamKey, seq: number) => Effect.Effect<ReadonlyArray<Event>, EventsGone>
     /** Drops one stream, or all of the session. */
@@ -56,17 +59,11 @@ interface Burst {
   readonly ends: ReadonlyArray<number> | undefined
 }
 
-const burstOf = (events: ReadonlyArray<Event>): Burst => {
-  const [only] = events
-  if (only !== undefined && events.length === 1) return { seq: only.seq, text: only.text, ends: undefined }
-  const texts: Array<string> = []
-  const ends: Array<number> = []
+const burstOf = (events: ReadonlyArray<Event>, text = events.map(({ text }) => text).join("")): Burst => {
+  const seq = events[0]?.seq ?? 0
+  if (events.length === 1) return { seq, text, ends: undefined }
   let end = 0
-  for (const { text } of events) {
-    texts.push(text)
-    ends.push((end += text.length))
-  }
-  return { seq: only?.seq ?? 0, text: texts.join(""), ends }
+  return { seq, text, ends: events.map(({ text }) => (end += text.length)) }
 }
 
 const eventsOf = ({ ends, seq, text }: Burst): ReadonlyArray<Event> =>
@@ -130,10 +127,11 @@ export const makeMemory = (limits: MemoryLimits = {}): EventStore["Service"] => 
     return tooOld < 0 ? events : events.slice(Math.min(tooOld + 1, events.length - 1))
   }
 
-  const append = (key: StreamKey, events: ReadonlyArray<Event>): void => {
+  const append = (key: StreamKey, events: ReadonlyArray<Event>, text: string | undefined): void => {
     if (events.length === 0) return
     const kept = keptOf(key)
-    const burst = burstOf(fitting(events))
+    const fits = fitting(events)
+    const burst = burstOf(fits, fits.length === events.length ? text : undefined)
     if (kept.bursts.length === 0) kept.bursts = [burst]
     else kept.bursts.push(burst)
     kept.bytes += burst.text.length
@@ -148,7 +146,7 @@ export const makeMemory = (limits: MemoryLimits = {}): EventStore["Service"] => 
   }
 
   return {
-    append: (key, events) => Effect.sync(() => append(key, events)),
+    append: (key, events, text) => Effect.sync(() => append(key, events, text)),
     after: (key, seq) =>
       Effect.suspend(() => {
         const bursts = find(key)?.bursts ?? []

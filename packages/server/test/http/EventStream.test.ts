@@ -41,7 +41,7 @@ class Model {
     this.stream = new EventStream({
       name: "1",
       log: {
-        append: (event) => void Effect.runFork(through(store.append(key, [event]))),
+        append: ({ events }) => void Effect.runFork(through(store.append(key, events.slice(-1)))),
         after: (seq) => through(store.after(key, seq))
       },
       owner: { attached: () => {}, detached: () => {} }

@@ -69,21 +69,24 @@ describe("the memory store", () => {
   )
 
   it.effect.prop(
-    "keeps what is appended in bursts as what is appended one by one",
+    "keeps what is appended in bursts, with their text or without, as what is appended one by one",
     { sizes: Arbitrary.array(Arbitrary.schema(Bursts), { maxLength: 12 }), from: Count },
     ({ from, sizes }) =>
       Effect.gen(function* () {
         const bursts = makeMemory()
+        const texts = makeMemory()
         const singles = makeMemory()
         let seq = 0
         for (const size of sizes.flat()) {
           const events = Array.from({ length: size }, () => event(seq, 3 + (seq++ % 5)))
           yield* bursts.append(one, events)
+          yield* texts.append(one, events, events.map(({ text }) => text).join(""))
           for (const single of events) yield* singles.append(one, [single])
         }
-        const ends = [bursts, singles].map((store) => Effect.exit(store.after(one, from - 1)))
-        const [together, apart] = yield* Effect.all(ends)
+        const ends = [bursts, texts, singles].map((store) => Effect.exit(store.after(one, from - 1)))
+        const [together, texted, apart] = yield* Effect.all(ends)
         assert.deepStrictEqual(together, apart)
+        assert.deepStrictEqual(texted, apart)
       })
   )
 
@@ -96,8 +99,8 @@ describe("the memory store", () => {
       )
       assert.strictEqual((yield* Effect.flip(store.after(one, 0)))._tag, "EventsGone")
       assert.deepStrictEqual(seqs(yield* store.after(one, 1)), [2, 3, 4])
-      yield* store.append(one, [event(5), event(6, 100)])
-      assert.deepStrictEqual(seqs(yield* store.after(one, 5)), [6])
+      yield* store.append(one, [event(5), event(6, 100)], `${event(5).text}${event(6, 100).text}`)
+      assert.deepStrictEqual(yield* store.after(one, 5), [event(6, 100)])
     })
   )
 })
