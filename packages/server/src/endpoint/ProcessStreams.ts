@@ -31,7 +31,9 @@ export interface Writable extends Emitter {
   readonly closed: boolean
   /** Bytes that it has not handed on. */
   readonly writableLength: number
-  write(chunk: string | Uint8Array, encoding: "utf8", written: (error?: Error | null) => void): boolean
+  write(text: string, encoding: "utf8", written: ((error?: Error | null) => void) | undefined): boolean
+  readonly cork: () => void
+  readonly uncork: () => void
 }
 
 /** Calls the listeners until one says that it is over. */
@@ -104,30 +106,27 @@ const listenTo =
     )
   }
 
-/** Text from this size on leaves as bytes: as text it would be copied for its newline, measured, and then copied once more. */
+/** From this size on text and newline are two writes that leave as one: joined, the text would be copied. */
 const largeText = 16 * 1024
 
-/** Lines as bytes, the last of them ended. Most are ASCII, and have as many bytes as characters. */
-const ended = (text: string): Uint8Array => {
-  const bytes = new Uint8Array(text.length + 1)
-  const { read, written } = encoder.encodeInto(text, bytes)
-  if (read === text.length && written === text.length) {
-    bytes[written] = 10
-    return bytes
+/** Writes the lines and the newline that ends the last; false where there is no room for more. */
+const writeLines = (stdout: Writable, text: string, written: (error?: Error | null) => void): boolean => {
+  if (text.length < largeText) return pass(stdout, `${text}\n`, written)
+  stdout.cork()
+  try {
+    pass(stdout, text, undefined)
+    return pass(stdout, "\n", written)
+  } finally {
+    stdout.uncork()
   }
-  const rest = encoder.encode(`${text.slice(read)}\n`)
-  const all = new Uint8Array(written + rest.length)
-  all.set(bytes.subarray(0, written))
-  all.set(rest, written)
-  return all
 }
 
 const writerOf = (stdout: Writable): Outbox.Writer => {
   let over: (how: Effect.Effect<void, TransportError>) => void = () => {}
   let waiting: (() => void) | undefined
-  let ending = false
+  let ended = false
   const finished = () => {
-    if (ending && !(stdout.writableLength > 0)) over(Effect.void)
+    if (ended && !(stdout.writableLength > 0)) over(Effect.void)
   }
   const broken = (cause?: unknown) =>
     over(Effect.fail(new TransportError({ reason: "Write", message: "stdout is closed", cause })))
@@ -138,12 +137,12 @@ const writerOf = (stdout: Writable): Outbox.Writer => {
   }
   return {
     write: (text, taken) => {
-      if (pass(stdout, text.length < largeText ? `${text}\n` : ended(text), written)) taken()
+      if (writeLines(stdout, text, written)) taken()
       else waiting = taken
     },
     // It may hold the last lines still, and fail with them.
     end: () => {
-      ending = true
+      ended = true
       finished()
     },
     run: listening<void>(stdout, (resume) => {

@@ -35,13 +35,13 @@ let passing = false
 
 /** Writes through all guards. What else is printed meanwhile (by nobody: a write calls nobody) would pass, too. */
 export const pass = <W>(
-  stdout: { write(chunk: string | Uint8Array, encoding: "utf8", written: W): boolean },
-  chunk: string | Uint8Array,
+  stdout: { write(text: string, encoding: "utf8", written: W): boolean },
+  text: string,
   written: W
 ): boolean => {
   passing = true
   try {
-    return stdout.write(chunk, "utf8", written)
+    return stdout.write(text, "utf8", written)
   } finally {
     passing = false
   }
