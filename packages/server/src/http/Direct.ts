@@ -1,7 +1,8 @@
 /**
  * Server-sent events written straight to a response of Node's: no stream, and where it can be no fiber, for what waits most of the time.
  *
- * Refuses a response that is not as it was answered: what somebody made of the stream is sent as a stream.
+ * Refuses a response that is not as it was answered: what somebody made of the stream is sent as a stream. On Effect's server it is the
+ * last of the pre-response handlers; one that is added after the endpoint has answered finds the events written.
  */
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
