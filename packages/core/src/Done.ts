@@ -26,7 +26,8 @@ export const follow = <A, E, R, B, E2, R2>(
 ): Effect.Effect<B, E | E2, R | R2> => {
   const done = exitOf(effect)
   if (done === undefined) return Effect.flatMap(effect, f)
-  return Exit.isSuccess(done) ? f(done.value) : Exit.failCause(done.cause)
+  // What it throws must not pass by who has something to close.
+  return Exit.isSuccess(done) ? attempt(() => f(done.value)) : Exit.failCause(done.cause)
 }
 
 /** The effect, its failure in other words. */

@@ -178,6 +178,25 @@ describe("limits", () => {
       assert.strictEqual(messages().length, 3)
     })
   )
+
+  it.effect("count what waits also while one that ends at once is all that runs", () =>
+    Effect.gen(function* () {
+      const latches = [1, 2, 3].map((id) => Latch.makeUnsafe(id === 2))
+      const { receive, messages, peer } = yield* serve(
+        ({ request: { id } }) => Effect.as(latches[Number(id) - 1]!.await, {}),
+        { inFlight: 1 }
+      )
+      for (const id of [1, 2, 3]) receive(request(id))
+      const idle = yield* Effect.forkChild(peer.idle, { startImmediately: true })
+      latches[0]!.openUnsafe()
+      yield* settle
+      assert.deepStrictEqual(messages(), [success(1), success(2)])
+      assert.isUndefined(idle.pollUnsafe())
+      latches[2]!.openUnsafe()
+      yield* settle
+      assert.isDefined(idle.pollUnsafe())
+    })
+  )
 })
 
 describe("requests that stand open", () => {

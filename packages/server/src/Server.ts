@@ -286,7 +286,7 @@ const observed = (
   traced: boolean
 ): Effect.Effect<unknown, McpError.McpError> => {
   if (traced) return TraceContext.serverSpan(Effect.tapCause(Effect.suspend(handle), reportDefect), request)
-  const effect = handle()
+  const effect = attempt(handle)
   return Exit.isExit(effect) && Exit.isSuccess(effect) ? effect : Effect.tapCause(effect, reportDefect)
 }
 

@@ -5,7 +5,7 @@ import * as Tools from "@effect-mcp/core/Tools"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Middleware from "@effect-mcp/server/Middleware"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Schema, Tracer } from "effect"
+import { Effect, Layer, Logger, Schema, Tracer } from "effect"
 import { connect, everyVersion, serve } from "./support/raw.ts"
 
 const Sum = Tool.make("sum", {
@@ -102,6 +102,29 @@ describe("a handler that is done already", () => {
           yield* client.call("said", { a: 1 })
           assert.deepStrictEqual(said, ["Success"])
         }
+      }
+    })
+  )
+
+  it.effect("has its Scope closed, and is logged, though its result throws while it is encoded", () =>
+    Effect.gen(function* () {
+      const unsayable = {
+        type: "text" as const,
+        get text(): string {
+          throw new Error("secret")
+        }
+      }
+      const handler = Effect.fnUntraced(function* () {
+        yield* Effect.addFinalizer(() => Effect.sync(() => said.push("closed")))
+        return unsayable
+      })
+      const said: Array<unknown> = []
+      const logger = Logger.make(({ message }) => void said.push(Array.isArray(message) ? message[0] : message))
+      for (const version of everyVersion()) {
+        const client = yield* Effect.provide(open(Tools.layer(Said, handler), version), Logger.layer([logger]))
+        const error: any = yield* Effect.flip(client.call("said", { a: 1 }))
+        assert.strictEqual(error.code, McpError.InternalError)
+        assert.deepStrictEqual(said.splice(0), ["closed", "A handler died"])
       }
     })
   )

@@ -69,6 +69,10 @@ export class Actor implements Registrar {
     return this.running.size - this.standing
   }
 
+  private get isIdle(): boolean {
+    return this.busy === 0 && (this.pending?.size ?? 0) === 0
+  }
+
   private find(id: JsonRpc.Id): Running | undefined {
     return this.running.get(id) ?? this.pending?.get(id)
   }
@@ -83,7 +87,7 @@ export class Actor implements Registrar {
     if (entry.ended === "cancelled") sink.discard?.(request.id)
     else answer(sink, response(request.id, entry.ended?.reason, exit))
     this.startPending()
-    if (this.busy === 0) for (const waiter of this.idleWaiters ?? []) Deferred.doneUnsafe(waiter, Exit.void)
+    if (this.isIdle) for (const waiter of this.idleWaiters ?? []) Deferred.doneUnsafe(waiter, Exit.void)
   }
 
   // A loop, not a recursion of handlers that complete at once.
@@ -255,7 +259,7 @@ export class Actor implements Registrar {
 
   get idle(): Effect.Effect<void> {
     return Effect.suspend(() => {
-      if (this.busy === 0 && (this.pending?.size ?? 0) === 0) return Effect.void
+      if (this.isIdle) return Effect.void
       const waiters = (this.idleWaiters ??= new Set())
       const waiter = Deferred.makeUnsafe<void>()
       waiters.add(waiter)
