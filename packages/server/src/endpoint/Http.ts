@@ -53,15 +53,19 @@ class Routed implements Asked {
   readonly method: string
   readonly headers: Headers.Headers
   readonly principal: Principal["Service"] | undefined
-  readonly span: Tracer.AnySpan | undefined
   private readonly http: HttpServerRequest
+  private readonly context: Context.Context<never>
 
   constructor(http: HttpServerRequest, context: Context.Context<never>) {
     this.http = http
     this.method = http.method
     this.headers = http.headers
     this.principal = Context.getOrUndefined(context, Principal)
-    this.span = Context.getOrUndefined(context, Tracer.ParentSpan)
+    this.context = context
+  }
+
+  get span(): Tracer.AnySpan | undefined {
+    return Context.getOrUndefined(this.context, Tracer.ParentSpan)
   }
 
   get originalUrl(): string {
@@ -69,7 +73,7 @@ class Routed implements Asked {
   }
 }
 
-type Handle = (http: HttpServerRequest) => Effect.Effect<HttpServerResponse, never, Scope.Scope>
+type Handle = Effect.Effect<HttpServerResponse, never, HttpServerRequest | Scope.Scope>
 
 const make = Effect.fnUntraced(function* (options: Options): Effect.fn.Return<Handle, never, McpServer | Scope.Scope> {
   const endpoint = yield* Endpoint.make(options)
@@ -97,22 +101,20 @@ const make = Effect.fnUntraced(function* (options: Options): Effect.fn.Return<Ha
     )
   }
 
-  const handle: Handle = (http) =>
-    Effect.withFiber<HttpServerResponse, never, Scope.Scope>((fiber) => {
-      const asked = new Routed(http, fiber.context)
-      const refused = refusal(asked)
-      if (refused !== undefined) return Effect.succeed(refused)
-      const cut = () => fiber.interruptUnsafe()
-      if (asked.method !== "POST") {
-        const post = work.open(cut)
-        return finish(http, fiber.context, post, () => other(asked, post))
-      }
-      const post = work.enter(cut)
-      const answer = (body: Body.Read) => finish(http, fiber.context, post, () => posted(asked, body, post))
-      return Effect.onInterrupt(read(http, answer), () => Effect.sync(() => work.leave(post)))
-    })
+  const handle: Handle = Effect.withFiber<HttpServerResponse, never, HttpServerRequest | Scope.Scope>((fiber) => {
+    const http = Context.getUnsafe(fiber.context, HttpServerRequest)
+    const asked = new Routed(http, fiber.context)
+    const refused = refusal(asked)
+    if (refused !== undefined) return Effect.succeed(refused)
+    const cut = () => fiber.interruptUnsafe()
+    if (asked.method !== "POST") {
+      const post = work.open(cut)
+      return finish(http, fiber.context, post, () => other(asked, post))
+    }
+    const post = work.enter(cut)
+    const answer = (body: Body.Read) => finish(http, fiber.context, post, () => posted(asked, body, post))
+    return read(http, answer, () => work.leave(post))
+  })
   const { cors = false } = options
-  if (cors === false) return handle
-  const shared = Cors.cors(cors === true ? {} : cors, options)
-  return (http) => Effect.provideService(shared(handle(http)), HttpServerRequest, http)
+  return cors === false ? handle : Cors.cors(cors === true ? {} : cors, options)(handle)
 })

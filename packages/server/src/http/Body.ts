@@ -53,6 +53,7 @@ export const collect = (source: IncomingMessage, limit: number, done: (read: Rea
 }
 
 const nothing = new Uint8Array(0)
+const ignored = (): void => {}
 /** What comes in parts of a byte is put together on the way: a part takes some hundred bytes, whatever is in it. */
 const tooMany = 1024
 
@@ -82,7 +83,7 @@ export const decode = (body: Read, envelope: Envelope, { tooLarge }: Admission):
   return Framing.decode(text, envelope)
 }
 
-/** Reads what was posted, and goes on with that. */
+/** Reads what was posted, and goes on with that. `gone` is called where it is interrupted before, or maybe meanwhile: it must not mind. */
 export const reader = (admission: Admission) => {
   const { maxMessageBytes } = admission
   const limit = ByteSize.bytes(maxMessageBytes)
@@ -90,14 +91,16 @@ export const reader = (admission: Admission) => {
     reason._tag === "RequestParseError" && reason.reason === "BodyTooLarge" ? "TooLarge" : "Gone"
   return <A, R>(
     request: HttpServerRequest,
-    then: (read: Read) => Effect.Effect<A, never, R>
+    then: (read: Read) => Effect.Effect<A, never, R>,
+    gone: () => void = ignored
   ): Effect.Effect<A, never, R> => {
     const source = nodeSource(request)
     if (source === undefined) {
-      return Effect.matchEffect(Effect.provideService(request.arrayBuffer, MaxBodySize, limit), {
+      const answer = Effect.matchEffect(Effect.provideService(request.arrayBuffer, MaxBodySize, limit), {
         onFailure: (error) => then(failed(error)),
         onSuccess: (body) => then(new Uint8Array(body))
       })
+      return Effect.onInterrupt(answer, () => Effect.sync(gone))
     }
     return Effect.callback<A, never, R>((resume) => {
       const stop = collect(source, maxMessageBytes, (read) => {
@@ -109,6 +112,7 @@ export const reader = (admission: Admission) => {
       return Effect.sync(() => {
         stop()
         source.destroy()
+        gone()
       })
     })
   }
