@@ -161,6 +161,31 @@ describe("the streams of a process", () => {
     }).pipe(provided)
   )
 
+  it.effect("end a long line before the next one begins, however slowly stdout takes it", () =>
+    Effect.gen(function* () {
+      const { let1, session, stdin, writes } = yield* serve(ProcessStreams.bytes, output({ held: true }))
+      const texts = ["a", "b"].map((letter) => letter.repeat(20_000))
+      stdin.write([...handshake, ...texts.map((text, id) => call(id, { to: 0, text }))].map(line).join(""))
+      yield* ticks
+      session.peer.notify("last")
+      let count = -1
+      while (count !== writes.length) {
+        count = writes.length
+        let1()
+        yield* ticks
+      }
+      assert.deepStrictEqual(
+        writes
+          .join("")
+          .split("\n")
+          .map((one: string) =>
+            one === "" ? one : (JSON.parse(one).result?.content?.[0].text ?? JSON.parse(one).method)
+          ),
+        [undefined, ...texts, "last", ""]
+      )
+    }).pipe(provided)
+  )
+
   for (const [name, bytes] of [
     ["by their callbacks", ProcessStreams.bytes],
     ["through a stream and a sink", generic]
