@@ -86,9 +86,11 @@ export const make = Effect.fnUntraced(function* (
 
   const failure = (cause: Cause.Cause<never>) => Effect.logError("A request could not be answered", cause)
 
+  const report = (defect: unknown): void => void runFork(failure(Cause.die(defect)))
+
   /** What is thrown here would end the process. */
   const fail = (response: ServerResponse, defect: unknown): void => {
-    runFork(failure(Cause.die(defect)))
+    report(defect)
     write(response, failed)
   }
 
@@ -99,7 +101,7 @@ export const make = Effect.fnUntraced(function* (
     if (answer.body instanceof Events && !response.headersSent) {
       response.writeHead(answer.status, answer.headers)
       Direct.whenOver(request, response, over)
-      return Direct.pipe(answer.body, response)
+      return Direct.pipe(answer.body, response, report)
     }
     write(response, answer)
     // Who does not read it is still at it.

@@ -11,26 +11,43 @@ import * as HttpEffect from "effect/http/HttpEffect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import type { IncomingMessage, ServerResponse } from "node:http"
+import type { Socket } from "node:net"
 import { Events } from "./Events.ts"
 
 const ignored = (): void => {}
 
+/** Who waits behind another one of its connection, and has to be told that this was lost: Node 20 does not. */
+const behind = new WeakMap<Socket, Set<() => void>>()
+
+const lostWith = (socket: Socket): Set<() => void> => {
+  const known = behind.get(socket)
+  if (known !== undefined) return known
+  const waiting = new Set<() => void>()
+  behind.set(socket, waiting)
+  // One listener for all of them: there may be many, and more than ten are taken for a leak.
+  socket.on("close", () => {
+    for (const over of waiting) over()
+  })
+  return waiting
+}
+
 /** Calls back when the response is over: written, or cut off. Maybe more than once. */
 export const whenOver = (request: IncomingMessage, response: ServerResponse, over: () => void): void => {
   response.on("close", over)
-  // Behind another one of its connection: nobody tells it that this was lost.
-  if (response.socket === null) request.socket.on("close", over)
+  if (response.socket !== null) return
+  const waiting = lostWith(request.socket).add(over)
+  response.on("close", () => waiting.delete(over))
 }
 
 /** Writes all of them, as fast as the other side reads, to a response whose head was written. */
-export const pipe = ({ flow, pulse }: Events, response: ServerResponse): void => {
+export const pipe = ({ flow, pulse }: Events, response: ServerResponse, failed: (defect: unknown) => void): void => {
   const { socket } = response
   // Something else ended it, and unheard that would end the process.
   response.on("error", ignored)
   // The head leaves by itself, though not sooner: sent with what follows, it would be kept in all the parts that it is made of.
   socket?.cork()
   response.flushHeaders()
-  response.on("drain", flow.drive(pulse, response))
+  response.on("drain", flow.drive(pulse, response, failed))
   socket?.uncork()
 }
 
@@ -61,7 +78,7 @@ const written = (answer: HttpServerResponse, response: ServerResponse): Effect.E
       return resume(Effect.succeed(answer))
     }
     response.on("close", over)
-    if (body instanceof Events) pipe(body, response)
+    if (body instanceof Events) pipe(body, response, (defect) => resume(Effect.die(defect)))
     return Effect.sync(() => void response.destroy())
   })
 
@@ -74,7 +91,12 @@ export const answer = (
   const response = answered.body instanceof Events ? responseOf(http) : undefined
   if (response === undefined) return answered
   HttpEffect.appendPreResponseHandlerUnsafe(context, (_, last) =>
-    last.body !== answered.body || !Cookies.isEmpty(last.cookies) || response.headersSent || response.destroyed
+    last.body !== answered.body ||
+    last.status !== answered.status ||
+    last.headers["content-length"] !== undefined ||
+    !Cookies.isEmpty(last.cookies) ||
+    response.headersSent ||
+    response.destroyed
       ? Effect.succeed(last)
       : Effect.interruptible(written(last, response))
   )

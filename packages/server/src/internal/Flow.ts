@@ -21,6 +21,8 @@ export interface Outlet {
   /** Whether there is room for more. */
   readonly write: (text: string) => boolean
   readonly end: () => void
+  /** Cuts it off. */
+  readonly destroy: () => void
 }
 
 export abstract class Flow implements Waiting {
@@ -57,16 +59,23 @@ export abstract class Flow implements Waiting {
 
   /**
    * Writes all of it to one response. What it returns is to be called when there is room again. Whoever it is for has to be told of its
-   * end by `wake`.
+   * end by `wake`. What others have made of `write` may throw: nobody is there to catch it, so the response is cut off, and `failed` told.
    */
-  drive(pulse: Pulse, outlet: Outlet): () => void {
+  drive(pulse: Pulse, outlet: Outlet, failed: (defect: unknown) => void): () => void {
     const run = (overdue: boolean): void => {
-      let hasRoom = !overdue || outlet.write(alive)
-      while (hasRoom) {
-        const text = this.next()
-        if (text === undefined) return outlet.end()
-        if (text === "") return this.wait(pulse, run)
-        hasRoom = outlet.write(text)
+      // There may have been room again before it was told to go on.
+      this.resume = undefined
+      try {
+        let hasRoom = !overdue || outlet.write(alive)
+        while (hasRoom) {
+          const text = this.next()
+          if (text === undefined) return outlet.end()
+          if (text === "") return this.wait(pulse, run)
+          hasRoom = outlet.write(text)
+        }
+      } catch (defect) {
+        outlet.destroy()
+        failed(defect)
       }
     }
     run(false)

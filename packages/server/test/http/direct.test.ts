@@ -149,6 +149,20 @@ describe("a stream of events on Effect's server for Node", () => {
     })
   )
 
+  it.live.each([
+    ["has a certain length", HttpServerResponse.setHeader("content-length", "5"), undefined],
+    ["is none", HttpServerResponse.setStatus(101), 500]
+  ] as const)("is left to the server where middleware makes of it what %s", ([, way, status]) =>
+    Effect.gen(function* () {
+      const opened = yield* serve((answer) => Effect.map(answer, way))
+      yield* opened.puppet.tell("a", Progress.report(1))
+      const asked = opened.client.fetch(call("puppet", { name: "a" }, {}, { progressToken: 1 }))
+      const reply = yield* Effect.catchDefect(asked, () => Effect.undefined)
+      assert.strictEqual(reply?.status, status)
+      assert.deepStrictEqual(yield* Queue.take(opened.puppet.ended), ["a", "interrupted"])
+    })
+  )
+
   it.live("is interrupted by whoever hangs up", () =>
     Effect.gen(function* () {
       const ended = yield* Queue.unbounded<string>()

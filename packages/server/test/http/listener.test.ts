@@ -222,19 +222,28 @@ describe("a listener", () => {
     })
   )
 
-  it.live("learns that a request is lost which waits for another one's answer on its connection", () =>
-    Effect.gen(function* () {
-      const puppet = yield* Puppet.make
-      const port = yield* serve((listener) => listener, {}, puppet.layer)
-      const socket = connect(port, "127.0.0.1")
-      yield* puppet.tell("b", Progress.report(1))
-      const asked = call("puppet", { name: "b" }, {}, { progressToken: 1 })
-      socket.write(rawOf(call("puppet", { name: "a" })) + rawOf(asked) + rawOf(call("puppet", { name: "c" })))
-      for (let calls = 0; calls < 3; calls++) yield* Queue.take(puppet.entered)
-      socket.destroy()
-      const lost = new Set<string>()
-      while (lost.size < 3) lost.add((yield* Queue.take(puppet.ended))[0])
-    })
+  it.live(
+    "learns that requests are lost which wait for another one's answer on their connection, by one listener",
+    () =>
+      Effect.gen(function* () {
+        const puppet = yield* Puppet.make
+        let listeners = (): number => 0
+        const wrap: Wrap = (listener) => (request, response) => {
+          listeners = () => request.socket.listenerCount("close")
+          listener(request, response)
+        }
+        const socket = connect(yield* serve(wrap, {}, puppet.layer), "127.0.0.1")
+        yield* puppet.tell("b", Progress.report(1))
+        const asked = call("puppet", { name: "b" }, {}, { progressToken: 1 })
+        const silent = rawOf(call("puppet", { name: "c" }))
+        socket.write(rawOf(call("puppet", { name: "a" })) + rawOf(asked) + silent.repeat(20))
+        for (let calls = 0; calls < 22; calls++) yield* Queue.take(puppet.entered)
+        yield* Effect.promise(() => new Promise(setImmediate))
+        assert.isBelow(listeners(), 10)
+        socket.destroy()
+        const lost = (yield* Queue.takeN(puppet.ended, 22)).map(([name]) => name)
+        assert.deepStrictEqual([...new Set(lost)].toSorted(), ["a", "b", "c"])
+      })
   )
 })
 
