@@ -66,10 +66,12 @@ const atOnce = 64
 const tell = (uri: string, told: ReadonlySet<Subscription>): Effect.Effect<void> =>
   Effect.suspend(() => {
     const rest = told.values()
+    // Whoever comes meanwhile comes after them, and has not missed it: who subscribes anew when told is not told again.
+    let left = told.size
     const some = (): Effect.Effect<void> => {
       for (let i = 0; i < atOnce; i++) {
         const next = rest.next()
-        if (next.done === true) return Effect.void
+        if (next.done === true || left-- === 0) return Effect.void
         next.value.subscriber.resourceUpdated(uri)
       }
       return Effect.flatMap(Effect.yieldNow, some)

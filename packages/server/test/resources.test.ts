@@ -2,6 +2,7 @@
 import type { Principal } from "@effect-mcp/core/Principal"
 import * as Resources from "@effect-mcp/core/Resources"
 import * as McpError from "@effect-mcp/protocol/McpError"
+import * as ResourceRegistry from "@effect-mcp/server/ResourceRegistry"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Deferred, Effect, Exit, Layer, Queue, Scope, Stream } from "effect"
@@ -312,6 +313,30 @@ describe("subscriptions", () => {
         heard(),
         clients.map(() => 2)
       )
+    })
+  )
+
+  it.effect("tell those who are there, not who subscribes anew when told", () =>
+    Effect.gen(function* () {
+      const updates = yield* Queue.unbounded<number>()
+      const { context, resources } = yield* ResourceRegistry.make
+      const feature = Resources.layer({ uri: "x:", name: "x" }, Effect.succeed(""), Stream.fromQueue(updates))
+      yield* Effect.provideContext(Layer.build(feature), context)
+      const told: Array<string> = []
+      yield* resources.subscribe("x:", { resourceUpdated: (uri) => void told.push(uri) })
+      const subscribe: Effect.Effect<void> = Effect.gen(function* () {
+        const scope = yield* Scope.make()
+        const resourceUpdated = (uri: string) => {
+          if (told.push(uri) < 100) Effect.runSync(Effect.andThen(Scope.close(scope, Exit.void), subscribe))
+        }
+        yield* Scope.provide(resources.subscribe("x:", { resourceUpdated }), scope)
+      })
+      yield* subscribe
+      for (const length of [2, 4]) {
+        Queue.offerUnsafe(updates, length)
+        yield* settle
+        assert.strictEqual(told.length, length)
+      }
     })
   )
 
