@@ -83,6 +83,7 @@ export const goals: ReadonlyArray<Goal> = [
   ...eras.map((era) => absolute(`stdio progress, us each, ${era}`, "stdio progress", 1, `ours ${era}`, cpu)),
   absolute("heap per idle session, KiB", "Idle sessions", 4, router, "heap KiB"),
   absolute("heap per open GET stream, KiB", "Idle sessions", 8, router, "heap KiB +GET"),
+  absolute("heap per open GET stream through a Node listener, KiB", "Idle sessions", 8, "ours:node", "heap KiB +GET"),
   { title: "opening a session", table: "Idle sessions", row: router, figure: "cpu us to open", raw: "raw", limit: 2.5 },
   ...started("bundled", "ours:bundled", 2),
   ...started("published files", "ours", 2.6),
