@@ -69,9 +69,7 @@ export const isolate = <R, S extends RequestServices = RequestServices>(
   const inside = (ambient: Context.Context<S>): Context.Context<R> => {
     const services = ambient.mapUnsafe
     // Nothing lies over the request's own services: they are kept as they are, unmade.
-    return services instanceof RequestMap
-      ? services.over(mixedOnce).toContext<R>()
-      : Context.makeUnsafe<R>(mixed(services))
+    return Context.makeUnsafe<R>(services instanceof RequestMap ? services.over(mixedOnce) : mixed(services))
   }
   /** How many of the next are not started now, since the last that was had to wait: who waits is better off in one fiber. */
   let waits = 0

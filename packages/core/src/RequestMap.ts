@@ -4,7 +4,7 @@
  *
  * The fast path of `RequestServices` (server) and of `Isolate`. A test holds it against a plain map of the same services.
  */
-import * as Context from "effect/Context"
+import type * as Context from "effect/Context"
 
 type Services = ReadonlyMap<string, unknown>
 
@@ -27,29 +27,11 @@ class Place {
   }
 }
 
-/** What all requests over one base have in common: the base with the places of their services, and that base as a context. */
-class Layout {
-  readonly map: Services
-  readonly root: Context.Context<never>
-
-  constructor(base: Services, places: Services) {
-    this.map = new Map([...base, ...places])
-    this.root = Context.makeUnsafe(base)
-  }
-}
-
-/**
- * A fiber that gets a new context looks up a dozen references in it, a third of what a short handler costs, unless the context is
- * derived from one in which that was done. A request's own services are none of those references, so it is derived from its base;
- * Effect has no public way to say so. Where it does not have this field, nothing happens, but that it is looked up again.
- */
-const isRooted = (context: object): context is { cacheRoot: unknown } => "cacheRoot" in context
-
 /** What a request's services are made of. */
 export class Recipe<Request> {
   readonly makers: ReadonlyArray<(request: Request) => unknown>
   private readonly places: ReadonlyMap<string, Place>
-  private readonly layouts = new WeakMap<Services, Layout>()
+  private readonly layouts = new WeakMap<Services, Services>()
 
   constructor(ingredients: ReadonlyArray<Ingredient<Request>>) {
     this.places = new Map(ingredients.map(({ key }, i) => [key, new Place(i)]))
@@ -57,10 +39,10 @@ export class Recipe<Request> {
   }
 
   /** `base` with the places of the request's services: the same for all requests over it. */
-  over(base: Services): Layout {
+  over(base: Services): Services {
     const known = this.layouts.get(base)
     if (known !== undefined) return known
-    const layout = new Layout(base, this.places)
+    const layout = new Map([...base, ...this.places])
     this.layouts.set(base, layout)
     return layout
   }
@@ -74,7 +56,6 @@ export class RequestMap<Request> implements ReadonlyMap<string, unknown> {
   /** Shared by all maps of the request. */
   private readonly made: Array<unknown>
   private readonly layout: Services
-  private readonly root: Context.Context<never>
   private all: Services | undefined = undefined
 
   constructor(base: Services, recipe: Recipe<Request>, request: Request, made: Array<unknown> = []) {
@@ -82,21 +63,12 @@ export class RequestMap<Request> implements ReadonlyMap<string, unknown> {
     this.recipe = recipe
     this.request = request
     this.made = made
-    const { map, root } = recipe.over(base)
-    this.layout = map
-    this.root = root
+    this.layout = recipe.over(base)
   }
 
   /** The same services over what `change` makes of the map below them. */
   over(change: (base: Services) => Services): RequestMap<Request> {
     return new RequestMap(change(this.base), this.recipe, this.request, this.made)
-  }
-
-  /** It as a context, of which the layout says that it has `R`. */
-  toContext<R>(): Context.Context<R> {
-    const context = Context.makeUnsafe<R>(this)
-    if (isRooted(context)) context.cacheRoot = this.root
-    return context
   }
 
   get(key: string): unknown {

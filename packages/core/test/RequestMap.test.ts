@@ -1,6 +1,6 @@
 /** The services of a request, made when they are asked for, are those of a plain map. */
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, References, Scheduler } from "effect"
+import { Context, Effect, References } from "effect"
 import { isolate } from "../src/Isolate.ts"
 import * as Log from "../src/Log.ts"
 import * as Principal from "../src/Principal.ts"
@@ -59,42 +59,6 @@ describe("the services of a request", () => {
     assert.deepStrictEqual(make().get(Principal.Principal.key), { subject: "ada", scopes: [], claims: {} })
     assert.strictEqual(base.get(Principal.Principal.key), Principal.anonymous)
     assert.strictEqual(base.size, 2)
-  })
-})
-
-describe("the context of a request's services", () => {
-  const cache = Effect.withFiber((fiber) => Effect.succeed(fiber.cache))
-  const cacheIn = (context: Context.Context<never>) => Effect.runSync(Effect.updateContext(cache, () => context))
-  const bases = [
-    base,
-    new Map<string, unknown>([...base, [References.MinimumLogLevel.key, "Error"]]),
-    new Map<string, unknown>([...base, [References.MinimumLogLevel.key, "Debug"]]),
-    new Map<string, unknown>([...base, [Scheduler.MaxOpsBeforeYield.key, 7]])
-  ]
-
-  it("has the references of what is below them, looked up once for all requests", () => {
-    for (const below of [...bases, ...bases]) {
-      const context = new RequestMap(below, recipe, { made: 0 }).toContext<never>()
-      assert.deepStrictEqual(cacheIn(context), cacheIn(Context.makeUnsafe(new Map(below))))
-      assert.strictEqual(cacheIn(context), cacheIn(new RequestMap(below, recipe, { made: 0 }).toContext()))
-      const verbose = Context.add(context, References.MinimumLogLevel, "Trace")
-      assert.strictEqual(cacheIn(verbose).minimumLogLevel, "Trace")
-    }
-  })
-
-  it("is the one of the layer's where a handler is isolated", () => {
-    for (const below of [...bases, ...bases]) {
-      const within = (services: ReadonlyMap<string, unknown>, context: Context.Context<RequestServices>) => {
-        const inContext = isolate<RequestServices>(Context.make(Scheduler.MaxOpsBeforeYield, 9))
-        assert.strictEqual(context.mapUnsafe, services)
-        return Effect.runSync(Effect.updateContext(inContext(cache), () => context))
-      }
-      const map = new RequestMap(below, recipe, { made: 0 })
-      const plain = new Map(map)
-      const seen = within(map, map.toContext())
-      assert.deepStrictEqual(seen, within(plain, Context.makeUnsafe(plain)))
-      assert.strictEqual(seen.maxOpsBeforeYield, 9)
-    }
   })
 })
 

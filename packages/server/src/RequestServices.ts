@@ -85,7 +85,7 @@ export class One implements Now.Now {
 
   /** Its services over `base`. */
   servicesOver<R>(base: ReadonlyMap<string, unknown>): Context.Context<R> {
-    return new RequestMap(base, recipe, this, (this.services ??= [])).toContext<R>()
+    return Context.makeUnsafe<R>(new RequestMap(base, recipe, this, (this.services ??= [])))
   }
 
   start<A, E, R>(
