@@ -18,8 +18,8 @@ const comment: Pull = Effect.succeed([bytesOf(alive)])
 
 /** A response that is written to directly. */
 export interface Outlet {
-  /** Whether there is room for more. */
-  readonly write: (text: string) => boolean
+  /** `false`: there is no room for more. Nothing else is, as for Node's own pipes: what others have made of it may return nothing. */
+  readonly write: (text: string) => unknown
   readonly end: () => void
   /** Cuts it off. */
   readonly destroy: () => void
@@ -66,12 +66,12 @@ export abstract class Flow implements Waiting {
       // There may have been room again before it was told to go on.
       this.resume = undefined
       try {
-        let hasRoom = !overdue || outlet.write(alive)
+        let hasRoom = !overdue || outlet.write(alive) !== false
         while (hasRoom) {
           const text = this.next()
           if (text === undefined) return outlet.end()
           if (text === "") return this.wait(pulse, run)
-          hasRoom = outlet.write(text)
+          hasRoom = outlet.write(text) !== false
         }
       } catch (defect) {
         outlet.destroy()

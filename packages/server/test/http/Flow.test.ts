@@ -19,7 +19,7 @@ class Events extends Flow {
 
 const turn = Effect.promise(() => Promise.resolve())
 
-const making = Effect.fnUntraced(function* (write: (text: string) => boolean) {
+const making = Effect.fnUntraced(function* (write: (text: string) => unknown) {
   const context = yield* Effect.context<never>()
   const pulse = new Pulse(0, yield* Clock.Clock, Effect.runForkWith(context))
   const events = new Events()
@@ -48,6 +48,16 @@ describe("a flow that drives a response", () => {
       room = true
       drained()
       assert.deepStrictEqual(written, ["a", "b", "c"])
+    })
+  )
+
+  it.effect("goes on as long as nobody says that there is no room: what others have made of it may say nothing", () =>
+    Effect.gen(function* () {
+      const written: Array<string> = []
+      const { events } = yield* making((text) => void written.push(text))
+      events.say("a", "b")
+      yield* turn
+      assert.deepStrictEqual(written, ["a", "b"])
     })
   )
 
