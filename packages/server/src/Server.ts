@@ -185,8 +185,8 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
     exchange: Peer.Exchange,
     now: Context.Context<never> | undefined
   ): Effect.Effect<unknown, McpError.McpError> => {
-    if (session.draining) return Effect.fail(McpError.interrupted("The server is shutting down"))
     const { request } = exchange
+    if (session.refuses(request.id)) return Effect.fail(McpError.interrupted("The server is shutting down"))
     const era = Stateless.isModern(request) ? stateless : stateful
     return observed(() => era.handle(session, exchange, now), request, now === undefined)
   }

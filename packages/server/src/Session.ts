@@ -52,8 +52,8 @@ export class Session implements Announcing {
   private subscribed: Map<string, Fiber.Fiber<void>> | undefined = undefined
   private hints: Announcer | undefined = undefined
   private ending: Deferred.Deferred<void> | undefined = undefined
-  /** Whether the session is about to end: new requests are refused, those in flight may still finish. */
-  draining = false
+  /** Once the session is about to end: the requests that had come by then and wait for their turn. */
+  private awaited: Set<JsonRpc.Id> | undefined = undefined
   private readonly runFork: Options["runFork"]
   private readonly wired: boolean
   private opened: Deferred.Deferred<void> | undefined = undefined
@@ -140,12 +140,17 @@ export class Session implements Announcing {
     this.hints?.open()
   }
 
-  /** Refuses new requests and lets those in flight finish, for at most `duration`. */
+  /** Refuses new requests and lets those in flight finish, and those that wait for their turn, for at most `duration`. */
   drain(duration: Duration.Input): Effect.Effect<void> {
-    return Effect.suspend(() => {
-      this.draining = true
+    return Effect.flatMap(this.peer.inFlight, (requests) => {
+      this.awaited ??= new Set(requests.flatMap(({ id, state }) => (state === "pending" ? [id] : [])))
       return Effect.asVoid(Effect.timeoutOption(this.peer.idle, duration))
     })
+  }
+
+  /** Whether a request whose turn has come is too late. Asked once for each. */
+  refuses(id: JsonRpc.Id): boolean {
+    return this.awaited?.delete(id) === false
   }
 
   private get listening(): Effect.Effect<ReadonlyArray<InFlight>> {

@@ -452,6 +452,30 @@ describe("the end of a connection", () => {
     })
   )
 
+  it.effect("by a server that drains lets what waits for its turn finish, too", () =>
+    Effect.gen(function* () {
+      const go = yield* Latch.make()
+      const features = Layer.merge(tool("slow", Effect.as(go.await, "finished")), tool("quick", Effect.succeed("done")))
+      const { client, close } = yield* apart(
+        yield* serve({ features, drain: "10 seconds", limits: { inFlight: 1, pending: 4 } })
+      )
+      for (const [id, name] of ["slow", "quick", "slow", "quick"].entries()) client.send(call(`${id}`, name))
+      yield* settle
+      const closing = yield* Effect.forkChild(close, { startImmediately: true })
+      yield* settle
+      client.send(call("new", "quick"))
+      yield* settle
+      yield* go.open
+      yield* settle
+      yield* Fiber.join(closing)
+      assert.deepStrictEqual(
+        ["0", "1", "2", "3"].map((id) => answers(client, id)[0].result.content[0].text),
+        ["finished", "done", "finished", "done"]
+      )
+      assert.strictEqual(answers(client, "new")[0].error.code, McpError.Interrupted)
+    })
+  )
+
   it.effect("leaves nothing behind: no session, watcher, handler or fiber, after many of them", () =>
     Effect.gen(function* () {
       let watchers = 0
