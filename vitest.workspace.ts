@@ -22,12 +22,12 @@ const project = (name: string) => ({
   test: { name, include: ["test/**/*.test.ts"] }
 })
 
-/** What is served over HTTP once more, straight on `node:http`. */
-const onNode = {
+/** What is served over HTTP once more: straight on `node:http`, and as a fetch handler. */
+const over = (listener: "node" | "web") => ({
   extends: true as const,
   root: "packages/server",
-  test: { name: "server:node", include: ["test/http/*.test.ts"], env: { MCP_TEST_LISTENER: "node" } }
-}
+  test: { name: `server:${listener}`, include: ["test/http/*.test.ts"], env: { MCP_TEST_LISTENER: listener } }
+})
 
 export default defineConfig({
   test: {
@@ -37,6 +37,6 @@ export default defineConfig({
     hookTimeout: 30_000,
     reporters: ["default", "./packages/spec/src/Reporter.ts"],
     coverage: { provider: "v8", include: ["packages/*/src/**/*.ts"], reporter: ["text", "html"] },
-    projects: [...packages.map(project), onNode]
+    projects: [...packages.map(project), over("node"), over("web")]
   }
 })

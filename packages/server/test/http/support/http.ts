@@ -8,12 +8,14 @@ import * as Http from "@effect-mcp/server/endpoint/Http"
 import * as Node from "@effect-mcp/server/endpoint/Node"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import type { EventStore } from "@effect-mcp/server/session/EventStore"
+import { createRequestListener } from "@remix-run/node-fetch-server"
 import { type Cause, Context, Effect, Exit, Layer, Option, Queue, Schema, Scope } from "effect"
 import { HttpRouter, HttpServer, HttpServerResponse } from "effect/http"
 import {
   createServer,
   type IncomingHttpHeaders,
   type OutgoingHttpHeaders,
+  type RequestListener,
   request as send,
   type Server
 } from "node:http"
@@ -176,8 +178,10 @@ export interface Opening extends Partial<Http.Options> {
   readonly store?: Layer.Layer<never> | Layer.Layer<EventStore>
 }
 
-/** Whether `open` serves straight on `node:http`: the suites run both ways, but for what is the router's. */
-export const onNode = process.env["MCP_TEST_LISTENER"] === "node"
+/** What `open` serves with: the suites run in all three ways, but for what is the router's. */
+const listener = process.env["MCP_TEST_LISTENER"]
+/** As a fetch handler, which has no connection of its own that it could cut off. */
+export const isFetch = listener === "web"
 
 /** `scope`: what is closed to shut the server down. */
 export const clientOf = (port: number, server: McpServer.McpServer["Service"], scope: Scope.Closeable): Client => ({
@@ -204,8 +208,11 @@ export const listen = (server: Server): Effect.Effect<number> =>
     })
   })
 
+type Listening = (options: Http.Options) => Effect.Effect<RequestListener, never, McpServer.McpServer | Scope.Scope>
+
 /** The endpoint ends first, then the HTTP server, which waits for what is open. */
-const openNode = Effect.fnUntraced(function* <E>(
+const openOn = Effect.fnUntraced(function* <E>(
+  listening: Listening,
   server: Layer.Layer<McpServer.McpServer, E>,
   options: Partial<Http.Options>
 ) {
@@ -218,12 +225,23 @@ const openNode = Effect.fnUntraced(function* <E>(
       http.closeIdleConnections()
     })
   )
-  const listener = yield* Effect.provide(Node.make({ ...options, path: "/mcp" }), context)
+  const listener = yield* Effect.provide(listening({ ...options, path: "/mcp" }), context)
   http.on("request", (request, response) =>
     request.url === "/health" ? response.end("well") : listener(request, response)
   )
   return [yield* listen(http), Context.get(context, McpServer.McpServer)] as const
 })
+
+/** As a fetch handler, through a library that knows nothing of it: the plain way of bodies and of events. */
+const webListening: Listening = Effect.fnUntraced(function* (options) {
+  const context = yield* Effect.context<McpServer.McpServer>()
+  const { dispose, handler } = Http.toWebHandler(Layer.succeedContext(context), options)
+  yield* Effect.addFinalizer(() => Effect.promise(dispose))
+  return createRequestListener((request) => handler(request))
+})
+
+/** But for the router there is nothing to put around them. */
+const listenings: { readonly [name: string]: Listening | undefined } = { node: Node.make, web: webListening }
 
 /** Serves features in the scope, beside a route of the user's own at `/health`. */
 export const open = Effect.fnUntraced(function* <E>(
@@ -233,8 +251,9 @@ export const open = Effect.fnUntraced(function* <E>(
 ): Effect.fn.Return<Client, unknown, Scope.Scope> {
   const scope = yield* Scope.fork(yield* Scope.Scope)
   const server = Layer.fresh(McpServer.layer({ name: "test", version: "1", features, ...serverOptions }))
-  if (onNode && around === undefined && options.cors === undefined) {
-    const opened = openNode(Layer.provideMerge(server, store), options)
+  const listening = listenings[listener ?? ""]
+  if (listening !== undefined && around === undefined && options.cors === undefined) {
+    const opened = openOn(listening, Layer.provideMerge(server, store), options)
     return clientOf(...(yield* Scope.provide(opened, scope)), scope)
   }
   const health = HttpRouter.add("GET", "/health", HttpServerResponse.text("well"))
