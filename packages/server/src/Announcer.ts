@@ -56,8 +56,13 @@ export class Announcer {
     // One turn's changes become one message.
     queueMicrotask(() => {
       const { options } = this
-      if (options.writable()) this.send()
-      else options.fork(Effect.map(options.ready, () => this.send()))
+      try {
+        if (options.writable()) this.send()
+        else options.fork(Effect.map(options.ready, () => this.send()))
+      } catch (defect) {
+        // Of a wire of somebody's own: thrown from here it would end the process.
+        options.fork(Effect.die(defect))
+      }
     })
   }
 
