@@ -48,28 +48,28 @@ export const toWebHandler = <E>(
   readonly dispose: () => Promise<void>
 } => HttpRouter.toWebHandler(Layer.provide(layer(options), server), { disableLogger: true, memoMap })
 
-/** A request of the router, in whose context it runs. */
+/** A request of the router, in whose context it runs. Handlers get to see it, and none of what it was made of. */
 class Routed implements Asked {
   readonly method: string
   readonly headers: Headers.Headers
   readonly principal: Principal["Service"] | undefined
-  private readonly http: HttpServerRequest
-  private readonly context: Context.Context<never>
+  readonly #http: HttpServerRequest
+  readonly #context: Context.Context<never>
 
   constructor(http: HttpServerRequest, context: Context.Context<never>) {
-    this.http = http
+    this.#http = http
     this.method = http.method
     this.headers = http.headers
     this.principal = Context.getOrUndefined(context, Principal)
-    this.context = context
+    this.#context = context
   }
 
   get span(): Tracer.AnySpan | undefined {
-    return Context.getOrUndefined(this.context, Tracer.ParentSpan)
+    return Context.getOrUndefined(this.#context, Tracer.ParentSpan)
   }
 
   get originalUrl(): string {
-    return this.http.originalUrl
+    return this.#http.originalUrl
   }
 }
 
