@@ -175,6 +175,8 @@ export const make = Effect.fnUntraced(function* (
       const refused = refusal(asked)
       if (refused !== undefined) return write(response, refused)
       if (asked.method !== "POST") {
+        // Over HTTP/2 Node may not say that a request was given up as long as there is something of it to read.
+        request.resume()
         const entered = work.open(cut)
         return respond(() => other(asked, entered), entered, request, response)
       }

@@ -63,7 +63,11 @@ const open = Effect.fnUntraced(function* (features: Layer.Layer<never, never, Mc
     Scope.provide(scope),
     Effect.provide(context)
   )
-  const http = Http2.createServer((request, response) => listener(request as never, response as never))
+  const closed = yield* Queue.unbounded<string>()
+  const http = Http2.createServer((request, response) => {
+    response.on("close", () => Queue.offerUnsafe(closed, request.method))
+    listener(request as never, response as never)
+  })
   yield* Effect.acquireRelease(
     Effect.callback<void>((resume) => void http.listen(0, "127.0.0.1", () => resume(Effect.void))),
     () => Effect.callback<void>((resume) => void http.close(() => resume(Effect.void)))
@@ -73,6 +77,9 @@ const open = Effect.fnUntraced(function* (features: Layer.Layer<never, never, Mc
   yield* Effect.addFinalizer(() => Effect.sync(() => client.destroy()))
   return {
     fetch: fetchOver(client),
+    client,
+    /** The methods of requests that are over, as the server has it. */
+    closed,
     abandon: (() => Effect.void) satisfies Client["abandon"],
     shutdown: Scope.close(scope, Exit.void)
   }
@@ -130,6 +137,21 @@ describe.each(revisions)("HTTP/2 in %s", (version) => {
       assert.strictEqual((yield* session.delete).status, 204)
       yield* stream.text
       assert.strictEqual((yield* session.request("ping")).status, 404)
+    })
+  )
+})
+
+describe("HTTP/2", () => {
+  it.live("lets go of a stream that is given up at once without saying why", () =>
+    Effect.gen(function* () {
+      const opened = yield* open(echo)
+      const { id } = yield* openSession(opened)
+      const asked = { ":method": "GET", ":path": "/mcp", accept: "text/event-stream", "mcp-session-id": id }
+      for (let turn = 0; turn < 8; turn++) {
+        const stream = opened.client.request(asked).on("error", () => {})
+        setImmediate(() => stream.close(Http2.constants.NGHTTP2_NO_ERROR))
+        yield* Effect.repeat(Queue.take(opened.closed), { until: (method) => method === "GET" })
+      }
     })
   )
 })
