@@ -35,6 +35,8 @@ export default defineConfig({
     // Generous: a busy machine may take long to start a process. No test waits for time to pass.
     testTimeout: 30_000,
     hookTimeout: 30_000,
+    // Much of the time they wait for processes and sockets; by default a machine of two cores would run them one after the other.
+    maxWorkers: "100%",
     reporters: ["default", "./packages/spec/src/Reporter.ts"],
     coverage: { provider: "v8", include: ["packages/*/src/**/*.ts"], reporter: ["text", "html"] },
     projects: [...packages.map(project), over("node"), over("web")]
