@@ -1,44 +1,13 @@
 /** Forms that a server asks a client to show its user. */
 import { Elicitation } from "@effect-mcp/core/Elicitation"
-import * as McpError from "@effect-mcp/protocol/McpError"
-import * as Meta from "@effect-mcp/protocol/model/Meta"
-import type { Version } from "@effect-mcp/protocol/Revision"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { asker, refused } from "./support/asking.ts"
-import { connected, since, until } from "./support/connected.ts"
-import * as Modern from "./support/modern.ts"
+import { refused } from "./support/asking.ts"
+import { since, until } from "./support/connected.ts"
+import { asked, both, codeOf, declared, form, page } from "./support/questions.ts"
 
 const forms = Elicitation.layer({ form: () => Effect.succeed({ action: "accept", content: { name: "Ada" } }) })
-
-const both = Elicitation.layer({
-  form: () => Effect.succeed({ action: "decline", content: { not: "sent" } }),
-  url: () => Effect.succeed({ action: "accept" })
-})
-
-const form = (requestedSchema: object = { type: "object", properties: { name: { type: "string" } } }) => ({
-  message: "Your name?",
-  requestedSchema
-})
-
-const page = { mode: "url" as const, message: "Pay", url: "https://pay.example.com/1", elicitationId: "e1" }
-
-/** What the client declares, and what it answers to one question. */
-const declared = (version: Version) =>
-  Effect.map(connected({ version }, { revisions: [version] }), ({ server }) =>
-    version === Modern.version
-      ? Modern.declared(server.requests("server/discover")[0], Meta.clientCapabilities)
-      : server.requests("initialize")[0]?.params?.capabilities
-  )
-
-const asked = (version: Version, method: string, params?: object) =>
-  Effect.flatMap(asker(version), ({ ask }) => ask(method, params))
-
-const codeOf = (version: Version, method: string, params?: object) =>
-  Effect.map(Effect.flip(asked(version, method, params)), (error) =>
-    error instanceof McpError.McpError ? error.code : error._tag
-  )
 
 describe.each(until("2025-03-26"))("elicitation over %s, which has none", (version) => {
   it.effect("is neither declared nor answered", () =>

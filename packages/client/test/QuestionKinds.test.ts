@@ -1,53 +1,14 @@
 /** Kinds of questions that 2025-11-25 brought: pages of elicitation, tools and context of sampling. */
 import { Elicitation } from "@effect-mcp/core/Elicitation"
-import { Sampling } from "@effect-mcp/core/Sampling"
-import * as McpError from "@effect-mcp/protocol/McpError"
 import type { ElicitParams } from "@effect-mcp/protocol/model/Elicitation"
-import * as Meta from "@effect-mcp/protocol/model/Meta"
-import type { Version } from "@effect-mcp/protocol/Revision"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { asker, refused } from "./support/asking.ts"
-import { connected, since } from "./support/connected.ts"
-import * as Modern from "./support/modern.ts"
-
-const answer = { role: "assistant", model: "m", content: { type: "text", text: "Hi" } } as const
-
-const model = (capabilities?: { tools?: boolean; context?: boolean }) =>
-  Sampling.layer(() => Effect.succeed(answer), capabilities)
+import { refused } from "./support/asking.ts"
+import { since } from "./support/connected.ts"
+import { answer, asked, both, codeOf, declared, form, model, page, sampling } from "./support/questions.ts"
 
 const pages = Elicitation.layer({ url: () => Effect.succeed({ action: "accept", content: { not: "sent" } }) })
-
-const both = Elicitation.layer({
-  form: () => Effect.succeed({ action: "decline", content: { not: "sent" } }),
-  url: () => Effect.succeed({ action: "accept" })
-})
-
-const sampling = { messages: [{ role: "user", content: { type: "text", text: "Hello" } }], maxTokens: 10 }
-
-const form = (requestedSchema: object = { type: "object", properties: { name: { type: "string" } } }) => ({
-  message: "Your name?",
-  requestedSchema
-})
-
-const page = { mode: "url" as const, message: "Pay", url: "https://pay.example.com/1", elicitationId: "e1" }
-
-/** What the client declares, and what it answers to one question. */
-const declared = (version: Version) =>
-  Effect.map(connected({ version }, { revisions: [version] }), ({ server }) =>
-    version === Modern.version
-      ? Modern.declared(server.requests("server/discover")[0], Meta.clientCapabilities)
-      : server.requests("initialize")[0]?.params?.capabilities
-  )
-
-const asked = (version: Version, method: string, params?: object) =>
-  Effect.flatMap(asker(version), ({ ask }) => ask(method, params))
-
-const codeOf = (version: Version, method: string, params?: object) =>
-  Effect.map(Effect.flip(asked(version, method, params)), (error) =>
-    error instanceof McpError.McpError ? error.code : error._tag
-  )
 
 describe.each(since("2025-11-25"))("what is new in questions of %s", (version) => {
   it.effect(`a client declares each mode that it has${verifies("elicitation.capability.one-mode")}`, () =>

@@ -2,39 +2,15 @@ import * as Consent from "@effect-mcp/client/Consent"
 import { Roots } from "@effect-mcp/core/Roots"
 import { Sampling } from "@effect-mcp/core/Sampling"
 import * as McpError from "@effect-mcp/protocol/McpError"
-import * as Meta from "@effect-mcp/protocol/model/Meta"
-import type { Version } from "@effect-mcp/protocol/Revision"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, SubscriptionRef } from "effect"
 import { asker, refused } from "./support/asking.ts"
 import { all, connected, versions } from "./support/connected.ts"
 import * as Modern from "./support/modern.ts"
-
-const answer = { role: "assistant", model: "m", content: { type: "text", text: "Hi" } } as const
-
-const model = (capabilities?: { tools?: boolean; context?: boolean }) =>
-  Sampling.layer(() => Effect.succeed(answer), capabilities)
+import { answer, asked, codeOf, declared, model, sampling } from "./support/questions.ts"
 
 const home = Roots.layerStatic([{ uri: "file:///home/ada", name: "Home" }])
-const sampling = { messages: [{ role: "user", content: { type: "text", text: "Hello" } }], maxTokens: 10 }
-
-/** What the client declares, and what it answers to one question. */
-const declared = (version: Version) =>
-  Effect.map(connected({ version }, { revisions: [version] }), ({ server }) =>
-    version === Modern.version
-      ? Modern.declared(server.requests("server/discover")[0], Meta.clientCapabilities)
-      : server.requests("initialize")[0]?.params?.capabilities
-  )
-
-const asked = (version: Version, method: string, params?: object) =>
-  Effect.flatMap(asker(version), ({ ask }) => ask(method, params))
-
-const codeOf = (version: Version, method: string, params?: object) =>
-  Effect.map(Effect.flip(asked(version, method, params)), (error) =>
-    error instanceof McpError.McpError ? error.code : error._tag
-  )
-
 describe.each(all)("a client of %s", (version) => {
   it.effect("declares nothing without services, and has no such methods" + verifies("roots.error.not-supported"), () =>
     Effect.gen(function* () {

@@ -8,27 +8,12 @@ import { TransportError } from "@effect-mcp/core/Transport"
 import { NodeServices, NodeSocket } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Layer, Queue, Scope, Stream } from "effect"
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { mkdtempSync, rmSync } from "node:fs"
 import * as net from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { fileURLToPath } from "node:url"
 import { initializeResult } from "./support/scripted.ts"
-
-const fixture = fileURLToPath(new URL("./fixtures/server.ts", import.meta.url))
-const server = (...flags: ReadonlyArray<string>): Stdio.Options => ({
-  command: process.execPath,
-  args: [fixture, ...flags]
-})
-
-const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0)
-    return !existsSync(`/proc/${pid}/stat`) || !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "utf8"))
-  } catch {
-    return false
-  }
-}
+import { fixture, isAlive, server } from "./support/processes.ts"
 
 const pidOf = (client: McpClient.McpClient["Service"]) =>
   Effect.map(client.callTool("pid"), ({ content: [first] }) => Number((first as { readonly text: string }).text))
@@ -99,7 +84,10 @@ describe.each([
             assert.deepInclude(error.cause, { reason: "Exited", exitCode: 5, stderr: "not again" })
             assert.strictEqual((yield* Effect.flip(client.awaitClosed)).exitCode, 5)
           }),
-        { args: [fixture, ...flags, `once=${join(folder, "mark")}`], reconnect: { attempts: 2, delay: "1 millis" } }
+        {
+          args: [fixture("server.ts"), ...flags, `once=${join(folder, "mark")}`],
+          reconnect: { attempts: 2, delay: "1 millis" }
+        }
       )
     })
   )

@@ -3,40 +3,9 @@ import * as McpClient from "@effect-mcp/client/McpClient"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Layer, Queue, type Scope, Stream } from "effect"
+import { Effect, Fiber, Layer, Queue, Stream } from "effect"
 import { ChildProcess } from "effect/process"
-import { existsSync, readFileSync } from "node:fs"
-import { fileURLToPath } from "node:url"
-
-const fixture = (name: string) => fileURLToPath(new URL(`./fixtures/${name}`, import.meta.url))
-
-const server = (...flags: ReadonlyArray<string>): Stdio.Options => ({
-  command: process.execPath,
-  args: [fixture("server.ts"), ...flags]
-})
-
-/** A process that ended but whose parent has not taken note yet is not alive. */
-const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0)
-    return !existsSync(`/proc/${pid}/stat`) || !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "utf8"))
-  } catch {
-    return false
-  }
-}
-
-/** A client of a process, and the process's id. */
-const start = (options: Stdio.Options & McpClient.Options) =>
-  Effect.gen(function* () {
-    const wire = yield* Stdio.open(options)
-    return { client: yield* McpClient.connect(wire, options), wire }
-  })
-
-const elapsed = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-  Effect.map(Effect.timed(effect), ([duration, value]) => ({ millis: Number(duration.valueOf()), duration, value }))
-
-const withProcesses = <A, E>(effect: Effect.Effect<A, E, Scope.Scope | Stdio.Requirements>) =>
-  Effect.provide(Effect.scoped(effect), NodeServices.layer)
+import { elapsed, fixture, isAlive, server, start, withProcesses } from "./support/processes.ts"
 
 const textOf = (result: { readonly content: ReadonlyArray<object> }): string => {
   const [first] = result.content

@@ -1,44 +1,11 @@
 /** How a server that is a child process is shut down, whatever becomes of the client. */
-import * as Stdio from "@effect-mcp/client/connector/Stdio"
-import * as McpClient from "@effect-mcp/client/McpClient"
+import type * as Stdio from "@effect-mcp/client/connector/Stdio"
 import { verifies } from "@effect-mcp/spec/verifies"
-import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Queue, Scope, Stream } from "effect"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { existsSync, readFileSync } from "node:fs"
-import { fileURLToPath } from "node:url"
-
-const fixture = (name: string) => fileURLToPath(new URL(`./fixtures/${name}`, import.meta.url))
-
-const server = (...flags: ReadonlyArray<string>): Stdio.Options => ({
-  command: process.execPath,
-  args: [fixture("server.ts"), ...flags]
-})
-
-/** A process that ended but whose parent has not taken note yet is not alive. */
-const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0)
-    return !existsSync(`/proc/${pid}/stat`) || !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "utf8"))
-  } catch {
-    return false
-  }
-}
-
-/** A client of a process, and the process's id. */
-const start = (options: Stdio.Options & McpClient.Options) =>
-  Effect.gen(function* () {
-    const wire = yield* Stdio.open(options)
-    return { client: yield* McpClient.connect(wire, options), wire }
-  })
-
-const elapsed = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-  Effect.map(Effect.timed(effect), ([duration, value]) => ({ millis: Number(duration.valueOf()), duration, value }))
-
-const withProcesses = <A, E>(effect: Effect.Effect<A, E, Scope.Scope | Stdio.Requirements>) =>
-  Effect.provide(Effect.scoped(effect), NodeServices.layer)
+import { elapsed, fixture, isAlive, server, start, withProcesses } from "./support/processes.ts"
 
 describe("shutting a server down", () => {
   const closing = (options: Stdio.Options) =>

@@ -8,49 +8,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer } from "effect"
 import * as Modern from "../support/modern.ts"
 import * as Scripted from "../support/scripted.ts"
-
-const form = (message: string) => ({
-  method: "elicitation/create",
-  params: { mode: "form", message, requestedSchema: { type: "object", properties: { name: { type: "string" } } } }
-})
-
-const page = (url = "https://pay.example.com/1") => ({
-  method: "elicitation/create",
-  params: { mode: "url", message: "Pay", url }
-})
-
-const thought = {
-  method: "sampling/createMessage",
-  params: { messages: [{ role: "user", content: { type: "text", text: "Hello" } }], maxTokens: 10 }
-}
-
-const places = { method: "roots/list" }
-const said = { role: "assistant", model: "m", content: { type: "text", text: "Hi" } } as const
-
-const user = Elicitation.layer({
-  form: ({ message }) => Effect.succeed({ action: "accept", content: { name: `Ada, asked: ${message}` } }),
-  url: () => Effect.succeed({ action: "accept" })
-})
-
-const model = Sampling.layer(() => Effect.succeed(said))
-const home = Roots.layerStatic([{ uri: "file:///home/ada" }])
-const host = Layer.mergeAll(user, model, home)
-
-const asks = (inputRequests: object | undefined, requestState?: string) => ({
-  resultType: "input_required",
-  ...(inputRequests === undefined ? undefined : { inputRequests }),
-  ...(requestState === undefined ? undefined : { requestState })
-})
-
-const done = Modern.complete({ content: [{ type: "text", text: "done" }] })
-
-/** Answers the rounds of `tools/call` one by one. */
-const rounds = (...results: ReadonlyArray<object>): Scripted.Script => {
-  let round = 0
-  return { answers: { "tools/call": () => results[Math.min(round++, results.length - 1)] ?? done } }
-}
-
-const calls = (server: Scripted.Scripted) => server.requests("tools/call")
+import { asks, calls, done, form, host, page, places, rounds, said, thought } from "../support/rounds.ts"
 
 const without = (params: JsonRpc.Params | undefined) => {
   const { _meta: _, ...rest } = params ?? {}
