@@ -36,6 +36,9 @@ const passed: ReadonlyArray<string> = [
   References.MinimumLogLevel.key
 ]
 
+/** After a handler that had to wait so many are not started now: it is likely that they wait as well, and then one fiber is better than two. */
+const afterWait = 15
+
 /** `captured` must hold everything `effect` needs beside the request's services `S`: its layer's type says so. */
 export const isolate = <R, S extends RequestServices = RequestServices>(
   captured: Context.Context<Exclude<R, S>>,
@@ -71,14 +74,14 @@ export const isolate = <R, S extends RequestServices = RequestServices>(
     // Nothing lies over the request's own services: they are kept as they are, unmade.
     return Context.makeUnsafe<R>(services instanceof RequestMap ? services.over(mixedOnce) : mixed(services))
   }
-  /** How many of the next are not started now, since the last that was had to wait: who waits is better off in one fiber. */
+  /** How many of the next are not started now. */
   let waits = 0
   return <A, E>(effect: Effect.Effect<A, E, R>, now?: Now): Effect.Effect<A, E, S> => {
     const done = exitOf(effect)
     if (done !== undefined) return done
     if (now === undefined || waits-- > 0) return Effect.updateContext(effect, inside)
     const started = now.start(effect, mixedOnce)
-    waits = exitOf(started) === undefined ? 15 : 0
+    waits = exitOf(started) === undefined ? afterWait : 0
     return started
   }
 }

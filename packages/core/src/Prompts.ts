@@ -93,8 +93,7 @@ export const layer = <A, R, C extends { readonly [K in keyof A]?: Completer<unkn
     PromptRegistry,
     (registry, services: Context.Context<Exclude<R, RequestServices> | Exclude<ServicesOf<C>, QueryServices>>) => {
       const inContext = isolate<R>(services)
-      // What each of them needs is part of what all of them need; the type of a record cannot say so.
-      // oxlint-disable-next-line typescript/no-explicit-any
+      // oxlint-disable-next-line typescript/no-explicit-any -- what each needs is part of what all need; a record's type cannot say so
       const completers: Completers<any> = options.complete ?? {}
       const stray = Object.keys(completers).find(
         (name) => !prompt.descriptor.arguments?.some((one) => one.name === name)

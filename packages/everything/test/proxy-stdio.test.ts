@@ -30,7 +30,7 @@ for (const { connector, name } of [
       it.effect("sees who is behind, and its tools: also those that only its own capabilities open", () =>
         Effect.gen(function* () {
           const { answers, client } = yield* Official
-          answers.set("roots/list", () => ({ roots: [{ uri: "file:///work", name: "Work" }] }))
+          answers.set("roots/list", () => ({ roots: [{ uri: "file:///project", name: "Work" }] }))
           assert.deepInclude(client.getServerVersion(), { name: "mcp-servers/everything" })
           const tools = yield* using((client) => client.allTools())
           assert.includeMembers(
@@ -98,7 +98,7 @@ for (const { connector, name } of [
           const filled = yield* using((client) => client.callTool("trigger-elicitation-request"))
           assert.match(textOf(filled), /Ada/)
           const roots = yield* using((client) => client.callTool("get-roots-list"))
-          assert.match(textOf(roots), /file:\/\/\/work/)
+          assert.match(textOf(roots), /file:\/\/\/project/)
         })
       )
 

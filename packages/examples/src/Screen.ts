@@ -22,9 +22,8 @@ export const detail = (text: string): Effect.Effect<void> => write(`${indent}${d
 
 export const blank: Effect.Effect<void> = write("\n")
 
-// Everything but the styles of our own making.
 const printable = (text: string): string =>
-  // oxlint-disable-next-line no-control-regex
+  // oxlint-disable-next-line no-control-regex -- all of them are to go but the styles of our own making
   text.replace(/\u001b(?!\[\d+m)|[\u0000-\u0008\u000a-\u001a\u001c-\u001f\u007f-\u009f]/g, "�").replaceAll("\t", "  ")
 
 const width = 24

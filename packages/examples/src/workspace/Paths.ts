@@ -24,7 +24,7 @@ export const maxLength = 4096
 
 // Separators and reserved characters of every platform, so that a path means the same on all of them: "\" separates on Windows,
 // "C:" is a drive, "file:stream" a second file in the file.
-// oxlint-disable-next-line no-control-regex
+// oxlint-disable-next-line no-control-regex -- control characters are among what no name may have
 const reserved = /[/\\:<>"|?*\u0000-\u001f\u007f]/
 
 /** One segment that names exactly one entry of a folder, on every platform. */
