@@ -15,6 +15,7 @@ import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
+import * as Record from "effect/Record"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
@@ -116,8 +117,13 @@ export interface Options extends Described {
 export type Variables = { readonly [variable: string]: string | ReadonlyArray<string> }
 
 export interface TemplateOptions<RL, RC> extends Described {
-  /** RFC 6570. `{name}` stays within a path segment, `{+path}` crosses slashes. */
+  /**
+   * RFC 6570. `{name}` stays within a path segment: its value is neither "." nor "..", and holds no "/", "\\" or NUL, however these are
+   * encoded. `{+path}` crosses slashes and may climb: `read` has to check it.
+   */
   readonly uriTemplate: string
+  /** Variables that may take any value, as that of `{+path}`. A name that the template does not have is a defect. */
+  readonly unconfined?: ReadonlyArray<string> | undefined
   /** Members to list beside the template itself. */
   readonly list?: Effect.Effect<ReadonlyArray<Model.Resource>, McpError.McpError, RL> | undefined
   readonly complete?: { readonly [variable: string]: Completer<RC> } | undefined
@@ -209,9 +215,11 @@ export const layerTemplate = <E extends ReadError, R, RW = never, RL = never, RC
     (registry, services: Context.Context<Exclude<R, RequestServices> | Exclude<RL | RC, QueryServices> | RW>) => {
       const template = UriTemplate.parse(options.uriTemplate)
       if (Result.isFailure(template)) return Effect.die(template.failure)
-      const variablesOf = (uri: string) => UriTemplate.match(template.success, uri)
+      const { mimeType, uriTemplate, unconfined = [], visible, list } = options
+      const stray = unconfined.find((name) => !UriTemplate.variables(template.success).includes(name))
+      if (stray !== undefined) return Effect.die(new Error(`The template ${uriTemplate} has no variable ${stray}`))
+      const variablesOf = (uri: string) => UriTemplate.match(template.success, uri, { unconfined })
       const inContext = isolate<R>(services)
-      const { mimeType, uriTemplate, visible, list } = options
       return registry.registerTemplate({
         template: { uriTemplate, ...describe(options) },
         read: (uri) => {
@@ -231,8 +239,24 @@ export const layerTemplate = <E extends ReadError, R, RW = never, RL = never, RC
         },
         watchable: changes !== undefined,
         list: list === undefined ? undefined : isolate<RL, QueryServices>(services)(list),
-        complete: inQuery(options.complete ?? {}, services),
+        complete: confined(inQuery(options.complete ?? {}, services), (name, value) =>
+          UriTemplate.admits(template.success, name, value, { unconfined })
+        ),
         visible
       })
     }
+  )
+
+/** Completers that suggest nothing where an argument has a value that no URI of the template can have. */
+const confined = <R>(
+  completers: { readonly [variable: string]: Completer<R> },
+  admits: (name: string, value: string) => boolean
+): { readonly [variable: string]: Completer<R> } =>
+  Record.map(
+    completers,
+    (complete, name): Completer<R> =>
+      (value, others) =>
+        admits(name, value) && Object.entries(others).every(([other, set]) => admits(other, set))
+          ? complete(value, others)
+          : Effect.succeed([])
   )

@@ -8,7 +8,9 @@
  * Matching accepts what an expansion can produce, and a little more: characters that a client left unencoded, as long
  * as they do not delimit a URI component, and query parameters in any order.
  * - `{var}` takes one or more characters and never crosses "/", "?" or "#" (nor "&" once the template is in its query).
- *   So `file:///{path}` does not match `file:///a/b`; write `{+path}` for that. "%2F" does decode to "/" in `{path}`.
+ *   So `file:///{path}` does not match `file:///a/b`; write `{+path}` for that.
+ * - No value of `{v}`, `{.v}`, `{/v}` or `{;v}` is "." or "..", or holds "/", "\\" or NUL once decoded: such a URI is no match unless the
+ *   variable is `unconfined`. Values of `{+v}`, `{#v}`, `{?v}` and `{&v}` may hold anything.
  * - `{+var}` and `{#var}` cross "/"; `{+var}` stops at "?" or "#" only if a `{?...}` or `{#...}` follows it.
  * - `{#v}`, `{.v}`, `{/v}`, `{;v}`, `{?v}` and `{&v}` may be absent, and then bind nothing.
  * - Query and path parameters may come in any order; one the template does not name, or one twice, is no match.
@@ -57,16 +59,16 @@ export type Value = string | number | boolean | ReadonlyArray<string> | { readon
 export type Bindings = { readonly [name: string]: string | ReadonlyArray<string> }
 
 type Operator = keyof typeof operators
-// RFC 6570 appendix A. `first` opens the expansion, `empty` stands after the name of an empty value.
+// RFC 6570 appendix A. `first` opens the expansion, `empty` stands after the name of an empty value. A `free` value may cross segments.
 const operators = {
-  "": { first: "", separator: ",", named: false, empty: "", reserved: false },
-  "+": { first: "", separator: ",", named: false, empty: "", reserved: true },
-  "#": { first: "#", separator: ",", named: false, empty: "", reserved: true },
-  ".": { first: ".", separator: ".", named: false, empty: "", reserved: false },
-  "/": { first: "/", separator: "/", named: false, empty: "", reserved: false },
-  ";": { first: ";", separator: ";", named: true, empty: "", reserved: false },
-  "?": { first: "?", separator: "&", named: true, empty: "=", reserved: false },
-  "&": { first: "&", separator: "&", named: true, empty: "=", reserved: false }
+  "": { first: "", separator: ",", named: false, empty: "", reserved: false, free: false },
+  "+": { first: "", separator: ",", named: false, empty: "", reserved: true, free: true },
+  "#": { first: "#", separator: ",", named: false, empty: "", reserved: true, free: true },
+  ".": { first: ".", separator: ".", named: false, empty: "", reserved: false, free: false },
+  "/": { first: "/", separator: "/", named: false, empty: "", reserved: false, free: false },
+  ";": { first: ";", separator: ";", named: true, empty: "", reserved: false, free: false },
+  "?": { first: "?", separator: "&", named: true, empty: "=", reserved: false, free: true },
+  "&": { first: "&", separator: "&", named: true, empty: "=", reserved: false, free: true }
 } as const
 
 /** Longest template accepted, in UTF-16 units. */
@@ -189,9 +191,31 @@ const toSlots = (parts: UriTemplate["parts"]): UriTemplate["slots"] => {
   return slots
 }
 
+/** Variables that may take any value, as those of `{+v}` may. The code that uses the value has to check it. */
+export interface MatchOptions {
+  readonly unconfined?: ReadonlyArray<string> | undefined
+}
+
+/** Whether a value names one entry of a folder at most, and does not climb: neither "." nor "..", and no "/", "\\" or NUL in it. */
+const isConfined = (value: string): boolean =>
+  value !== "." && value !== ".." && !value.includes("/") && !value.includes("\\") && !value.includes("\0")
+
+const confines = ({ operator }: Expression, name: string, { unconfined }: MatchOptions): boolean =>
+  !operators[operator].free && unconfined?.includes(name) !== true
+
+/** Whether `match` could bind a variable to this value, or to a longer one that begins with it. */
+export const admits = (template: UriTemplate, name: string, value: string, options: MatchOptions = {}): boolean =>
+  isConfined(value) ||
+  !template.parts.some(
+    (part) =>
+      typeof part !== "string" &&
+      part.variables.some((variable) => variable.name === name) &&
+      confines(part, name, options)
+  )
+
 /** The variables with which `uri` is an expansion of the template, or `undefined`; the module header has the rules. */
-export const match = (template: UriTemplate, uri: string): Bindings | undefined => {
-  const readings = cut(template.slots, uri)?.map(([slot, text]) => read(slot, text))
+export const match = (template: UriTemplate, uri: string, options: MatchOptions = {}): Bindings | undefined => {
+  const readings = cut(template.slots, uri)?.map(([slot, text]) => read(slot, text, options))
   if (readings === undefined) return undefined
   const found = new Map<string, Bound>()
   const readable = readings.flatMap((reading) => reading ?? [])
@@ -256,7 +280,11 @@ const slotEnds = ({ operator, stop, variables }: Slot, text: ReadonlyArray<strin
   return ends
 }
 
-const read = (slot: Slot, text: string): ReadonlyArray<readonly [Variable, Bound]> | undefined => {
+const read = (
+  slot: Slot,
+  text: string,
+  options: MatchOptions
+): ReadonlyArray<readonly [Variable, Bound]> | undefined => {
   const { first, named, separator } = operators[slot.operator]
   const pieces = text.slice(first.length).split(separator)
   const raw = new Map<Variable, Array<string>>()
@@ -282,9 +310,11 @@ const read = (slot: Slot, text: string): ReadonlyArray<readonly [Variable, Bound
       const decoded = (variable.explode ? values : [values.join(separator)]).map(decodeURIComponent)
       return [variable, variable.explode ? decoded : (decoded[0] ?? "")]
     })
-    return bound.every(([{ prefix }, value]) => typeof value !== "string" || take(value, prefix) === value)
-      ? bound
-      : undefined
+    const fits = ([{ name, prefix }, value]: readonly [Variable, Bound]): boolean =>
+      typeof value === "string"
+        ? take(value, prefix) === value && (isConfined(value) || !confines(slot, name, options))
+        : value.every(isConfined) || !confines(slot, name, options)
+    return bound.every(fits) ? bound : undefined
   } catch {
     return undefined // a malformed percent-encoding: no expansion looks like that
   }

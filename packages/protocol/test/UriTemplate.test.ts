@@ -326,7 +326,6 @@ describe("UriTemplate matching", () => {
     ["user://{id}/profile", "user:///profile", undefined],
     ["user://{id}/profile", "user://7/8/profile", undefined],
     ["file:///{path}", "file:///a/b.txt", undefined],
-    ["file:///{path}", "file:///a%2Fb.txt", { path: "a/b.txt" }],
     ["file:///{path}", "file:///%E2%82%AC%20x", { path: "€ x" }],
     ["file:///{path}", "file:///%E2%82", undefined],
     ["file:///{path}", "file:///%zz", undefined],
@@ -361,7 +360,7 @@ describe("UriTemplate matching", () => {
     ["f{/a,b}", "f/1", { a: "1" }],
     ["f{/a,b}", "f", {}],
     ["f{/a,b}", "f/1/2/3", undefined],
-    ["f{/a*}", "f/1/2%2F3", { a: ["1", "2/3"] }],
+    ["f{/a*}", "f/1/2%203", { a: ["1", "2 3"] }],
     ["f{/a*}/end", "f/1/2/end", { a: ["1", "2"] }],
     ["f{/a*}/end", "f/end", {}],
     // labels
@@ -396,6 +395,50 @@ describe("UriTemplate matching", () => {
     ["f{/v:1,v}", "f/v/value", { v: "value" }],
     ["f{/v:1,v}", "f/w/value", undefined]
   ]
+  // What would climb or cross, in every way it can be written; the rest of the segment makes no difference.
+  const climbing = [
+    ".",
+    "..",
+    "%2e",
+    "%2E%2e",
+    ".%2E",
+    "..%2F..%2Fetc",
+    "a%2Fb",
+    "%2Fetc",
+    "..%5Cwin",
+    "a\\b",
+    "a%00",
+    "%00"
+  ]
+  for (const text of climbing) {
+    it(`keeps a variable within its segment: ${text} is no value of it, unless it is unconfined`, () => {
+      const value = decodeURIComponent(text)
+      for (const source of ["d/{v}", "d/{v}/x", "d{/v}", "d/a{.v}", "d{;v}", "d/{w}/{v}"]) {
+        const uri = UriTemplate.expand(template(source), { v: "VALUE", w: "w" }).replace("VALUE", text)
+        assert.isUndefined(match(source, uri), uri)
+        assert.strictEqual(UriTemplate.match(template(source), uri, { unconfined: ["v"] })?.["v"], value, uri)
+        assert.isUndefined(UriTemplate.match(template(source), uri, { unconfined: ["w"] }), uri)
+        assert.isFalse(UriTemplate.admits(template(source), "v", value))
+        assert.isTrue(UriTemplate.admits(template(source), "v", value, { unconfined: ["v"] }))
+      }
+      for (const source of ["d/{v*}", "d{/v*}", "d{/w,v}"]) {
+        const uri = `d/ok${source.startsWith("d/") ? "," : "/"}${text}`
+        assert.isUndefined(match(source, uri), uri)
+      }
+      for (const source of ["d/{+v}", "d{#v}", "d{?v}", "d?{&v}"]) {
+        const uri = UriTemplate.expand(template(source), { v: "VALUE" }).replace("VALUE", text)
+        assert.strictEqual(match(source, uri)?.["v"], value, uri)
+        assert.isTrue(UriTemplate.admits(template(source), "v", value))
+      }
+    })
+  }
+
+  it("leaves what only looks like climbing to the segment: dots in a name, and what decodes to no separator", () => {
+    for (const text of ["...", "..a", "a..", ".env", "..%252F", "%EF%BC%8F", "a:b", "~"]) {
+      assert.deepStrictEqual(match("d/{v}", `d/${text}`), { v: decodeURIComponent(text) })
+    }
+  })
+
   for (const [source, uri, bindings] of cases) {
     it(`${bindings === undefined ? "refuses" : "reads"} ${JSON.stringify(uri)} by ${JSON.stringify(source)}`, () => {
       assert.deepStrictEqual(match(source, uri), bindings)
@@ -458,7 +501,8 @@ describe("UriTemplate matching", () => {
       if (tail.includes("reserved")) sources.push(`/r/{+${name(plain.replaceAll(/[%?]/g, "/"))}}`)
       if (tail.includes("query")) sources.push(`{?${name(text)},${name(texts)}*}`)
       const parsed = template(`test://host${sources.join("")}`)
-      assert.deepStrictEqual(UriTemplate.match(parsed, UriTemplate.expand(parsed, bindings)), bindings)
+      const anyValue = { unconfined: UriTemplate.variables(parsed) }
+      assert.deepStrictEqual(UriTemplate.match(parsed, UriTemplate.expand(parsed, bindings), anyValue), bindings)
     },
     { arbitrary: { runs: 200, seed: 1 } }
   )
