@@ -5,23 +5,32 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import * as Jose from "jose"
-import { open, proofKey, request } from "./support/protected.ts"
+import { openAt, proofKey, request, revisions } from "./support/protected.ts"
 
 const features = Tools.layer(Tool.make("whoami", { description: "Who calls." }), () =>
   Effect.map(Auth.caller, ({ subject }) => subject)
 )
 
-const serve = Effect.fnUntraced(function* (dpop: Auth.Options["dpop"] = {}) {
-  const key = yield* proofKey
-  const server = yield* open({ features, guard: { dpop } })
-  const token = yield* server.server.issue({ resources: [server.url], jkt: key.jkt })
-  const prove = (claims: object = {}, header: object = {}) => key.prove(token, { htu: server.url, ...claims }, header)
-  const present = (dpop: string, scheme = "DPoP") =>
-    server.call("whoami", { authorization: `${scheme} ${token}`, dpop })
-  return { ...server, key, token, prove, present }
-})
+/** A server that takes proofs, and a client with a key. `resource` is the public URL where that is not the one it is served at. */
+const serveAt = (open: ReturnType<typeof openAt>) =>
+  Effect.fnUntraced(function* (dpop: Auth.Options["dpop"] = {}, resource?: string) {
+    const key = yield* proofKey
+    const server = yield* open({ features, guard: { dpop, ...(resource === undefined ? {} : { resource }) } })
+    const url = resource ?? server.url
+    const token = yield* server.server.issue({ resources: [url], jkt: key.jkt })
+    const prove = (claims: object = {}, header: object = {}) => key.prove(token, { htu: url, ...claims }, header)
+    /** Presents a proof in a request; the session that an older client needs for it is opened with a proof of its own. */
+    const present = Effect.fnUntraced(function* (dpop: string, scheme = "DPoP", claims: object = {}) {
+      const opening = { authorization: `DPoP ${token}`, dpop: yield* prove(claims) }
+      return yield* server.call("whoami", { authorization: `${scheme} ${token}`, dpop }, {}, opening)
+    })
+    return { ...server, key, token, prove, present }
+  })
 
-describe("Dpop", () => {
+describe.each(revisions)("Dpop at %s", (revision) => {
+  const open = openAt(revision)
+  const serve = serveAt(open)
+
   it.effect("lets in who holds the key of the token, each proof once", () =>
     Effect.gen(function* () {
       const { present, prove } = yield* serve()
@@ -85,7 +94,9 @@ describe("Dpop", () => {
   it.effect("refuses a proof that gives its private key away, or is signed with a shared secret", () =>
     Effect.gen(function* () {
       const { key, present, prove, url } = yield* serve()
-      assert.strictEqual((yield* present(yield* prove({}, { jwk: key.privateJwk }))).status, 401)
+      const given = yield* present(yield* prove({}, { jwk: key.privateJwk }))
+      assert.strictEqual(given.status, 401)
+      assert.include(given.headers.get("www-authenticate"), "must hold a public key, and only that")
       const secret = new Uint8Array(32)
       const header: object = { typ: "dpop+jwt", jwk: { kty: "oct", k: Jose.base64url.encode(secret) } }
       const shared = yield* Effect.promise(() =>
@@ -105,17 +116,20 @@ describe("Dpop", () => {
       assert.strictEqual(first.status, 401)
       assert.include(first.headers.get("www-authenticate"), 'DPoP error="use_dpop_nonce"')
       const nonce = first.headers.get("dpop-nonce") ?? ""
-      const good = yield* present(yield* prove({ nonce }))
+      const good = yield* present(yield* prove({ nonce }), "DPoP", { nonce })
       assert.strictEqual(good.status, 200)
       assert.isNull(good.headers.get("dpop-nonce"))
       yield* TestClock.adjust("1 minute")
-      const old = yield* present(yield* prove({ nonce, iat: 60 }))
+      const old = yield* present(yield* prove({ nonce, iat: 60 }), "DPoP", { nonce, iat: 60 })
       assert.strictEqual(old.status, 200)
       const next = old.headers.get("dpop-nonce") ?? ""
       assert.notStrictEqual(next, nonce)
       yield* TestClock.adjust("1 minute")
-      assert.strictEqual((yield* present(yield* prove({ nonce: next, iat: 120 }))).status, 200)
-      assert.strictEqual((yield* present(yield* prove({ nonce, iat: 120 }))).status, 401)
+      assert.strictEqual(
+        (yield* present(yield* prove({ nonce: next, iat: 120 }), "DPoP", { nonce: next, iat: 120 })).status,
+        200
+      )
+      assert.strictEqual((yield* present(yield* prove({ nonce, iat: 120 }), "DPoP", { nonce, iat: 120 })).status, 401)
     })
   )
 
@@ -132,6 +146,17 @@ describe("Dpop", () => {
       const { json } = yield* request(`${required.origin}/.well-known/oauth-protected-resource/mcp`)
       assert.strictEqual(json.dpop_bound_access_tokens_required, true)
       assert.include(json.dpop_signing_alg_values_supported, "ES256")
+    })
+  )
+
+  it.effect("a proof for the public URL is taken behind a proxy that rewrites paths", () =>
+    Effect.gen(function* () {
+      const resource = "https://public.example.com/tenant/mcp"
+      const { present, prove } = yield* serve({}, resource)
+      assert.strictEqual((yield* present(yield* prove())).status, 200)
+      const other = yield* present(yield* prove({ htu: "https://public.example.com/other/mcp" }))
+      assert.strictEqual(other.status, 401)
+      assert.include(other.headers.get("www-authenticate"), "other/mcp")
     })
   )
 

@@ -9,7 +9,7 @@ import * as McpServer from "@effect-mcp/server/McpServer"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Ref, Stream } from "effect"
-import { modern, open, type Protected } from "./support/protected.ts"
+import { modern, open, type Protected, type Revision, revisions } from "./support/protected.ts"
 
 class Ran extends Context.Service<Ran, Ref.Ref<ReadonlyArray<string>>>()("test/Ran") {}
 const ran = (name: string) =>
@@ -34,20 +34,24 @@ const features = Layer.mergeAll(
   Prompts.layer(Prompt.make("brief"), () => Effect.as(ran("brief"), "Be brief")).pipe(Auth.requires("prompts"))
 )
 
-const serve = Effect.fnUntraced(function* (guard?: Partial<Auth.Options>) {
-  const names = yield* Ref.make<ReadonlyArray<string>>([])
-  const server = yield* open({
-    features: features.pipe(Layer.provide(Layer.succeed(Ran, names))),
-    ...(guard === undefined ? {} : { guard })
+const serveAt = (revision: Revision) =>
+  Effect.fnUntraced(function* (guard?: Partial<Auth.Options>) {
+    const names = yield* Ref.make<ReadonlyArray<string>>([])
+    const server = yield* open({
+      revision,
+      features: features.pipe(Layer.provide(Layer.succeed(Ran, names))),
+      ...(guard === undefined ? {} : { guard })
+    })
+    return { ...server, ran: Ref.get(names) }
   })
-  return { ...server, ran: Ref.get(names) }
-})
 
 const challengeOf = ({ origin }: Protected, scope: string): string =>
   `Bearer error="insufficient_scope", error_description="This needs: ${scope}", scope="${scope}", ` +
   `resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`
 
-describe("Scopes", () => {
+describe.each(revisions)("Scopes at %s", (revision) => {
+  const serve = serveAt(revision)
+
   it.effect(
     `answers 403 with what is needed before the handler runs, and lets in who has it${verifies(
       "authorization.server.status-403",
@@ -129,7 +133,9 @@ describe("Scopes", () => {
           "users:read"
         ],
         ["prompts/get", { name: "brief" }, "prompts"],
-        ["subscriptions/listen", { notifications: { resourceSubscriptions: ["file:///secret"] } }, "files:read"]
+        revision === "2026-07-28"
+          ? ["subscriptions/listen", { notifications: { resourceSubscriptions: ["file:///secret"] } }, "files:read"]
+          : ["resources/subscribe", { uri: "file:///secret" }, "files:read"]
       ]
       for (const [method, params, scope] of requests) {
         const refused = yield* post(method, params, poor)
@@ -144,9 +150,32 @@ describe("Scopes", () => {
     })
   )
 
+  it.effect("answers as the handler does that makes do with less, or that fails in another way", () =>
+    Effect.gen(function* () {
+      const soft = Tools.layer(Tool.make("soft", { description: "Does less for others." }), () =>
+        Effect.matchEffect(Auth.demand("admin"), {
+          onFailure: () => Effect.succeed("less"),
+          onSuccess: () => Effect.succeed("all")
+        })
+      )
+      const broken = Tools.layer(Tool.make("broken", { description: "Breaks." }), () =>
+        Effect.catch(Effect.as(Auth.demand("admin"), "all"), () => Effect.die("broken"))
+      )
+      const { bearer, call } = yield* open({ revision, features: Layer.merge(soft, broken) })
+      const poor = yield* bearer()
+      const answered = yield* call("soft", poor)
+      assert.strictEqual(answered.status, 200)
+      assert.isNull(answered.headers.get("www-authenticate"))
+      assert.strictEqual(answered.json.result.content[0].text, "less")
+      assert.notStrictEqual((yield* call("broken", poor)).status, 403)
+    })
+  )
+})
+
+describe("Scopes", () => {
   it.effect("holds in sessions, too, and a token with more scopes goes on in the same one", () =>
     Effect.gen(function* () {
-      const { bearer, ran, send } = yield* serve()
+      const { bearer, ran, send } = yield* serveAt("2026-07-28")()
       const poor = yield* bearer({ subject: "alice" })
       const initialize = {
         jsonrpc: "2.0",
@@ -171,7 +200,7 @@ describe("Scopes", () => {
 
   it.effect("tells a batch of which something was done what was done", () =>
     Effect.gen(function* () {
-      const { bearer, ran, send } = yield* serve()
+      const { bearer, ran, send } = yield* serveAt("2026-07-28")()
       const poor = yield* bearer()
       const opened = yield* send(
         {
@@ -190,27 +219,6 @@ describe("Scopes", () => {
       assert.strictEqual(mixed.json.length, 2)
       assert.strictEqual((yield* send([call(3, "erase"), call(4, "write")], headers)).status, 403)
       assert.deepStrictEqual(yield* ran, ["look"])
-    })
-  )
-
-  it.effect("answers as the handler does that makes do with less, or that fails in another way", () =>
-    Effect.gen(function* () {
-      const soft = Tools.layer(Tool.make("soft", { description: "Does less for others." }), () =>
-        Effect.matchEffect(Auth.demand("admin"), {
-          onFailure: () => Effect.succeed("less"),
-          onSuccess: () => Effect.succeed("all")
-        })
-      )
-      const broken = Tools.layer(Tool.make("broken", { description: "Breaks." }), () =>
-        Effect.catch(Effect.as(Auth.demand("admin"), "all"), () => Effect.die("broken"))
-      )
-      const { bearer, call } = yield* open({ features: Layer.merge(soft, broken) })
-      const poor = yield* bearer()
-      const answered = yield* call("soft", poor)
-      assert.strictEqual(answered.status, 200)
-      assert.isNull(answered.headers.get("www-authenticate"))
-      assert.strictEqual(answered.json.result.content[0].text, "less")
-      assert.notStrictEqual((yield* call("broken", poor)).status, 403)
     })
   )
 

@@ -3,17 +3,13 @@ import * as Auth from "@effect-mcp/auth/server/Auth"
 import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
 import * as Headers from "@effect-mcp/protocol/Headers"
+import { since } from "@effect-mcp/spec/Requirement"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, Latch, type Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { modern, open as openProtected, request } from "./support/protected.ts"
+import { initialize, modern, open as openProtected, request, type Revision } from "./support/protected.ts"
 
-const initialize = {
-  jsonrpc: "2.0",
-  id: 0,
-  method: "initialize",
-  params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "1" } }
-}
+const sessionStart = initialize("2025-11-25")
 const call = (name: string) => ({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: {} } })
 
 const who = Effect.map(Auth.caller, ({ subject }) => subject)
@@ -51,13 +47,33 @@ const read = (url: string, init: RequestInit): Effect.Effect<Reading, never, Sco
 
 const stream = { accept: "text/event-stream" }
 
-describe("Streams", () => {
+const lateAnswer = (revision: Revision) =>
+  Effect.gen(function* () {
+    const running = yield* Deferred.make<void>()
+    const latch = yield* Latch.make()
+    const slow = Tools.layer(Tool.make("slow", { description: "Takes long." }), () =>
+      Effect.as(Effect.andThen(Deferred.succeed(running, undefined), latch.await), "done")
+    )
+    const { bearer, post } = yield* openProtected({ revision, features: slow })
+    const calling = yield* Effect.forkChild(
+      post("tools/call", { name: "slow", arguments: {} }, yield* bearer({ lifetime: 60 }))
+    )
+    yield* Deferred.await(running)
+    yield* TestClock.adjust("2 minutes")
+    yield* latch.open
+    const { text } = yield* Fiber.join(calling)
+    assert.include(text, "done")
+  })
+
+describe.each(since("2025-03-26", "2025-11-25"))("Streams at %s", (revision) => {
   it.effect("a session's own stream ends when the token does, and is opened again with another", () =>
     Effect.gen(function* () {
       const { bearer, send, url } = yield* openProtected({ features })
       const early = yield* bearer({ lifetime: 60 })
       const late = yield* bearer({ lifetime: 3600 })
-      const session = { "mcp-session-id": (yield* send(initialize, early)).headers.get("mcp-session-id") ?? "" }
+      const session = {
+        "mcp-session-id": (yield* send(initialize(revision), early)).headers.get("mcp-session-id") ?? ""
+      }
       const own = yield* read(url, { headers: { ...stream, ...session, ...early } })
       assert.strictEqual(own.status, 200)
       yield* TestClock.adjust("89 seconds")
@@ -70,6 +86,10 @@ describe("Streams", () => {
     })
   )
 
+  it.effect("an answer that comes after the token's end still comes", () => lateAnswer(revision))
+})
+
+describe("Streams at 2026-07-28", () => {
   it.effect("a subscription ends when the token does", () =>
     Effect.gen(function* () {
       const { bearer, url } = yield* openProtected({ features })
@@ -88,25 +108,10 @@ describe("Streams", () => {
     })
   )
 
-  it.effect("an answer that comes after the token's end still comes", () =>
-    Effect.gen(function* () {
-      const running = yield* Deferred.make<void>()
-      const latch = yield* Latch.make()
-      const slow = Tools.layer(Tool.make("slow", { description: "Takes long." }), () =>
-        Effect.as(Effect.andThen(Deferred.succeed(running, undefined), latch.await), "done")
-      )
-      const { bearer, post } = yield* openProtected({ features: slow })
-      const calling = yield* Effect.forkChild(
-        post("tools/call", { name: "slow", arguments: {} }, yield* bearer({ lifetime: 60 }))
-      )
-      yield* Deferred.await(running)
-      yield* TestClock.adjust("2 minutes")
-      yield* latch.open
-      const { text } = yield* Fiber.join(calling)
-      assert.include(text, "done")
-    })
-  )
+  it.effect("an answer that comes after the token's end still comes", () => lateAnswer("2026-07-28"))
+})
 
+describe("Streams of HTTP with SSE", () => {
   it.effect("HTTP with SSE: nothing is opened or posted without a token, or with that of somebody else", () =>
     Effect.gen(function* () {
       const { bearer, origin } = yield* openProtected({ features, sse: true })
@@ -125,9 +130,9 @@ describe("Streams", () => {
           headers: { "content-type": "application/json", ...headers },
           body: JSON.stringify(message)
         })
-      assert.strictEqual((yield* post(initialize)).status, 401)
-      assert.strictEqual((yield* post(initialize, yield* bearer({ subject: "mallory" }))).status, 404)
-      assert.strictEqual((yield* post(initialize, alice)).status, 202)
+      assert.strictEqual((yield* post(sessionStart)).status, 401)
+      assert.strictEqual((yield* post(sessionStart, yield* bearer({ subject: "mallory" }))).status, 404)
+      assert.strictEqual((yield* post(sessionStart, alice)).status, 202)
       yield* session.upTo("serverInfo")
       yield* post({ jsonrpc: "2.0", method: "notifications/initialized" }, alice)
       assert.strictEqual((yield* post(call("whoami"), alice)).status, 202)

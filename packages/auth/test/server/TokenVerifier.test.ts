@@ -105,6 +105,22 @@ describe("JwtVerifier", () => {
     }).pipe(Effect.provide([JwtVerifier.layer({ remembered: 2 }).pipe(Layer.provide(FetchHttpClient.layer)), issuer()]))
   )
 
+  it.effect("JwtVerifier forgets the oldest signature beyond the number that it may remember", () =>
+    Effect.gen(function* () {
+      const server = yield* AuthServer.AuthServer
+      const { verify } = yield* TokenVerifier
+      const claimsOf = (token: string) => verify(Redacted.make(token), { issuers: [server.issuer], resource })
+      const tokens = yield* Effect.all([1, 2, 3].map(() => server.issue({ resources: [resource] })))
+      const first = yield* Effect.forEach(tokens, claimsOf)
+      // What is remembered is the very same claims; what is forgotten is read anew. From the newest, as each reading may forget one.
+      const again = yield* Effect.forEach(tokens.toReversed(), claimsOf)
+      assert.deepStrictEqual(
+        again.map((claims, index) => claims === first.toReversed()[index]),
+        [true, true, false]
+      )
+    }).pipe(Effect.provide([JwtVerifier.layer({ remembered: 2 }).pipe(Layer.provide(FetchHttpClient.layer)), issuer()]))
+  )
+
   // Any change to any character but the last, which may hold bits that mean nothing.
   const place = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 10_000 }))
   const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."

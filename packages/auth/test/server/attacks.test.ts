@@ -14,7 +14,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted, Schema } from "effect"
 import * as HttpHeaders from "effect/http/Headers"
 import * as Jose from "jose"
-import { listen, modern, open, type Protected } from "./support/protected.ts"
+import { initialize as initializeAt, listen, modern, openAt, type Protected, revisions } from "./support/protected.ts"
 
 const features = Layer.mergeAll(
   Tools.layer(Tool.make("whoami", { description: "Who." }), () => Effect.map(Auth.caller, ({ subject }) => subject)),
@@ -49,6 +49,9 @@ const changed = (protect: Protected, change: (claims: Claims) => Claims, token: 
     yield* server.script({ claims: (_, claims) => change(claims) })
     return yield* server.issue({ resources: [url], ...token })
   })
+
+/** An honest token but for its type. */
+const typed = ({ server, url }: Protected, type: string) => server.issue({ resources: [url], type })
 
 /** A token of the attacker's making, by attack. */
 const forgeries: {
@@ -94,13 +97,17 @@ const forgeries: {
     }),
   "the audience of a client: an ID token": ({ server }) => server.idToken({ subject: "alice", clientId: "client" }),
   "the type of a proof": (protect) => sign(honest(protect), { typ: "dpop+jwt" }),
+  "the type of an ID token": (protect) => typed(protect, "id_token+jwt"),
+  "the type of a logout token": (protect) => typed(protect, "logout+jwt"),
+  "the type of a proof, by the right key": (protect) => typed(protect, "dpop+jwt"),
   "no subject": (protect) => changed(protect, ({ sub: _sub, client_id: _id, ...claims }) => claims),
   "an array as claims": () =>
     Effect.succeed(`${Jose.base64url.encode('{"alg":"ES256"}')}.${Jose.base64url.encode("[]")}.AA`),
   "five parts: an encrypted one": () => Effect.succeed("eyJhbGciOiJkaXIiLCJlbmMiOiJBMTI4R0NNIn0..a.b.c")
 }
 
-describe("attacks", () => {
+describe.each(revisions)("attacks at %s", (revision) => {
+  const open = openAt(revision)
   for (const [attack, forge] of Object.entries(forgeries)) {
     it.effect(`refuses a token with ${attack}`, () =>
       Effect.gen(function* () {
@@ -131,12 +138,8 @@ describe("attacks", () => {
     })
   )
 
-  const initialize = {
-    jsonrpc: "2.0",
-    id: 0,
-    method: "initialize",
-    params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "1" } }
-  }
+  // A client of 2026-07-28 has no session.
+  const initialize = initializeAt(revision === "2026-07-28" ? "2025-11-25" : revision)
 
   it.effect("gives the session of a principal to nobody else, not even to its namesake of another issuer", () =>
     Effect.gen(function* () {

@@ -34,6 +34,8 @@ export interface Issued {
   readonly jkt?: string
   /** Seconds; negative for a token that has expired already. */
   readonly lifetime?: number
+  /** The header's `typ`. Default `at+jwt`. */
+  readonly type?: string
 }
 
 export class AuthServer extends Context.Service<
@@ -89,8 +91,8 @@ const make = (state: State.State): AuthServer["Service"] => ({
       state.clients.set(registered.clientId, registered)
       return registered
     }),
-  issue: ({ clientId = "client", jkt, lifetime, resources = [], scopes = [], subject = "alice" } = {}) =>
-    State.accessToken(state, { clientId, jkt, resources, scopes, subject, family: State.random() }, lifetime),
+  issue: ({ clientId = "client", jkt, lifetime, resources = [], scopes = [], subject = "alice", type } = {}) =>
+    State.accessToken(state, { clientId, jkt, resources, scopes, subject, family: State.random() }, lifetime, type),
   idToken: ({ clientId, subject }) =>
     Effect.flatMap(State.now, (iat) =>
       State.sign(

@@ -91,14 +91,15 @@ export const sign = (
 export const accessToken = Effect.fnUntraced(function* (
   state: State,
   grant: Model.Grant,
-  lifetime = state.script.lifetime
+  lifetime = state.script.lifetime,
+  type = "at+jwt"
 ): Effect.fn.Return<string> {
   const issued = yield* now
   const record: Model.AccessToken = { ...grant, jti: random(), issued, expires: issued + lifetime, revoked: false }
   const token =
     state.options.tokens === "opaque"
       ? random()
-      : yield* sign(state, "access_token", { ...claimsOf(state, record), nbf: issued }, { typ: "at+jwt" })
+      : yield* sign(state, "access_token", { ...claimsOf(state, record), nbf: issued }, { typ: type })
   state.accessTokens.set(token, record)
   return token
 })

@@ -8,8 +8,10 @@ import * as Meta from "@effect-mcp/protocol/model/Meta"
 import * as Http from "@effect-mcp/server/endpoint/Http"
 import * as Sse from "@effect-mcp/server/endpoint/Sse"
 import * as McpServer from "@effect-mcp/server/McpServer"
+import { type Revision, since } from "@effect-mcp/spec/Requirement"
 import * as AuthServer from "@effect-mcp/testing/auth/AuthServer"
 import { NodeHttpServer } from "@effect/platform-node"
+import { assert } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted, type Scope } from "effect"
 import { FetchHttpClient, type HttpClient, type HttpRouter, HttpServer } from "effect/http"
 import * as Jose from "jose"
@@ -25,15 +27,36 @@ export interface Reply {
 }
 type HeadersOf = { readonly [name: string]: string }
 
+/** The message of a reply: its JSON, or the last message of its stream. */
+const messageOf = (type: string, text: string): unknown => {
+  if (type.includes("json")) return JSON.parse(text)
+  const last = type.includes("event-stream")
+    ? text.split("\n").findLast((line) => line.startsWith("data: {"))
+    : undefined
+  return last === undefined ? undefined : JSON.parse(last.slice("data: ".length))
+}
+
 export const request = (url: string, init: RequestInit = {}): Effect.Effect<Reply> =>
   Effect.promise(async () => {
     const response = await fetch(url, init)
     const text = await response.text()
-    const isJson = response.headers.get("content-type")?.includes("json") === true
-    return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : undefined }
+    const json = messageOf(response.headers.get("content-type") ?? "", text)
+    return { status: response.status, headers: response.headers, text, json }
   })
 
 const accept = { "content-type": "application/json", accept: "application/json, text/event-stream" }
+
+/** The revisions that have authorization. */
+export const revisions = since("2025-03-26")
+export type { Revision }
+
+/** The first request of a client of an older revision. */
+export const initialize = (protocolVersion: string) => ({
+  jsonrpc: "2.0" as const,
+  id: 0,
+  method: "initialize",
+  params: { protocolVersion, capabilities: {}, clientInfo: { name: "test", version: "1" } }
+})
 
 /** A request of 2026-07-28. */
 export const modern = (method: string, params: object = {}) => ({
@@ -51,6 +74,8 @@ export const modern = (method: string, params: object = {}) => ({
 })
 
 export interface Options<E, R> {
+  /** The revision that `post` and `call` speak. Default 2026-07-28. */
+  readonly revision?: Revision
   readonly features: Layer.Layer<never, E, R>
   readonly guard?: Partial<Auth.Options>
   readonly issuer?: AuthServer.Options
@@ -69,9 +94,12 @@ export interface Protected {
   readonly origin: string
   readonly url: string
   readonly bearer: (token?: AuthServer.Issued) => Effect.Effect<HeadersOf>
-  /** Posts one request of 2026-07-28. */
-  readonly post: (method: string, params?: object, headers?: HeadersOf) => Effect.Effect<Reply>
-  readonly call: (name: string, headers?: HeadersOf, args?: object) => Effect.Effect<Reply>
+  /**
+   * Posts one request of the revision. With an older one it first opens a session with `opening` (default: the same headers); where
+   * that is refused, the request is sent all the same, and must be refused in the same way.
+   */
+  readonly post: (method: string, params?: object, headers?: HeadersOf, opening?: HeadersOf) => Effect.Effect<Reply>
+  readonly call: (name: string, headers?: HeadersOf, args?: object, opening?: HeadersOf) => Effect.Effect<Reply>
   /** Posts what it is given, as an older client does. */
   readonly send: (message: object, headers?: HeadersOf) => Effect.Effect<Reply>
 }
@@ -85,6 +113,7 @@ export const open = Effect.fnUntraced(function* <E>({
   guard,
   issuer,
   issuers = [],
+  revision = "2026-07-28",
   routes = Layer.empty,
   sse = false,
   verifier = () => JwtVerifier.layer()
@@ -110,21 +139,47 @@ export const open = Effect.fnUntraced(function* <E>({
   yield* Effect.provideContext(Layer.build(Layer.fresh(app)), listening)
   const send = (message: object, headers: HeadersOf = {}) =>
     request(url, { method: "POST", headers: { ...accept, ...headers }, body: JSON.stringify(message) })
-  const post = (method: string, params: object = {}, headers: HeadersOf = {}) => {
+  const modernPost = (method: string, params: object, headers: HeadersOf) => {
     const message = modern(method, params)
     return send(message, { ...Headers.of(message), ...headers })
   }
+  // A client of 2025-03-26 names its revision in no header.
+  const named: HeadersOf = revision === "2025-03-26" ? {} : { "mcp-protocol-version": revision }
+  const statefulPost = Effect.fnUntraced(function* (
+    method: string,
+    params: object,
+    headers: HeadersOf,
+    opening: HeadersOf
+  ) {
+    const opened = yield* send(initialize(revision), opening)
+    const session = { ...named, "mcp-session-id": opened.headers.get("mcp-session-id") ?? "none" }
+    if (opened.status === 200) {
+      yield* send({ jsonrpc: "2.0", method: "notifications/initialized" }, { ...opening, ...session })
+    }
+    const reply = yield* send({ jsonrpc: "2.0", id: 1, method, params }, { ...headers, ...session })
+    if (opened.status !== 200) assert.strictEqual(reply.status, opened.status)
+    return reply
+  })
+  const post: Protected["post"] = (method, params = {}, headers = {}, opening = headers) =>
+    revision === "2026-07-28" ? modernPost(method, params, headers) : statefulPost(method, params, headers, opening)
   return {
     server,
     origin,
     url,
     send,
     post,
-    call: (name, headers, args = {}) => post("tools/call", { name, arguments: args }, headers),
+    call: (name, headers, args = {}, opening = headers) =>
+      post("tools/call", { name, arguments: args }, headers, opening),
     bearer: (token) =>
       Effect.map(server.issue({ resources: [url], ...token }), (token) => ({ authorization: `Bearer ${token}` }))
   }
 })
+
+/** `open` for the clients of one revision. */
+export const openAt =
+  (revision: Revision) =>
+  <E>(options: Options<E, McpServer.Registries | Auth.Auth>): Effect.Effect<Protected, E, Scope.Scope> =>
+    open({ revision, ...options })
 
 /** A client that this server is to its authorization server, for introspection. */
 export const introspecting = (options: Partial<Introspection.Options> = {}) =>

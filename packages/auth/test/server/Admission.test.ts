@@ -1,0 +1,35 @@
+import * as Admission from "@effect-mcp/auth/server/Admission"
+import { InvalidToken } from "@effect-mcp/auth/server/TokenVerifier"
+import { assert, describe, it } from "@effect/vitest"
+
+const rules = { issuers: ["https://a.example"], audiences: ["https://b.example/mcp"], skew: 0 }
+const good = { iss: "https://a.example", aud: "https://b.example/mcp", sub: "alice" }
+
+describe("Admission", () => {
+  it.each<readonly [claims: object, scopes: ReadonlyArray<string>]>([
+    [{ scope: "a b" }, ["a", "b"]],
+    [{ scope: ["a", "b c"] }, ["a", "b", "c"]],
+    [{ scp: "a  b" }, ["a", "b"]],
+    [{ scp: ["a", "b"] }, ["a", "b"]],
+    [{ scope: "a", scp: ["b"] }, ["a"]],
+    [{ scope: "" }, []],
+    [{ scp: 7 }, []],
+    [{}, []]
+  ])("Claims %j grant the scopes %j", (claims, scopes) => {
+    const admitted = Admission.admit({ ...good, ...claims }, rules, 0)
+    assert.deepStrictEqual(admitted instanceof InvalidToken ? admitted.message : admitted.scopes, scopes)
+  })
+
+  // A verifier of the user's own may not look at the issuer.
+  it.each([
+    ["another issuer", { iss: "https://evil.example" }, "Checking the issuer"],
+    ["no issuer", { iss: undefined }, "Checking the issuer"],
+    ["an issuer that is no text", { iss: ["https://a.example"] }, "Checking the issuer"],
+    ["another audience", { aud: "https://b.example/other" }, "Checking the audience"],
+    ["no audience", { aud: [] }, "Checking the audience"]
+  ])("Claims of %s admit nobody, whatever verified them", (_, claims, step) => {
+    const refused = Admission.admit({ ...good, ...claims }, rules, 0)
+    assert.instanceOf(refused, InvalidToken)
+    assert.strictEqual(refused instanceof InvalidToken ? refused.step : "", step)
+  })
+})
