@@ -130,6 +130,11 @@ const fromError = (error: CommandError): Failure => {
       return error.cause === undefined
         ? new Failure({ code: code.connection, message: "The server ended the connection before it answered" })
         : fromTransportError(error.cause)
+    case "Forbidden":
+    case "Unauthorized": {
+      const login = findOAuth(error.cause)
+      return login === undefined ? new Failure({ code: code.server, message: error.message }) : fromOAuth(login)
+    }
     case "Timeout":
       return new Failure({ code: code.timeout, message: `The server did not answer ${error.method} in time` })
     case "CapabilityMissing":
@@ -168,12 +173,14 @@ const tags: ReadonlySet<string> = new Set<CommandError["_tag"]>([
   "Closed",
   "ConsentDenied",
   "Failure",
+  "Forbidden",
   "InvalidResult",
   "McpError",
   "OutputClosed",
   "TaskRequired",
   "Timeout",
   "TransportError",
+  "Unauthorized",
   "UnsupportedRevision"
 ])
 const isCommandError = (error: CommandError | CliError.CliError): error is CommandError => tags.has(error._tag)

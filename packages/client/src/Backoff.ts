@@ -8,7 +8,7 @@ import { TransportError } from "@effect-mcp/core/Transport"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
-import { Closed, UnsupportedRevision } from "./ClientError.ts"
+import { Closed, Forbidden, Unauthorized, UnsupportedRevision } from "./ClientError.ts"
 import * as Answer from "./http/Answer.ts"
 import * as Elapsed from "./internal/Elapsed.ts"
 
@@ -45,6 +45,8 @@ const refuses = (status: number): boolean => status >= 400 && status < 500 && !A
 /** A refusal that the next try would get, too. */
 export const isRefusal = (error: unknown): boolean =>
   error instanceof UnsupportedRevision ||
+  error instanceof Unauthorized ||
+  error instanceof Forbidden ||
   (error instanceof TransportError && error.reason === "Status" && refuses(error.status ?? 0)) ||
   (error instanceof Closed && error.cause !== undefined && isRefusal(error.cause))
 

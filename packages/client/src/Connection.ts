@@ -20,6 +20,7 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { Policy } from "./Backoff.ts"
 import type { Defaults } from "./CallOptions.ts"
+import { denied } from "./ClientError.ts"
 import * as Discovery from "./Discovery.ts"
 import type { Era } from "./era/Era.ts"
 import * as Stateful from "./era/Stateful.ts"
@@ -166,14 +167,17 @@ export const make = Effect.fnUntraced(function* (
   const found = Discovery.probe(peer, { clientInfo, capabilities, revisions, timeout: defaults.timeout }).pipe(
     Discovery.orElse(handshake, patience)
   )
-  negotiated = yield* transport.era === "stateful" && patience !== undefined
-    ? // It may be another by now.
-      Effect.catchIf(
-        handshake,
-        (error) => error._tag !== "Closed" || Discovery.isForeign(error),
-        () => found
-      )
-    : found
+  negotiated = yield* Effect.mapError(
+    transport.era === "stateful" && patience !== undefined
+      ? // It may be another by now.
+        Effect.catchIf(
+          handshake,
+          (error) => error._tag !== "Closed" || Discovery.isForeign(error),
+          () => found
+        )
+      : found,
+    denied
+  )
   const agreement = negotiated
   const scope = yield* Scope.Scope
   const conversation = { revision: agreement.revision, capabilities, server: agreement.serverInfo }
@@ -256,7 +260,7 @@ const attempt = <E, R>(
   Effect.flatMap(
     Effect.flatMap(Scope.Scope, (parent) => Scope.fork(parent)),
     (scope) =>
-      Effect.flatMap(connector, (transport) => make(transport, options)).pipe(
+      Effect.flatMap(Effect.mapError(connector, denied), (transport) => make(transport, options)).pipe(
         Scope.provide(scope),
         Effect.onExit((exit) => (Exit.isFailure(exit) ? Scope.close(scope, exit) : Effect.void))
       )

@@ -12,7 +12,7 @@ import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import { InvalidResult, UnsupportedRevision } from "./ClientError.ts"
+import { type Forbidden, InvalidResult, type Unauthorized, UnsupportedRevision } from "./ClientError.ts"
 
 export interface Options {
   readonly clientInfo: Implementation
@@ -30,7 +30,14 @@ export interface Negotiated {
   readonly instructions: string | undefined
 }
 
-export type NegotiationError = Closed | InvalidResult | McpError.McpError | Timeout | UnsupportedRevision
+export type NegotiationError =
+  | Closed
+  | Forbidden
+  | InvalidResult
+  | McpError.McpError
+  | Timeout
+  | Unauthorized
+  | UnsupportedRevision
 
 /** All of them, oldest first. */
 export const stateful: ReadonlyArray<Revision.Version> = Revision.stateful.map(({ version }) => version)

@@ -14,7 +14,7 @@ import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import { Backoff, defaultAttempts, isRefusal, type Policy } from "./Backoff.ts"
-import { Closed } from "./ClientError.ts"
+import { Closed, Forbidden, Unauthorized } from "./ClientError.ts"
 import type { Connection } from "./Connection.ts"
 
 export interface Options<E, R> {
@@ -68,8 +68,10 @@ const obstacle = (failure: Cause.Cause<unknown>): TransportError => {
   const error = Cause.squash(failure)
   const known = error instanceof Closed ? error.cause : error
   if (known instanceof TransportError) return known
+  const status = error instanceof Unauthorized ? 401 : error instanceof Forbidden ? 403 : undefined
   return new TransportError({
-    reason: "Open",
+    reason: status === undefined ? "Open" : "Status",
+    status,
     message: error instanceof Error ? error.message : String(error),
     cause: error
   })

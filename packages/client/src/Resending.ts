@@ -6,7 +6,7 @@
  */
 import * as Effect from "effect/Effect"
 import { defaultAttempts, defaultResends, isRefusal, type Policy, wait } from "./Backoff.ts"
-import { type ClientError, Closed, Timeout } from "./ClientError.ts"
+import { type ClientError, Closed, denied, Timeout } from "./ClientError.ts"
 import type { Connection } from "./Connection.ts"
 import * as Elapsed from "./internal/Elapsed.ts"
 import type { Recovery } from "./Recovery.ts"
@@ -93,10 +93,11 @@ export const make = ({ policy, recovery }: Options) => {
 
   return <A, R>(sending: Sending<A, R>): Effect.Effect<A, ClientError, R> => {
     const connection = recovery.latest()
-    if (policy === undefined) return sending.attempt(connection)
-    if (!recovery.isOpen()) return patient(sending, again(sending, 0, 0, undefined))
-    return Effect.catchTag(sending.attempt(connection), "Closed", (closed) =>
-      patient(sending, again(sending, 1, closed.unsent === true ? 0 : 1, failure(closed, connection)))
-    )
+    if (policy === undefined) return Effect.mapError(sending.attempt(connection), denied)
+    if (!recovery.isOpen()) return Effect.mapError(patient(sending, again(sending, 0, 0, undefined)), denied)
+    return Effect.catchTag(sending.attempt(connection), "Closed", (closed) => {
+      const rest = again(sending, 1, closed.unsent === true ? 0 : 1, failure(closed, connection))
+      return Effect.mapError(patient(sending, rest), denied)
+    })
   }
 }

@@ -114,9 +114,12 @@ const findEndpoint = Effect.fnUntraced(function* (
 const messagesOf = (events: Events): ReadonlyArray<Inbound> =>
   events.flatMap(({ data, event }) => (event === "message" ? Framing.decode(data) : []))
 
-const idOf = (line: string): JsonRpc.Id | undefined => {
+/** The method and, for a request, the id of a message that was not delivered. */
+const subjectOf = (line: string): { readonly method: string; readonly id: JsonRpc.Id | undefined } => {
   const decoded = Framing.decode(line)
-  return decoded._tag === "Message" && JsonRpc.isRequest(decoded.message) ? decoded.message.id : undefined
+  if (decoded._tag !== "Message" || !("method" in decoded.message)) return { method: "an answer", id: undefined }
+  const { message } = decoded
+  return { method: message.method, id: JsonRpc.isRequest(message) ? message.id : undefined }
 }
 
 const silent = () => new TransportError({ reason: "Open", message: "The server does not say where to send messages" })
@@ -129,7 +132,10 @@ const connect = Effect.fnUntraced(function* (
 ) {
   const response = yield* answer
   if (response.status !== 200 || !Body.isEventStream(response.headers)) {
-    return yield* Effect.flatMap(shown(response), (body) => Refusal.refused("GET", response.status, body).error)
+    return yield* Effect.flatMap(
+      shown(response),
+      (body) => Refusal.refused({ method: "GET", url, response, body }).error
+    )
   }
   const events = yield* eventsOf(response, limit)
   const [endpoint, rest] = yield* Pull.catchDone(findEndpoint(events, url), () => Effect.fail(silent()))
@@ -146,13 +152,12 @@ export const open = Effect.fnUntraced(function* (
     return yield* new TransportError({ reason: "Open", message: `Not a URL: ${JSON.stringify(options.url)}` })
   }
   const client = HttpClient.withScope(yield* HttpClient.HttpClient)
-  const execute = (request: HttpClientRequest.HttpClientRequest) =>
-    Effect.mapError(SameOrigin.execute(client, request), (error) => Refusal.unreachable(error, url))
+  const execute = (request: HttpClientRequest.HttpClientRequest) => SameOrigin.execute(client, request)
   const scope = yield* Scope.Scope
   const stream = yield* Scope.fork(scope)
   const answer = Effect.mapError(
     execute(HttpClientRequest.get(url, { headers, accept: "text/event-stream" })),
-    ({ error }) => error
+    (error) => Refusal.unreachable(error, "GET", url).error
   )
   const limit = options.maxMessageBytes ?? Framing.defaultMaxMessageBytes
   const { endpoint, events, rest } = yield* connect(answer, url, limit).pipe(
@@ -166,18 +171,21 @@ export const open = Effect.fnUntraced(function* (
 
   const failures = yield* Queue.unbounded<Unanswered, TransportError>()
   const undelivered = (line: string, { error, unsent }: Refusal.Refusal): Effect.Effect<void> => {
-    const id = idOf(line)
+    const { id } = subjectOf(line)
     if (id !== undefined) Queue.offerUnsafe(failures, { _tag: "Unanswered", id, error, unsent })
     if (error.reason === "SessionLost") Queue.failCauseUnsafe(failures, Cause.fail(error))
     return id === undefined ? Effect.logWarning(`A message was not delivered: ${error.message}`) : Effect.void
   }
   const post = (line: string): Effect.Effect<void> =>
     execute(HttpClientRequest.bodyText(HttpClientRequest.post(endpoint, { headers }), line, "application/json")).pipe(
+      Effect.mapError((error) => Refusal.unreachable(error, subjectOf(line).method, endpoint)),
       Effect.flatMap((response) => {
         const { status } = response
         if (status >= 200 && status < 300) return Body.skip(response)
         if (status === 404) return Effect.fail(Refusal.sessionLost(true))
-        return Effect.flatMap(shown(response), (body) => Effect.fail(Refusal.refused("A message", status, body)))
+        return Effect.flatMap(shown(response), (body) =>
+          Effect.fail(Refusal.refused({ method: subjectOf(line).method, url: endpoint, response, body }))
+        )
       }),
       Effect.timeoutOrElse({
         duration: postTimeout,

@@ -12,6 +12,7 @@ import type { HttpClientResponse } from "effect/http/HttpClientResponse"
 import * as Option from "effect/Option"
 import * as Answer from "./Answer.ts"
 import * as Body from "./Body.ts"
+import type { Answered } from "./Denial.ts"
 import { type Endpoint, isStateless } from "./Endpoint.ts"
 import * as Forgotten from "./Forgotten.ts"
 import type { Reconnect } from "./Reconnect.ts"
@@ -126,7 +127,7 @@ export const run = (conversation: Conversation, exchange: Exchange): Effect.Effe
   exchange.begun = true
   exchange.session = exchange.stateless || request.method === "initialize" ? undefined : endpoint.session
   return Effect.matchEffect(endpoint.post(request, text, headers), {
-    onFailure: (error) => Effect.fail(Refusal.unreachable(error, endpoint.url)),
+    onFailure: (error) => Effect.fail(Refusal.unreachable(error, request.method, endpoint.url)),
     onSuccess: (response) => begun(conversation, exchange, response)
   })
 }
@@ -152,19 +153,27 @@ const begun = (
     onFailure: (error) => Effect.fail(Refusal.unread(error)),
     onSuccess: (body) =>
       uncertain && Forgotten.isSaid(body)
-        ? Effect.fail(Refusal.sessionForgotten(exchange.request.method, status, body))
-        : read(conversation, exchange, status, body)
+        ? Effect.fail(Refusal.sessionForgotten(answered(conversation, exchange, response, body)))
+        : read(conversation, exchange, response, body)
   })
 }
+
+const answered = (
+  { endpoint: { url } }: Conversation,
+  { request: { method } }: Exchange,
+  response: HttpClientResponse,
+  body: string
+): Answered => ({ method, url, response, body })
 
 /** The answer was read, and is a whole. */
 const read = (
   conversation: Conversation,
   exchange: Exchange,
-  status: number,
+  response: HttpClientResponse,
   body: string
 ): Effect.Effect<void, Refusal.Refusal> => {
   const { fallback, handOver, learned } = conversation
+  const { status } = response
   const { request } = exchange
   const { id, method } = request
   const accepted = status >= 200 && status < 300
@@ -174,7 +183,7 @@ const read = (
   const take = (): Effect.Effect<void, Refusal.Refusal> => {
     if (answer !== undefined) return receiver(conversation, exchange, accepted || Answer.isForeign(status))(answer)
     if (method === "server/discover" && Answer.isForeign(status)) learned("older")
-    return Effect.fail(Refusal.refused(method, status, body))
+    return Effect.fail(Refusal.refused(answered(conversation, exchange, response, body)))
   }
   if (method !== "initialize" || fallback === undefined || !Answer.isOlder(status, answer)) return take()
   return Effect.flatMap(Effect.option(fallback), (older) =>

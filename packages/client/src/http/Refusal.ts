@@ -2,6 +2,9 @@
 import { TransportError } from "@effect-mcp/core/Transport"
 import type { HttpClientError } from "effect/http/HttpClientError"
 import * as Predicate from "effect/Predicate"
+import type { Forbidden, Unauthorized } from "../ClientError.ts"
+import { excerpt } from "../internal/excerpt.ts"
+import * as Denial from "./Denial.ts"
 
 export interface Refusal {
   readonly error: TransportError
@@ -24,15 +27,18 @@ const neverConnected = (error: unknown, depth = 5): boolean => {
 }
 
 /** No answer came at all, or a client that answers demands itself (OAuth) could not meet one. */
-export const unreachable = (error: HttpClientError, { origin }: URL): Refusal => {
+export const unreachable = (error: HttpClientError, method: string, url: URL): Refusal => {
+  const { origin } = url
   const { _tag, cause } = error.reason
   if (error.reason._tag === "StatusCodeError") {
-    const { status } = error.reason.response
+    const { response } = error.reason
     const message = cause instanceof Error ? cause.message : error.message
-    return {
-      unsent: untouched.has(status),
-      error: new TransportError({ reason: "Status", status, message, cause: error })
-    }
+    return Denial.isDenied(response.status)
+      ? denied(Denial.make({ method, url, response, body: "" }, { error, message }))
+      : {
+          unsent: untouched.has(response.status),
+          error: new TransportError({ reason: "Status", status: response.status, message, cause: error })
+        }
   }
   const unsent = _tag !== "TransportError" || neverConnected(cause)
   const why =
@@ -50,18 +56,49 @@ export const unreachable = (error: HttpClientError, { origin }: URL): Refusal =>
 /** By these a server says that it did not even look at what was asked. */
 const untouched: ReadonlySet<number> = new Set([401, 403, 404, 405, 406, 413, 415, 429, 503])
 
-/** How much of a body is shown. */
-const excerpt = 200
+/** How much of a body, and of a content type, is shown. */
+const shown = 200
 
-/** An answer that was none. */
-export const refused = (what: string, status: number, body: string): Refusal => ({
-  unsent: untouched.has(status),
+const isPage = (type: string, body: string): boolean =>
+  /^(text\/html|application\/xhtml\+xml)\b/i.test(type) || /^\s*<(!doctype html|html)\b/i.test(body)
+
+const describe = ({ body, method, response: { headers, status }, url }: Denial.Answered): string => {
+  const place = `${url.origin}${url.pathname}`
+  const given = headers["content-type"]
+  const type = given === undefined ? "no content type" : excerpt(given, shown)
+  if (isPage(type, body)) {
+    return (
+      `${place} is no MCP endpoint: it answered ${method} with status ${status} and a web page (${type}). ` +
+      "Check the path of the URL; an MCP endpoint answers with application/json or text/event-stream."
+    )
+  }
+  const answered = `${place} answered ${method} with status ${status}`
+  if (body === "") return `${answered} and no content`
+  const what = status >= 200 && status < 300 ? ", which is no answer of MCP" : ""
+  return `${answered} (${type})${what}: ${excerpt(body, shown)}`
+}
+
+/** The error of such a refusal is the cause of the transport's: `ClientError.denied` finds it there. */
+const denied = (cause: Forbidden | Unauthorized): Refusal => ({
+  unsent: true,
   error: new TransportError({
     reason: "Status",
-    status,
-    message: `${what} was answered with status ${status}${body === "" ? "" : `: ${body.slice(0, excerpt)}`}`
+    status: cause._tag === "Unauthorized" ? 401 : 403,
+    message: cause.message,
+    cause
   })
 })
+
+/** An answer that was none. */
+export const refused = (answered: Denial.Answered): Refusal => {
+  const { status } = answered.response
+  return Denial.isDenied(status)
+    ? denied(Denial.make(answered))
+    : {
+        unsent: untouched.has(status),
+        error: new TransportError({ reason: "Status", status, message: describe(answered) })
+      }
+}
 
 /** The server does not know the session (any more). */
 export const sessionLost = (unsent: boolean): Refusal => ({
@@ -70,9 +107,13 @@ export const sessionLost = (unsent: boolean): Refusal => ({
 })
 
 /** The server seems not to know the session (any more): it says so by a status that may mean something else, too. */
-export const sessionForgotten = (what: string, status: number, body: string): Refusal => ({
+export const sessionForgotten = (answered: Denial.Answered): Refusal => ({
   unsent: true,
-  error: new TransportError({ reason: "SessionLost", status, message: refused(what, status, body).error.message })
+  error: new TransportError({
+    reason: "SessionLost",
+    status: answered.response.status,
+    message: describe(answered)
+  })
 })
 
 /** The exchange ended, and the answer was not in it. */

@@ -29,6 +29,7 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { Hub } from "../internal/Hub.ts"
 import * as Body from "./Body.ts"
+import type { Answered } from "./Denial.ts"
 import { isBatch } from "./Endpoint.ts"
 import * as Exchange from "./Exchange.ts"
 import * as Forgotten from "./Forgotten.ts"
@@ -70,17 +71,27 @@ const insisting = {
 const isAnswer = (message: Told): boolean =>
   isBatch(message) ? message.every(JsonRpc.isResponse) : JsonRpc.isResponse(message)
 
+/** What a message without an answer is called in errors. */
+const nameOf = (message: Told): string =>
+  isBatch(message) ? "a batch" : "method" in message ? message.method : "an answer"
+
 /** Fails with why what has no answer was not accepted. */
-const accepted = (response: HttpClientResponse, inSession: boolean): Effect.Effect<void, Refusal.Refusal> => {
+const accepted = (
+  response: HttpClientResponse,
+  method: string,
+  url: URL,
+  inSession: boolean
+): Effect.Effect<void, Refusal.Refusal> => {
   const { status } = response
+  const answered = (body: string): Answered => ({ method, url, response, body })
   if (status >= 200 && status < 300) return Effect.void
   if (inSession && Forgotten.mayBe(status)) {
     return Effect.flatMap(Forgotten.read(response), (body) =>
-      Effect.fail((Forgotten.isSaid(body) ? Refusal.sessionForgotten : Refusal.refused)("A message", status, body))
+      Effect.fail((Forgotten.isSaid(body) ? Refusal.sessionForgotten : Refusal.refused)(answered(body)))
     )
   }
   const gone = inSession && status === 404
-  const refusal = gone ? Refusal.sessionLost(true) : Refusal.refused("A message", status, "")
+  const refusal = gone ? Refusal.sessionLost(true) : Refusal.refused(answered(""))
   return Effect.andThen(Body.skip(response), Effect.fail(refusal))
 }
 
@@ -227,9 +238,11 @@ export const make = Effect.fnUntraced(function* (
     const session = endpoint.session
     const post = Effect.suspend((): Effect.Effect<HttpClientResponse, Refusal.Refusal> =>
       lost === undefined
-        ? Effect.mapError(endpoint.post(message, text), (error) => Refusal.unreachable(error, endpoint.url))
+        ? Effect.mapError(endpoint.post(message, text), (error) =>
+            Refusal.unreachable(error, nameOf(message), endpoint.url)
+          )
         : Effect.fail(lost)
-    ).pipe(Effect.tap((response) => accepted(response, session !== undefined)))
+    ).pipe(Effect.tap((response) => accepted(response, nameOf(message), endpoint.url, session !== undefined)))
     const posted = Effect.matchEffect(opens || isAnswer(message) ? Effect.retry(post, insisting) : post, {
       onFailure: (refusal) => (refusal.error.reason === "SessionLost" ? lose(refusal) : undelivered(refusal)),
       onSuccess: (response) => {
