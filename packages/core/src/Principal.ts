@@ -17,3 +17,7 @@ export class Principal extends Context.Service<
 >()("@effect-mcp/core/Principal") {}
 
 export const anonymous: Principal["Service"] = { subject: undefined, scopes: [], claims: {} }
+
+/** One text per caller, for tables by caller: a subject is unique within its issuer only. Undefined for an anonymous one. */
+export const nameOf = ({ claims, subject }: Principal["Service"]): string | undefined =>
+  subject === undefined ? undefined : JSON.stringify([claims["iss"] ?? null, subject])

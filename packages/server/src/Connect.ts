@@ -56,6 +56,8 @@ export interface Options {
   readonly runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
   /** How a session is called that nobody names. */
   readonly nextId: () => string
+  /** Called when a session is over. */
+  readonly over: (session: Session) => void
   readonly limits: Pick<Peer.Options, "inFlight" | "pending"> | undefined
   readonly keepAlive: KeepAlive | undefined
   readonly drain: Duration.Input | undefined
@@ -159,6 +161,10 @@ class Conversation implements Peer.Handlers, Peer.Options {
 /** Serves one connection until its end, or until the scope closes. */
 export const make = (shared: Options) => {
   const { drain, sessions } = shared
+  const forget = (session: Session): void => {
+    sessions.delete(session)
+    shared.over(session)
+  }
 
   /** One finalizer is all that a session adds to its scope: there may be many in which nothing happens. */
   const held = (transport: Transport, options: ConnectOptions, { clock, context, runFork }: Passive) =>
@@ -171,7 +177,7 @@ export const make = (shared: Options) => {
         const drained = drain === undefined ? Effect.void : Effect.interruptible(opened.drain(drain))
         const closed = Effect.ensuring(
           peer.close(Exit.void),
-          Effect.sync(() => sessions.delete(opened))
+          Effect.sync(() => forget(opened))
         )
         return Effect.ensuring(drained, Effect.ensuring(opened.endSubscriptions, closed))
       }
@@ -189,7 +195,7 @@ export const make = (shared: Options) => {
     sessions.add(opened)
     yield* Scope.addFinalizer(
       scope,
-      Effect.sync(() => sessions.delete(opened))
+      Effect.sync(() => forget(opened))
     )
     yield* Effect.addFinalizer(() => opened.endSubscriptions)
     if (drain !== undefined) yield* Effect.addFinalizer(() => Effect.interruptible(opened.drain(drain)))

@@ -15,6 +15,7 @@ import type { PaginatedParams } from "@effect-mcp/protocol/model/Meta"
 import type { ListToolsResult, Tool } from "@effect-mcp/protocol/model/Tool"
 import * as Effect from "effect/Effect"
 import type { Features } from "./Features.ts"
+import type { Limits } from "./Limits.ts"
 import * as ListText from "./ListText.ts"
 import type { Request, Result } from "./Middleware.ts"
 import { page } from "./Pagination.ts"
@@ -62,7 +63,7 @@ const complete = (
   })
 
 /** The handlers over a server's features. `pageSize` is in items. */
-export const make = (features: Features, pageSize: number): Handlers => {
+export const make = (features: Features, limits: Limits, pageSize: number): Handlers => {
   const { tools, resources, prompts } = features
   const list = <A, R, B>(
     all: Effect.Effect<ReadonlyArray<A>, McpError.McpError, R>,
@@ -118,9 +119,9 @@ export const make = (features: Features, pageSize: number): Handlers => {
       ),
     "resources/read": (params) => resources.read(params) ?? notFound(params.uri),
     "resources/subscribe": ({ uri }, session) =>
-      needs(session, (session) => Effect.andThen(Subscriptions.subscribe(resources, session, uri), empty)),
+      needs(session, (session) => Effect.andThen(Subscriptions.subscribe(resources, limits, session, uri), empty)),
     "resources/unsubscribe": ({ uri }, session) =>
-      needs(session, (session) => Effect.andThen(Subscriptions.unsubscribe(session, uri), empty)),
+      needs(session, (session) => Effect.andThen(Subscriptions.unsubscribe(limits, session, uri), empty)),
     "completion/complete": (params) => complete(features, params),
     "logging/setLevel": ({ level }, session) =>
       needs(session, (session) =>

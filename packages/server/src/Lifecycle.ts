@@ -11,6 +11,7 @@ import type { Principal } from "@effect-mcp/core/Principal"
 import type { Connection } from "@effect-mcp/core/RequestContext"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import type { Limits } from "./Limits.ts"
 import type { Negotiated, Session } from "./Session.ts"
 
 export interface Identity {
@@ -42,6 +43,7 @@ export const initialize = (
   identity: Identity,
   session: Session,
   params: unknown,
+  limits: Limits,
   greet: ((answer: InitializeResult, negotiated: Negotiated) => ReturnType<Greet>) | undefined
 ): Effect.Effect<unknown, McpError.McpError> =>
   Effect.suspend(() => {
@@ -61,6 +63,8 @@ export const initialize = (
     const coders = Codecs.coders(codec)
     return Effect.mapError(coders.params.decode(params), (message) => McpError.invalidParams(message)).pipe(
       Effect.flatMap(({ capabilities, clientInfo }) => {
+        const kept = limits.client(session, clientInfo, capabilities)
+        if (kept instanceof McpError.McpError) return Effect.fail(kept)
         const { info, instructions } = identity
         const result: InitializeResult = {
           protocolVersion: revision.version,
@@ -68,7 +72,7 @@ export const initialize = (
           serverInfo: info,
           ...(instructions === undefined ? undefined : { instructions })
         }
-        const negotiated: Negotiated = { revision, clientInfo, clientCapabilities: capabilities }
+        const negotiated: Negotiated = { revision, clientInfo: kept, clientCapabilities: capabilities }
         session.opening = true
         return Effect.flatMap(greet?.(result, negotiated) ?? Effect.succeed(result), (greeting) =>
           Effect.mapError(coders.result.encode(greeting), (message) => McpError.internalError(message))
@@ -77,6 +81,7 @@ export const initialize = (
             Effect.sync(() => {
               session.opening = false
               if (Exit.isSuccess(exit)) session.negotiated = negotiated
+              else limits.release(session)
             })
           )
         )

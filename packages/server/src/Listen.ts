@@ -9,14 +9,15 @@ import type { Sink } from "@effect-mcp/core/Transport"
 import type { Principal } from "@effect-mcp/core/Principal"
 import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import * as McpError from "@effect-mcp/protocol/McpError"
 import { subscriptionId } from "@effect-mcp/protocol/model/Meta"
 import type { ListenParams, ListenResult, SubscriptionFilter } from "@effect-mcp/protocol/model/Subscriptions"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import { Announcer, type ListKind, type Options as Announcing } from "./Announcer.ts"
+import type { Holder, Limits } from "./Limits.ts"
 import type { ResourceSet } from "./ResourceRegistry.ts"
-import { maxPerSession } from "./Subscriptions.ts"
 
 export interface Options {
   readonly resources: ResourceSet
@@ -25,6 +26,9 @@ export interface Options {
   readonly listeners: Set<Announcer>
   /** Completes when the server ends its subscriptions by itself. */
   readonly closing: Effect.Effect<void>
+  readonly limits: Limits
+  /** For whom the request is kept. */
+  readonly holder: Holder
 }
 
 const kinds: ReadonlyArray<ListKind> = ["tools", "prompts", "resources"]
@@ -71,20 +75,27 @@ export const listen = (
   options: Options,
   exchange: Asked,
   principal: Principal["Service"],
-  { notifications: wanted }: ListenParams
-): Effect.Effect<ListenResult> =>
+  params: ListenParams
+): Effect.Effect<ListenResult, McpError.McpError> =>
   Effect.scoped(
     Effect.gen(function* () {
-      const { capabilities, closing, listeners, resources } = options
+      const { capabilities, closing, holder, limits, listeners, resources } = options
       const { request, sink } = exchange
+      const wanted = params.notifications
       const scope = yield* Scope.Scope
+      const kept = limits.listen(holder, request.params, wanted.resourceSubscriptions ?? [])
+      if (kept instanceof McpError.McpError) return yield* kept
+      yield* Scope.addFinalizer(
+        scope,
+        Effect.sync(() => limits.unlisten(holder, kept))
+      )
       const runFork = Effect.runForkWith(yield* Effect.context<never>())
       const lists = kinds.filter(
         (kind) => wanted[`${kind}ListChanged`] === true && capabilities[kind]?.listChanged === true
       )
       const uris = [...new Set(wanted.resourceSubscriptions)]
         .filter((uri) => capabilities.resources?.subscribe === true && resources.has(uri, principal))
-        .slice(0, maxPerSession)
+        .slice(0, limits.subscriptions)
       const stream = new Told(sink, request.id, lists, (effect) => void Fiber.runIn(runFork(effect), scope))
       const announcer = new Announcer(stream)
       for (const uri of uris) yield* resources.subscribe(uri, announcer)

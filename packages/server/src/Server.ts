@@ -33,6 +33,7 @@ import * as Dispatcher from "./Dispatcher.ts"
 import * as Features from "./Features.ts"
 import type { KeepAlive } from "@effect-mcp/core/KeepAlive"
 import type * as Lifecycle from "./Lifecycle.ts"
+import * as Limits from "./Limits.ts"
 import * as Logging from "./Logging.ts"
 import * as InputRounds from "./mrtr/InputRounds.ts"
 import { ReplayGuard } from "./mrtr/ReplayGuard.ts"
@@ -71,8 +72,8 @@ export interface Options<E, R> {
   /** How long a client has to answer a question. Default 10 minutes. */
   readonly askTimeout?: Duration.Input | undefined
   readonly logging?: Logging.Options | undefined
-  /** Requests of one session that run at once (64) and that wait behind them (1024). */
-  readonly limits?: Pick<Peer.Options, "inFlight" | "pending"> | undefined
+  /** What one session, one caller and all clients together may make the server do at once and keep. Default: see `Limits`. */
+  readonly limits?: Limits.Options | undefined
   /** How long what is listed may be kept, by list (2026-07-28 on). Default: stale at once, private. */
   readonly caching?: Caching.Hints | undefined
   /** Bounds of requests that ask their client in rounds (2026-07-28 on). */
@@ -155,13 +156,15 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
   shortLived()
   const features = yield* Features.build(options.features)
   const identity = identityOf(options, features)
-  const handlers = Dispatcher.make(features, options.pageSize ?? defaultPageSize)
   const logging = Logging.make(options.logging ?? {}, yield* Clock.Clock)
+  const limits = new Limits.Limits(options.limits)
+  const handlers = Dispatcher.make(features, limits, options.pageSize ?? defaultPageSize)
   const listeners = new Set<Announcer>()
   const stateful = Stateful.make({
     identity,
     features,
     handlers,
+    limits,
     logging,
     askTimeout: options.askTimeout ?? "10 minutes",
     greet: options.greet
@@ -170,6 +173,7 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
     identity,
     features,
     handlers,
+    limits,
     logging,
     listeners,
     rounds: InputRounds.make(
@@ -196,7 +200,7 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
     sink: Sink,
     { admitted, closing = Effect.never, now }: DispatchOptions = {}
   ): Effect.Effect<void> => {
-    const origin = { principal: envelope.principal ?? Principal.anonymous, closing, admitted }
+    const origin = { principal: envelope.principal ?? Principal.anonymous, kept: 0, closing, admitted }
     const handle = (now?: Context.Context<never>) => stateless.handle(origin, { request, envelope, sink }, now)
     const answer = (exit: Exit.Exit<unknown, McpError.McpError>): void => {
       const ended = Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
@@ -250,6 +254,7 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
     runFork,
     nextId: () => `session-${++unnamed}`,
     limits: options.limits,
+    over: (session) => limits.release(session),
     keepAlive: options.keepAlive,
     drain: options.drain
   })

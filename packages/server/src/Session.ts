@@ -41,6 +41,8 @@ export class Session implements Announcing {
   readonly peer: Peer
   readonly principal: Principal["Service"]
   readonly scope: Scope.Scope
+  /** Bytes that are kept for it; see `Limits`. */
+  kept = 0
   /** Whether `initialize` is being answered. */
   opening = false
   /** Set by `initialize`, once. */

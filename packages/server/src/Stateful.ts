@@ -17,6 +17,7 @@ import * as Dispatcher from "./Dispatcher.ts"
 import * as Features from "./Features.ts"
 import * as ListText from "./ListText.ts"
 import * as Lifecycle from "./Lifecycle.ts"
+import type { Limits } from "./Limits.ts"
 import type { Logging } from "./Logging.ts"
 import type { Request, Result } from "./Middleware.ts"
 import * as Services from "./RequestServices.ts"
@@ -26,6 +27,7 @@ export interface Options {
   readonly identity: Lifecycle.Identity
   readonly features: Features.Features
   readonly handlers: Dispatcher.Handlers
+  readonly limits: Limits
   readonly logging: Logging
   /** How long a client has to answer a question. */
   readonly askTimeout: Duration.Input
@@ -33,7 +35,7 @@ export interface Options {
 }
 
 /** Answers requests of this era. */
-export const make = ({ identity, features, greet, handlers, logging, askTimeout }: Options) => {
+export const make = ({ identity, features, greet, handlers, limits, logging, askTimeout }: Options) => {
   /** The session as what its requests share: made once, by whoever is first to need it. */
   const conversationOf = (session: Session, { revision, clientCapabilities }: Negotiated): Connection =>
     (session.conversation ??= {
@@ -80,6 +82,7 @@ export const make = ({ identity, features, greet, handlers, logging, askTimeout 
       identity,
       session,
       request.params,
+      limits,
       greet &&
         ((answer, negotiated) => {
           session.conversation = undefined

@@ -28,6 +28,7 @@ import * as Dispatcher from "./Dispatcher.ts"
 import * as Features from "./Features.ts"
 import type { Identity } from "./Lifecycle.ts"
 import { listen } from "./Listen.ts"
+import type { Holder, Limits } from "./Limits.ts"
 import * as ListText from "./ListText.ts"
 import type { Logging } from "./Logging.ts"
 import type { Request, Result } from "./Middleware.ts"
@@ -38,6 +39,7 @@ export interface Options {
   readonly identity: Identity
   readonly features: Features.Features
   readonly handlers: Dispatcher.Handlers
+  readonly limits: Limits
   readonly logging: Logging
   readonly rounds: InputRounds.InputRounds
   readonly caching: Caching.Hints
@@ -45,8 +47,7 @@ export interface Options {
 }
 
 /** What a request of this era came by: a session's wire, or a POST of its own. */
-export interface Origin {
-  readonly principal: Principal["Service"]
+export interface Origin extends Holder {
   /** Completes when the server is about to end by itself: subscriptions then end with their result. */
   readonly closing: Effect.Effect<void>
   /** Undefined for a POST of its own. */
@@ -79,7 +80,7 @@ const permitted = (error: McpError.McpError): McpError.McpError =>
 
 /** Answers requests of this era. */
 export const make = (options: Options) => {
-  const { identity, features, handlers, logging, rounds, caching, listeners } = options
+  const { identity, features, handlers, limits, logging, rounds, caching, listeners } = options
   const served = new Map<string, Revision>(
     identity.revisions
       .filter((revision) => revision.era === "stateless")
@@ -164,7 +165,8 @@ export const make = (options: Options) => {
             return Effect.andThen(enter, Dispatcher.run(handlers, request, undefined))
           }
           const { resources } = features
-          const listening = { resources, capabilities: identity.capabilities(), listeners, closing: origin.closing }
+          const capabilities = identity.capabilities()
+          const listening = { resources, capabilities, listeners, closing: origin.closing, limits, holder: origin }
           return Effect.flatMap(Principal, (principal) => listen(listening, exchange, principal, request.params))
         })
       )

@@ -5,28 +5,29 @@
 import { notFound } from "@effect-mcp/core/Resources"
 import { Principal } from "@effect-mcp/core/Principal"
 import type { RequestContext } from "@effect-mcp/core/RequestContext"
-import * as McpError from "@effect-mcp/protocol/McpError"
+import type * as McpError from "@effect-mcp/protocol/McpError"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import type { Limits } from "./Limits.ts"
 import type { ResourceSet } from "./ResourceRegistry.ts"
 import type { Session } from "./Session.ts"
 
-/** Subscriptions of one session; one more is refused with -31429. */
+/** URIs of a gateway's own subscriptions to one server. */
 export const maxPerSession = 1024
 
 /** Returns once the watcher runs: no update after the answer is missed. Subscribing twice is subscribing once. */
 export const subscribe = (
   resources: ResourceSet,
+  limits: Limits,
   session: Session,
   uri: string
 ): Effect.Effect<void, McpError.McpError, RequestContext | Principal> =>
   Effect.flatMap(Principal, (principal) => {
     if (session.subscriptions.has(uri)) return Effect.void
     if (!resources.has(uri, principal)) return notFound(uri)
-    if (session.subscriptions.size >= maxPerSession) {
-      return Effect.fail(McpError.limitExceeded(`A session may have ${maxPerSession} subscriptions`))
-    }
+    const refused = limits.subscribe(session, uri, session.subscriptions.size)
+    if (refused !== undefined) return Effect.fail(refused)
     const established = Deferred.makeUnsafe<void>()
     const run = Effect.scoped(
       Effect.flatMap(resources.subscribe(uri, session.announcer), () => {
@@ -40,10 +41,11 @@ export const subscribe = (
     })
   })
 
-export const unsubscribe = (session: Session, uri: string): Effect.Effect<void> =>
+export const unsubscribe = (limits: Limits, session: Session, uri: string): Effect.Effect<void> =>
   Effect.suspend(() => {
     const fiber = session.subscriptions.get(uri)
     if (fiber === undefined) return Effect.void
     session.subscriptions.delete(uri)
+    limits.unsubscribe(session, uri)
     return Fiber.interrupt(fiber)
   })

@@ -6,6 +6,7 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import type { Announcer } from "@effect-mcp/server/Announcer"
 import * as Features from "@effect-mcp/server/Features"
+import { Limits } from "@effect-mcp/server/Limits"
 import { listen } from "@effect-mcp/server/Listen"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
@@ -265,7 +266,9 @@ describe("subscriptions/listen", () => {
       const { session } = yield* open(tool("a"))
       const listeners = new Set<Announcer>()
       const closing = yield* Deferred.make<void>()
-      const options = { resources, capabilities: {}, listeners, closing: Deferred.await(closing) }
+      const limits = new Limits()
+      const holder = { principal: Principal.anonymous, kept: 0 }
+      const options = { resources, capabilities: {}, listeners, closing: Deferred.await(closing), limits, holder }
       const exchange = {
         request: { jsonrpc: "2.0", id: 1, method: "subscriptions/listen" } as const,
         envelope: {},
@@ -281,6 +284,7 @@ describe("subscriptions/listen", () => {
       yield* Deferred.succeed(closing, undefined)
       yield* Fiber.join(ended)
       assert.strictEqual(listeners.size, 0)
+      assert.strictEqual(holder.kept, 0)
     })
   )
 

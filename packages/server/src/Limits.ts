@@ -1,0 +1,147 @@
+/**
+ * What clients may make a server keep, in bytes: of one session, of one caller, and of all together.
+ *
+ * A session keeps what `initialize` brought and the URIs that it subscribes to; an open `subscriptions/listen` keeps its request.
+ * What would go beyond a limit is refused with -31429; `data` says which limit it was, what was given and what is allowed.
+ */
+import * as Principal from "@effect-mcp/core/Principal"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
+import { bytesOf } from "./internal/bytesOf.ts"
+
+/** Bytes are those of UTF-8. `Infinity` switches a limit off. */
+export interface Options {
+  /** Requests of one session that run at once. Default 64. */
+  readonly inFlight?: number | undefined
+  /** Requests of one session that wait behind those. Default 1024. */
+  readonly pending?: number | undefined
+  /** `clientInfo` and `capabilities` of `initialize`, as JSON. Default 16 KiB; icons that do not fit are not kept. */
+  readonly clientBytes?: number | undefined
+  /** One URI that is subscribed to. Default 8 KiB. */
+  readonly uriBytes?: number | undefined
+  /** URIs that a session is subscribed to (one more is refused) or a `subscriptions/listen` (no more are granted). Default 1024. */
+  readonly subscriptions?: number | undefined
+  /** All that one session keeps, 512 bytes for each subscription included. Default 1 MiB. */
+  readonly sessionBytes?: number | undefined
+  /** All that is kept for one caller who is known by name; an anonymous one is its session. Default 16 MiB. */
+  readonly callerBytes?: number | undefined
+  /** All that is kept for all clients. Default 256 MiB. */
+  readonly totalBytes?: number | undefined
+}
+
+/** What is kept for: a session, or a request that has none. */
+export interface Holder {
+  readonly principal: Principal.Principal["Service"]
+  /** Bytes that are kept now. */
+  kept: number
+}
+
+/** What a subscription costs beside its URI. */
+const perSubscription = 512
+
+const sizeOf = (value: unknown): number => bytesOf(JSON.stringify(value) ?? "").length
+
+const refusal = (message: string, limit: keyof Options, given: number, allowed: number): McpError.McpError =>
+  McpError.limitExceeded(`${message}: ${given}, at most ${allowed} are allowed`, { limit, given, allowed })
+
+/** Counts what is kept. */
+export class Limits {
+  private readonly clientBytes: number
+  private readonly uriBytes: number
+  /** How many URIs of one `subscriptions/listen` are granted. */
+  readonly subscriptions: number
+  private readonly sessionBytes: number
+  private readonly callerBytes: number
+  private readonly totalBytes: number
+  private readonly callers = new Map<string, number>()
+  private total = 0
+
+  constructor(options: Options = {}) {
+    this.clientBytes = options.clientBytes ?? 16 * 1024
+    this.uriBytes = options.uriBytes ?? 8 * 1024
+    this.subscriptions = options.subscriptions ?? 1024
+    this.sessionBytes = options.sessionBytes ?? 1024 * 1024
+    this.callerBytes = options.callerBytes ?? 16 * 1024 * 1024
+    this.totalBytes = options.totalBytes ?? 256 * 1024 * 1024
+  }
+
+  private take(holder: Holder, bytes: number): McpError.McpError | undefined {
+    const { callerBytes, callers, sessionBytes, totalBytes } = this
+    const own = holder.kept + bytes
+    if (own > sessionBytes) return refusal("Too many bytes to keep for one session", "sessionBytes", own, sessionBytes)
+    const caller = Principal.nameOf(holder.principal)
+    const ofCaller = caller === undefined ? 0 : (callers.get(caller) ?? 0) + bytes
+    if (ofCaller > callerBytes) {
+      return refusal("Too many bytes to keep for all sessions of one caller", "callerBytes", ofCaller, callerBytes)
+    }
+    const total = this.total + bytes
+    if (total > totalBytes) return refusal("Too many bytes to keep for all clients", "totalBytes", total, totalBytes)
+    holder.kept = own
+    if (caller !== undefined) callers.set(caller, ofCaller)
+    this.total = total
+    return undefined
+  }
+
+  /** What was given back with its holder is not given back twice. */
+  private give(holder: Holder, size: number): void {
+    const bytes = Math.min(size, holder.kept)
+    holder.kept -= bytes
+    this.total -= bytes
+    const caller = Principal.nameOf(holder.principal)
+    if (caller === undefined) return
+    const left = (this.callers.get(caller) ?? 0) - bytes
+    if (left > 0) this.callers.set(caller, left)
+    else this.callers.delete(caller)
+  }
+
+  /** Called when a session or a request is over. */
+  release(holder: Holder): void {
+    this.give(holder, holder.kept)
+  }
+
+  /** What is kept of a client: all, or all but its icons, or nothing but an error. */
+  client(holder: Holder, clientInfo: Implementation, capabilities: object): Implementation | McpError.McpError {
+    const whole = sizeOf([clientInfo, capabilities])
+    if (whole <= this.clientBytes) return this.take(holder, whole) ?? clientInfo
+    const { icons: _tooLarge, ...named } = clientInfo
+    const bytes = sizeOf([named, capabilities])
+    return bytes <= this.clientBytes
+      ? (this.take(holder, bytes) ?? named)
+      : refusal("Too many bytes of clientInfo and capabilities", "clientBytes", bytes, this.clientBytes)
+  }
+
+  private uri(uri: string): McpError.McpError | undefined {
+    const { uriBytes } = this
+    // No character has more than three bytes, so most need not be counted.
+    const bytes = uri.length * 3 <= uriBytes ? 0 : bytesOf(uri).length
+    return bytes > uriBytes ? refusal("Too many bytes in a URI", "uriBytes", bytes, uriBytes) : undefined
+  }
+
+  /** Called before a session that has `count` subscriptions gets one more. */
+  subscribe(holder: Holder, uri: string, count: number): McpError.McpError | undefined {
+    const { subscriptions } = this
+    return count >= subscriptions
+      ? refusal("Too many subscriptions of one session", "subscriptions", count + 1, subscriptions)
+      : (this.uri(uri) ?? this.take(holder, perSubscription + bytesOf(uri).length))
+  }
+
+  /** Called when that one has ended. */
+  unsubscribe(holder: Holder, uri: string): void {
+    this.give(holder, perSubscription + bytesOf(uri).length)
+  }
+
+  /** Called before `subscriptions/listen` looks at its URIs; the bytes it takes, to be given back by `unlisten`. */
+  listen(holder: Holder, params: unknown, uris: ReadonlyArray<string>): number | McpError.McpError {
+    for (const uri of uris) {
+      const long = this.uri(uri)
+      if (long !== undefined) return long
+    }
+    const bytes = perSubscription * (uris.length + 1) + sizeOf(params)
+    return this.take(holder, bytes) ?? bytes
+  }
+
+  /** Called when that request is over. */
+  unlisten(holder: Holder, bytes: number): void {
+    this.give(holder, bytes)
+  }
+}
