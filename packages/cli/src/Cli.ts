@@ -109,7 +109,7 @@ const report = Effect.fnUntraced(function* (
   if (failure.message !== "") {
     yield* output.note(`${output.noteStyle.red("error:")} ${safe(failure.message)}`)
     if (failure.detail !== undefined) yield* output.note(indent(safe(failure.detail)))
-    if (verbose && trace !== "") yield* output.note(output.noteStyle.dim(trace))
+    if (verbose && trace !== "") yield* output.note(output.noteStyle.dim(safe(trace)))
   }
   return failure.code
 })

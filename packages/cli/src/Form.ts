@@ -95,7 +95,7 @@ export const fields = ({ properties, required = [] }: RequestedSchema): Readonly
 /** A validator's words without its pointer; they are about the schema, which the server wrote. */
 const complain = (schema: object, value: unknown): string | undefined => {
   const compiled = JsonSchemaValidator.compile(schema, { formats: true })
-  if (Result.isFailure(compiled)) return compiled.failure.reason
+  if (Result.isFailure(compiled)) return safeLine(compiled.failure.reason)
   const [violation] = compiled.success(value)
   if (violation === undefined) return undefined
   const where = violation.path.replace(/^\//, "")

@@ -2,7 +2,7 @@
  * Where a command writes: data to stdout; everything else (notes, logs, the progress line, questions) to stderr.
  *
  * Owns the one live line at the bottom of the terminal: it is lifted for whatever else is written to stderr or stdout, and put back.
- * While a question is on the screen everything waits, so that nothing is drawn over it.
+ * While a question is on the screen everything waits, so that nothing is drawn over it. The last gate for text of a server: see `Style`.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -14,7 +14,7 @@ import * as Style from "./Style.ts"
 export class Output extends Context.Service<
   Output,
   {
-    /** Data, as it is. */
+    /** Data: exact, but text on a terminal has unseen characters escaped. */
     readonly write: (data: string | Uint8Array) => Effect.Effect<void, OutputClosed>
     /** One line (or several) of data. */
     readonly line: (text: string) => Effect.Effect<void, OutputClosed>
@@ -86,6 +86,9 @@ export const make = Effect.fnUntraced(function* ({
       stream.write(data, (error) => resume(error ? Effect.fail(new OutputClosed()) : Effect.void))
     })
   const err = (text: string) => Effect.ignore(put(stderr, text))
+  const style = Style.detect(env, outTerminal)
+  const noteStyle = Style.detect(env, stderr.isTTY === true)
+  const note = (text: string): string => `${Style.safeOutput(text, noteStyle.colours)}\n`
   /** Lifts the live line for the time of `effect`, if there is one that could be hit. */
   const lifted = <A, E, R>(shared: boolean, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     screen.withPermit(
@@ -95,29 +98,34 @@ export const make = Effect.fnUntraced(function* ({
         return Effect.ensuring(Effect.andThen(err(eraseLine), effect), restore)
       })
     )
-  const write: Output["Service"]["write"] = (data) => lifted(outTerminal, put(stdout, data))
+  const write: Output["Service"]["write"] = (data) =>
+    lifted(
+      outTerminal,
+      put(stdout, outTerminal && typeof data === "string" ? Style.safeOutput(data, style.colours) : data)
+    )
 
   return Output.of({
     write,
     line: (text) => write(`${text}\n`),
-    note: (text) => lifted(errTerminal, err(`${text}\n`)),
+    note: (text) => lifted(errTerminal, err(note(text))),
     live: (text) =>
       errTerminal
         ? screen.withPermit(
             Effect.suspend(() => {
-              if (text === live) return Effect.void
-              live = text
-              return err(`${eraseLine}${text ?? ""}`)
+              const shown = text === undefined ? undefined : Style.safeOutput(text, noteStyle.colours)
+              if (shown === live) return Effect.void
+              live = shown
+              return err(`${eraseLine}${live ?? ""}`)
             })
           )
         : Effect.void,
     exclusive: (dialogue) =>
       lifted(
         errTerminal,
-        Effect.suspend(() => dialogue((text) => err(`${text}\n`)))
+        Effect.suspend(() => dialogue((text) => err(note(text))))
       ),
-    style: Style.detect(env, outTerminal),
-    noteStyle: Style.detect(env, stderr.isTTY === true),
+    style,
+    noteStyle,
     noteWidth: columnsOf(stderr),
     width: outTerminal ? Math.max(40, columnsOf(stdout)) : undefined,
     isTerminal: outTerminal,

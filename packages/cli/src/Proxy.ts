@@ -8,15 +8,31 @@ import * as Stdio from "@effect-mcp/server/endpoint/Stdio"
 import type { Requirements } from "@effect-mcp/client/connector/Stdio"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
+import type { Output } from "./Output.ts"
 import type { Settings } from "./Settings.ts"
+import { safe } from "./Style.ts"
 import type { Target } from "./Target.ts"
 
 export type Served = Layer.Layer<McpServer.McpServer, never, Requirements>
 
-/** The target as a server. Its own words go to our stderr. */
-export const gateway = (target: Target, settings: Settings, clients: number): Served =>
-  Gateway.layer({
-    connector: target.connect({ ...settings, tell: undefined, words: "inherit" }),
+/** The target as a server. The lines of its stderr go to this command's stderr. */
+export const gateway = (
+  target: Target,
+  settings: Settings,
+  clients: number,
+  note: Output["Service"]["note"]
+): Served => {
+  // Ends with the server's stderr: the last lines of a server that dies come after its connection ends.
+  const stderr = (lines: Stream.Stream<string>) =>
+    Effect.asVoid(
+      Effect.forkDetach(
+        Stream.runForEach(lines, (line) => note(safe(line))),
+        { startImmediately: true }
+      )
+    )
+  return Gateway.layer({
+    connector: target.connect({ ...settings, tell: undefined, words: stderr }),
     capacity: clients,
     client: {
       revisions: settings.revision === undefined ? undefined : [settings.revision],
@@ -24,6 +40,7 @@ export const gateway = (target: Target, settings: Settings, clients: number): Se
       timeout: settings.timeout
     }
   })
+}
 
 /** Until stdin ends. */
 export const overStdio = (gateway: Served) => Effect.provide(Stdio.serve(), gateway)

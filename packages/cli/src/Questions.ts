@@ -17,6 +17,7 @@ import type * as Terminal from "effect/Terminal"
 import * as Form from "./Form.ts"
 import type { Output } from "./Output.ts"
 import type { Settings } from "./Settings.ts"
+import { jsonLine } from "./render/Text.ts"
 import { safe, safeLine } from "./Style.ts"
 
 type Answer = Model.ElicitResult
@@ -58,19 +59,22 @@ const refusals = [
   ["cancel", "Dismiss"]
 ] as const
 
-const checked = (field: Form.Field) => (typed: string) => Effect.as(Effect.fromResult(Form.read(field, typed)), typed)
-
 /** One field; nothing when an optional one is skipped. */
 export const askField = (field: Form.Field): Prompt.Prompt<Model.ElicitValue | undefined> => {
   const { initial, kind, label, required } = field
   const skip = required ? [] : [{ title: "(skip)", value: undefined, selected: initial === undefined }]
   switch (kind._tag) {
-    case "Text":
+    case "Text": {
+      // A default that is taken as it is shown means the server's text, not its escapes.
+      const given = initial === undefined ? undefined : String(initial)
+      const shown = given === undefined ? undefined : safeLine(given)
+      const read = (typed: string) => Form.read(field, given !== undefined && typed === shown ? given : typed)
       return Prompt.String({
         message: label,
-        validate: checked(field),
-        ...(initial === undefined ? undefined : { default: String(initial) })
-      }).pipe(Prompt.map((typed) => Result.getOrUndefined(Form.read(field, typed))))
+        validate: (typed) => Effect.as(Effect.fromResult(Result.mapError(read(typed), safeLine)), typed),
+        ...(shown === undefined ? undefined : { default: shown })
+      }).pipe(Prompt.map((typed) => Result.getOrUndefined(read(typed))))
+    }
     case "Boolean":
       return Prompt.Select<boolean | undefined>({
         message: label,
@@ -117,7 +121,7 @@ const fillForm = Effect.fnUntraced(function* (fields: ReadonlyArray<Form.Field>,
   let current = fields
   while (true) {
     const content = yield* fillIn(current)
-    for (const [name, value] of Object.entries(content)) yield* say(`  ${safeLine(name)}: ${JSON.stringify(value)}`)
+    for (const [name, value] of Object.entries(content)) yield* say(`  ${safeLine(name)}: ${jsonLine(value)}`)
     const decision = yield* decide("Send this?", [["accept", "Send"], ["change", "Change"], ...refusals])
     if (decision === "accept") return { action: "accept", content } satisfies Answer
     if (decision !== "change") return { action: decision }
@@ -137,7 +141,7 @@ const form =
     if (output.canAsk) {
       return dialogue(options, message, (say) => fillForm(Form.prefilled(requestedSchema, settings.answers), say))
     }
-    const note = `Declined a question of ${safeLine(server)} (${safeLine(message)}): ${filled.failure}`
+    const note = `Declined a question of ${safeLine(server)} (${safeLine(message)}): ${safeLine(filled.failure)}`
     return Effect.as(output.note(note), declined)
   }
 

@@ -8,7 +8,7 @@ import * as Path from "effect/Path"
 import { code, Failure, usage } from "./Exit.ts"
 import { Output } from "./Output.ts"
 import type { Binary } from "./render/Content.ts"
-import { size } from "./render/Text.ts"
+import { exact, size } from "./render/Text.ts"
 
 /** The bytes, or exit code 3: the server said base64 and sent something else. */
 const decode = ({ base64 }: Binary): Effect.Effect<Uint8Array, Failure> =>
@@ -35,11 +35,14 @@ const put = Effect.fnUntraced(function* (file: string, bytes: Uint8Array) {
 export const save = Effect.fnUntraced(function* (file: string, parts: ReadonlyArray<Binary>, text: string) {
   const path = yield* Path.Path
   const output = yield* Output
-  const encoded = new TextEncoder().encode(text)
-  const all = parts.length === 0 ? [encoded] : yield* Effect.forEach(parts, decode)
-  if (file === "-") {
-    for (const bytes of all) yield* output.write(bytes)
+  if (file === "-" && output.isTerminal) {
+    yield* parts.length === 0
+      ? output.write(exact(output, text))
+      : usage("--output - would write bytes to the terminal: send stdout to a file or a pipe, or name a FILE")
     return
   }
-  for (const [index, bytes] of all.entries()) yield* put(numbered(path, file, index), bytes)
+  const all = parts.length === 0 ? [new TextEncoder().encode(text)] : yield* Effect.forEach(parts, decode)
+  for (const [index, bytes] of all.entries()) {
+    yield* file === "-" ? output.write(bytes) : put(numbered(path, file, index), bytes)
+  }
 })

@@ -19,6 +19,7 @@ import * as Stream from "effect/Stream"
 import { usage } from "./Exit.ts"
 import { Output } from "./Output.ts"
 import * as Questions from "./Questions.ts"
+import { jsonLine } from "./render/Text.ts"
 import { type Settings, settings as readSettings } from "./Settings.ts"
 import type { Style } from "./Style.ts"
 import { safe, safeLine } from "./Style.ts"
@@ -47,8 +48,8 @@ export const noServer = usage(
 
 const logLine = ({ data, level, logger }: LogMessageParams, style: Style): string => {
   const severe = level !== "debug" && level !== "info" && level !== "notice"
-  const text = typeof data === "string" ? safe(data) : JSON.stringify(data)
-  const head = `[${level}]${logger === undefined ? "" : ` ${safeLine(logger)}:`}`
+  const text = typeof data === "string" ? safe(data) : jsonLine(data)
+  const head = `[${safeLine(level)}]${logger === undefined ? "" : ` ${safeLine(logger)}:`}`
   return `${severe ? style.yellow(head) : style.dim(head)} ${text}`
 }
 

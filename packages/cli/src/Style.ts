@@ -1,8 +1,9 @@
 /**
- * Colours, and the taming of text that strangers wrote.
+ * Colours, and escapes for text that a server wrote.
  *
- * A server chooses its names, descriptions and results; on a terminal they must not be able to move the cursor, rewrite what was
- * printed or set the clipboard. Text that goes to a file or a pipe is left as it is.
+ * A server chooses its names, descriptions and results. On a terminal they must not move the cursor, rewrite what is printed, set the
+ * clipboard or hide what they say. `safe` is for every text of a server; `Output` applies it once more to all that it writes to a
+ * terminal. Text that goes to a file or a pipe is left as it is.
  */
 
 /** How to emphasise. Without colours every function is the identity. */
@@ -50,20 +51,38 @@ export const detect = (env: { readonly [name: string]: string | undefined }, isT
   return forced || isTerminal ? coloured : plain
 }
 
-/** Control characters (C0 but tab and newline, DEL, C1) and the marks that reorder text. */
-// oxlint-disable-next-line no-control-regex -- these are what this is about
-const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
+/**
+ * Characters that a terminal obeys, or that are not drawn: control and format characters (also bidirectional and zero width ones, and
+ * tags), the separators U+2028 and U+2029, invisible letters. Tab, newline and the presentation selectors of emoji are text.
+ */
+const unseen = /(?!\t|\n|\u{fe0e}|\u{fe0f})[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu
 
-const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`
+const unit = (code: number): string => `\\u${code.toString(16).padStart(4, "0")}`
+const escaped = (character: string): string => {
+  const code = character.codePointAt(0) ?? 0
+  return code > 0xffff ? `\\u{${code.toString(16)}}` : unit(code)
+}
 
-/** Text of several lines that is safe to show: control characters become visible. CRLF is a newline. */
-export const safe = (text: string): string => text.replaceAll("\r\n", "\n").replace(controls, escaped)
+/** Text of several lines that is safe to show: what could not be seen becomes a visible escape. CRLF is a newline. */
+export const safe = (text: string): string => text.replaceAll("\r\n", "\n").replace(unseen, escaped)
 
 /** The same on one line, for names and cells. */
 export const safeLine = (text: string): string =>
-  safe(
-    text
-      .trim()
-      .replace(/\s*[\r\n]+\s*/g, " ")
-      .replaceAll("\t", " ")
-  )
+  safe(text)
+    .trim()
+    .replace(/\s*\n\s*/g, " ")
+    .replaceAll("\t", " ")
+
+/** JSON with the same characters escaped as JSON has it: the value stays what it is. */
+export const safeJson = (json: string): string =>
+  json.replace(unseen, (character) => character.replace(/[^]/g, (half) => unit(half.charCodeAt(0))))
+
+/** The colours of `Style` and of the help. */
+const colour = "\u001b\\[(?:[0-2]|22|3[1-69])m"
+const colourOrUnseen = new RegExp(`(${colour})|${unseen.source}`, "gu")
+
+/** Whole lines on their way to a terminal: `safe` once more, save for this program's own colours. */
+export const safeOutput = (text: string, colours: boolean): string =>
+  colours
+    ? text.replace(colourOrUnseen, (character, own: string | undefined) => own ?? escaped(character))
+    : text.replace(unseen, escaped)

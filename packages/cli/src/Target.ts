@@ -20,11 +20,8 @@ export interface Options {
   readonly transport: "auto" | "streamable" | "sse"
   /** Tells the user what to do when a server behind HTTP demands a login; undefined where nobody is there to log in. */
   readonly tell: ((text: string) => Effect.Effect<void>) | undefined
-  /**
-   * Given the server's own words, line by line, if there are any; errors have the last of them in any case. `inherit`: they go straight
-   * to our stderr.
-   */
-  readonly words: "inherit" | ((lines: Stream.Stream<string>) => Effect.Effect<void>)
+  /** Called with the lines of the server's stderr, if it has one; errors have the last of them in any case. */
+  readonly words: (lines: Stream.Stream<string>) => Effect.Effect<void>
 }
 
 /** A server that can be connected to. `name` is how people recognise it: their own words, not the server's. */
@@ -67,7 +64,6 @@ const remote = (url: string, more: ReadonlyArray<string>): Target => ({
 const process = (command: string, args: ReadonlyArray<string>): Target => ({
   name: [command, ...args].join(" "),
   connect: Effect.fnUntraced(function* ({ cwd, env, words }) {
-    if (words === "inherit") return yield* Stdio.open({ command, args, env, cwd, stderr: words })
     const transport = yield* Stdio.open({ command, args, env, cwd })
     yield* words(transport.stderr)
     return transport

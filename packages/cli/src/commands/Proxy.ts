@@ -52,7 +52,7 @@ export const proxy = Command.make(
     const output = yield* Output
     // Loaded when needed: the other commands serve nothing.
     const Proxy = yield* Effect.promise(() => import("../Proxy.ts"))
-    const gateway = Proxy.gateway(target, settings, clients)
+    const gateway = Proxy.gateway(target, settings, clients, output.note)
     if (Option.isNone(port)) return yield* Proxy.overStdio(gateway)
     const { overHttp } = yield* Effect.promise(() => import("../ProxyHttp.ts"))
     return yield* overHttp(gateway, {

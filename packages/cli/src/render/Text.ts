@@ -83,11 +83,7 @@ export const base64Size = (data: string): number => {
   return Math.max(0, Math.floor((data.length * 3) / 4) - padding)
 }
 
-/** JSON for people and scripts alike: indented; control characters that JSON allows are escaped as well. */
-export const json = (value: unknown): string => escapeControls(JSON.stringify(value, undefined, 2))
+/** JSON for people and scripts alike: indented, and safe on a terminal. */
+export const json = (value: unknown): string => Style.safeJson(JSON.stringify(value, undefined, 2))
 /** One event of a stream, on one line. */
-export const jsonLine = (value: unknown): string => escapeControls(JSON.stringify(value))
-
-const escapeControls = (text: string): string =>
-  // oxlint-disable-next-line no-control-regex -- JSON leaves DEL and C1 as they are, and terminals obey some of them
-  text.replace(/[\u007f-\u009f]/g, (character) => `\\u00${character.charCodeAt(0).toString(16)}`)
+export const jsonLine = (value: unknown): string => Style.safeJson(JSON.stringify(value))

@@ -1,0 +1,54 @@
+/** Faults put in by hand, and the test that notices each. */
+import type { Fault } from "@effect-mcp/spec/Fault"
+
+export const faults: ReadonlyArray<Fault> = [
+  {
+    name: "the default of a form's field is drawn as the server wrote it",
+    file: "packages/cli/src/Questions.ts",
+    from: "given === undefined ? undefined : safeLine(given)",
+    to: "given",
+    test: "packages/cli/test/Terminal.test.ts"
+  },
+  {
+    name: "bidirectional, zero width and tag characters are shown as they are",
+    file: "packages/cli/src/Style.ts",
+    from: "[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}]",
+    to: "[\\p{Cc}]",
+    test: "packages/cli/test/Terminal.test.ts"
+  },
+  {
+    name: "the trace under --verbose keeps a server's colours",
+    file: "packages/cli/src/Cli.ts",
+    from: "output.noteStyle.dim(safe(trace))",
+    to: "output.noteStyle.dim(trace)",
+    test: "packages/cli/test/Terminal.test.ts"
+  },
+  {
+    name: "JSON goes to a terminal with characters that are not drawn",
+    file: "packages/cli/src/Style.ts",
+    from: "json.replace(unseen, (character)",
+    to: "json.replace(/\\u007f/g, (character)",
+    test: "packages/cli/test/Terminal.test.ts"
+  },
+  {
+    name: "text for stdout by --output - is written raw to a terminal",
+    file: "packages/cli/src/Save.ts",
+    from: "output.write(exact(output, text))",
+    to: "output.write(new TextEncoder().encode(text))",
+    test: "packages/cli/test/Terminal.test.ts"
+  },
+  {
+    name: "Output writes notes without its last check",
+    file: "packages/cli/src/Output.ts",
+    from: "`${Style.safeOutput(text, noteStyle.colours)}\\n`",
+    to: "`${text}\\n`",
+    test: "packages/cli/test/Terminal.test.ts"
+  },
+  {
+    name: "the stderr of a server behind a proxy keeps its control characters",
+    file: "packages/cli/src/Proxy.ts",
+    from: "note(safe(line))",
+    to: "note(line)",
+    test: "packages/cli/test/Terminal.test.ts"
+  }
+]
