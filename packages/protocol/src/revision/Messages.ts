@@ -15,7 +15,7 @@ import * as Resource from "../model/Resource.ts"
 import * as Root from "../model/Root.ts"
 import * as Sampling from "../model/Sampling.ts"
 import * as Tool from "../model/Tool.ts"
-import type { MethodCodec, Version } from "../Revision.ts"
+import type { MethodCodec, Version } from "./types.ts"
 import { type Dated, dated } from "./Dated.ts"
 
 const empty = dated(Meta.EmptyResult)

@@ -8,7 +8,7 @@
 import type * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
 import { isJsonObject, type JsonObject } from "../model/Shape.ts"
-import type { Version } from "../Revision.ts"
+import type { Version } from "./types.ts"
 
 /** Says that the revision cannot carry the value; `what` reads after "cannot say ". */
 export type Refuse = (what: string) => void

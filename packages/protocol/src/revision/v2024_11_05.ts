@@ -1,7 +1,7 @@
 /**
  * 2024-11-05: the first revision.
  */
-import type { Revision } from "../Revision.ts"
+import type { Revision } from "./types.ts"
 import { messages, without } from "./Messages.ts"
 import { revision as next } from "./v2025_03_26.ts"
 

@@ -3,7 +3,7 @@
  *
  * New in it: batches, audio, tool annotations, messages of progress, the `completions` capability.
  */
-import type { Revision } from "../Revision.ts"
+import type { Revision } from "./types.ts"
 import { messages, without } from "./Messages.ts"
 import { revision as next } from "./v2025_06_18.ts"
 

@@ -4,7 +4,7 @@
  * New in it: elicitation by form, structured output, resource links, titles, `context` of a completion, `_meta` on more types.
  * Batches went.
  */
-import type { Revision } from "../Revision.ts"
+import type { Revision } from "./types.ts"
 import { messages, without } from "./Messages.ts"
 import { revision as next } from "./v2025_11_25.ts"
 

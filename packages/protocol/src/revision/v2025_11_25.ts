@@ -4,7 +4,7 @@
  * New in it: icons, elicitation by URL, sampling with tools and arrays of content, richer enums and defaults in forms,
  * `execution` of a tool. The fields are dated in `Downgrade`.
  */
-import type { Revision } from "../Revision.ts"
+import type { Revision } from "./types.ts"
 import { messages } from "./Messages.ts"
 
 export const revision: Revision = {
