@@ -45,7 +45,7 @@ export interface ResourceSource {
   readonly read: (
     params: Model.ReadResourceParams
   ) => Effect.Effect<Model.ReadResourceResult, McpError.McpError, RequestServices> | undefined
-  /** Updates of one resource for as long as someone subscribes; fails with `undefined` when it cannot be subscribed to. */
+  /** Updates of one resource, the same for every caller; `undefined` when it cannot be subscribed to. Runs while it has subscribers. */
   readonly watch: (uri: string) => Stream.Stream<unknown> | undefined
   /** One event whenever the lists may answer differently. */
   readonly changes: Stream.Stream<void>
@@ -53,7 +53,17 @@ export interface ResourceSource {
 
 export class Resources extends Context.Service<Resources, ResourceSource>()("@effect-mcp/core/Resources") {}
 
-type Visible = (principal: Principal["Service"]) => boolean
+/**
+ * Whether a caller may know of a resource: asked before it is listed, read, completed or subscribed to. `uri` is that of a member of a
+ * template, and `undefined` for the template itself.
+ */
+export type Visible = (principal: Principal["Service"], uri?: string) => boolean
+
+/** Updates that all subscribers share: a type error names the request services in `R`, since no request runs the stream. */
+export type Changes<R> = Stream.Stream<unknown, never, R> & Shared<R>
+type Shared<R> = [Extract<R, RequestServices>] extends [never]
+  ? unknown
+  : { readonly "`changes` runs once for all subscribers and has no services of a request": Extract<R, RequestServices> }
 type Read = Effect.Effect<Model.ReadResourceResult, McpError.McpError, RequestServices>
 
 export interface ResourceEntry {
@@ -180,11 +190,14 @@ export const notFound = (uri: string): Effect.Effect<never, McpError.McpError, R
 const isUri = (uri: string): boolean =>
   /^[A-Za-z][A-Za-z0-9+.-]*:(?:[A-Za-z0-9._~:/?#[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*$/.test(uri)
 
-/** Offers one resource for as long as the layer lives. With `changes` it can be subscribed to. A `uri` that is none is a defect. */
+/**
+ * Offers one resource for as long as the layer lives. With `changes` it can be subscribed to: the stream runs once for all callers that
+ * `visible` lets in. A check inside `read` alone keeps no caller from a subscription. A `uri` that is none is a defect.
+ */
 export const layer = <E extends ReadError, R, RW = never>(
   options: Options,
   read: Effect.Effect<Output, E, R>,
-  changes?: Stream.Stream<unknown, never, RW>
+  changes?: Changes<RW>
 ): Layer.Layer<never, never, ResourceRegistry | Exclude<R, RequestServices> | RW> =>
   feature(ResourceRegistry, (registry, services: Context.Context<Exclude<R, RequestServices> | RW>) => {
     const inContext = isolate<R>(services)
@@ -202,13 +215,13 @@ export const layer = <E extends ReadError, R, RW = never>(
   })
 
 /**
- * Offers a family of resources. `read` gets the variables of the URI asked for; `changes` makes its members subscribable. A template
- * that is not RFC 6570 is a defect.
+ * Offers a family of resources. `read` gets the variables of the URI asked for; `changes` makes its members subscribable, and runs once
+ * for all callers of a member. A template that is not RFC 6570 is a defect.
  */
 export const layerTemplate = <E extends ReadError, R, RW = never, RL = never, RC = never>(
   options: TemplateOptions<RL, RC>,
   read: (variables: Variables, uri: string) => Effect.Effect<Output, E, R>,
-  changes?: (variables: Variables, uri: string) => Stream.Stream<unknown, never, RW>
+  changes?: (variables: Variables, uri: string) => Changes<RW>
 ): Layer.Layer<never, never, ResourceRegistry | Exclude<R, RequestServices> | Exclude<RL | RC, QueryServices> | RW> =>
   feature(
     ResourceRegistry,

@@ -98,7 +98,7 @@ export const listen = (
         .slice(0, limits.subscriptions)
       const stream = new Told(sink, request.id, lists, (effect) => void Fiber.runIn(runFork(effect), scope))
       const announcer = new Announcer(stream)
-      for (const uri of uris) yield* resources.subscribe(uri, announcer)
+      for (const uri of uris) yield* resources.subscribe(uri, principal, announcer)
       yield* Effect.acquireRelease(
         Effect.sync(() => listeners.add(announcer)),
         () =>

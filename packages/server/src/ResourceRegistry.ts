@@ -1,10 +1,11 @@
 /**
  * The server's resources and templates. Static ones win over templates, own ones over mounted ones.
  *
- * Watching is shared: however many subscribe to a URI, its `changes` stream runs once, from the first subscriber to the last.
+ * Watching is shared: the `changes` of what answers for a URI run once, from the first subscriber to the last, and in the context of
+ * their layer. A caller is told only of what would answer its read.
  */
 import { type Completer, ownCompleter } from "@effect-mcp/core/Completions"
-import { Principal } from "@effect-mcp/core/Principal"
+import { anonymous, Principal } from "@effect-mcp/core/Principal"
 import type { QueryServices } from "@effect-mcp/core/RequestContext"
 import {
   notFound,
@@ -44,14 +45,26 @@ export interface ResourceSet extends ResourceSource {
   readonly watchable: () => boolean
   /** Whether the URI is one of ours, seen by this principal. */
   readonly has: (uri: string, principal: Principal["Service"]) => boolean
-  /** As long as the scope lives the subscriber is told of every update. One watcher for all; it runs when this returns. */
-  readonly subscribe: (uri: string, subscriber: Subscriber) => Effect.Effect<void, never, Scope.Scope>
+  /**
+   * As long as the scope lives the subscriber is told of every update of what this principal would read. One watcher for all; it runs
+   * when this returns. Nothing happens for a URI that the principal does not see.
+   */
+  readonly subscribe: (
+    uri: string,
+    principal: Principal["Service"],
+    subscriber: Subscriber
+  ) => Effect.Effect<void, never, Scope.Scope>
   readonly completer: (
     uriTemplate: string,
     variable: string,
     principal: Principal["Service"]
   ) => Completer<QueryServices> | undefined | McpError.McpError
 }
+
+/** What answers for a URI: a key that the watchers share. */
+type Origin =
+  | { readonly kind: "resource" | "mounted"; readonly uri: string }
+  | { readonly kind: "template"; readonly uri: string; readonly uriTemplate: string }
 
 const hasVariable = (uriTemplate: string, variable: string): boolean =>
   Result.match(UriTemplate.parse(uriTemplate), {
@@ -89,16 +102,21 @@ export const make: Effect.Effect<
   const templates = yield* Registry.make<TemplateEntry, never>("resource template")
   const changes = Stream.merge(statics.changes, templates.changes)
 
-  const sees = (entry: ResourceEntry | TemplateEntry, principal: Principal["Service"]): boolean =>
-    entry.visible?.(principal) !== false
-  const seen = <A extends ResourceEntry | TemplateEntry>(entries: ReadonlyArray<A>, principal: Principal["Service"]) =>
-    entries.filter((entry) => sees(entry, principal))
+  const sees = (entry: ResourceEntry | TemplateEntry, principal: Principal["Service"], uri?: string): boolean =>
+    entry.visible?.(principal, uri) !== false
+  const seen = <A extends ResourceEntry | TemplateEntry>(
+    entries: ReadonlyArray<A>,
+    principal: Principal["Service"],
+    uri?: string
+  ) => entries.filter((entry) => sees(entry, principal, uri))
 
   const list: Listed<Model.Resource> = Effect.gen(function* () {
     const principal = yield* Principal
     const own = seen(statics.entries, principal).map((entry) => entry.resource)
     const members = seen(templates.entries, principal).flatMap((entry) =>
-      entry.list === undefined ? [] : [entry.list]
+      entry.list === undefined
+        ? []
+        : [Effect.map(entry.list, (all) => all.filter((member) => sees(entry, principal, member.uri)))]
     )
     const mounted = statics.sources.map((source) => source.list)
     const rest = yield* Effect.all([...members, ...mounted], { concurrency: "unbounded" })
@@ -126,7 +144,7 @@ export const make: Effect.Effect<
     if (statics.get(uri) === undefined && matching.length === 0) return mounted()
     const elsewhere: ResourceEntry["read"] = Effect.suspend(() => mounted() ?? notFound(uri))
     return Effect.flatMap(Principal, (principal) => {
-      const [match] = seen(matching, principal)
+      const [match] = seen(matching, principal, uri)
       const member =
         match === undefined
           ? elsewhere
@@ -135,12 +153,23 @@ export const make: Effect.Effect<
     })
   }
 
-  const watch = (uri: string): Stream.Stream<unknown> | undefined => {
+  /** What answers a principal's read of a URI. */
+  const origin = (uri: string, principal: Principal["Service"]): Origin | undefined => {
     const entry = statics.get(uri)
-    if (entry !== undefined) return entry.watch && statics.during(uri, entry.watch)
-    for (const candidate of templates.entries) {
-      const stream = candidate.watch(uri)
-      if (stream !== undefined) return templates.during(candidate.template.uriTemplate, stream)
+    if (entry !== undefined && sees(entry, principal)) return { kind: "resource", uri }
+    const template = templates.entries.find((one) => one.read(uri) !== undefined && sees(one, principal, uri))
+    if (template !== undefined) return { kind: "template", uri, uriTemplate: template.template.uriTemplate }
+    return statics.sources.some((source) => source.read({ uri }) !== undefined) ? { kind: "mounted", uri } : undefined
+  }
+  const watch = (from: Origin): Stream.Stream<unknown> | undefined => {
+    const { uri } = from
+    if (from.kind === "resource") {
+      const stream = statics.get(uri)?.watch
+      return stream && statics.during(uri, stream)
+    }
+    if (from.kind === "template") {
+      const stream = templates.get(from.uriTemplate)?.watch(uri)
+      return stream && templates.during(from.uriTemplate, stream)
     }
     for (const source of statics.sources) {
       const stream = source.watch(uri)
@@ -149,11 +178,13 @@ export const make: Effect.Effect<
     return undefined
   }
 
-  /** Who is told of updates, by URI: called one after the other, since a fiber or a queue each would cost more than the message. */
-  const watchers: RcMap.RcMap<string, Set<Subscription>> = yield* RcMap.make({
-    lookup: Effect.fnUntraced(function* (uri: string): Effect.fn.Return<Set<Subscription>, never, Scope.Scope> {
+  const context = yield* Effect.context<never>()
+  /** The subscriptions to each origin: called one after the other, since a fiber or a queue each would cost more than the message. */
+  const watchers: RcMap.RcMap<Origin, Set<Subscription>> = yield* RcMap.make({
+    lookup: Effect.fnUntraced(function* (from: Origin): Effect.fn.Return<Set<Subscription>, never, Scope.Scope> {
+      const { uri } = from
       const told = new Set<Subscription>()
-      const stream = watch(uri)
+      const stream = watch(from)
       if (stream !== undefined) {
         yield* Stream.runForEachArray(stream, () => tell(uri, told)).pipe(
           Effect.tapCause((cause) =>
@@ -161,8 +192,10 @@ export const make: Effect.Effect<
           ),
           // Whoever subscribes after the resource has gone and come back gets its new watcher.
           Effect.andThen(
-            Effect.suspend(() => (watch(uri) === undefined ? RcMap.invalidate(watchers, uri) : Effect.void))
+            Effect.suspend(() => (watch(from) === undefined ? RcMap.invalidate(watchers, from) : Effect.void))
           ),
+          // The first subscriber's request is over long before the watcher is: its services are not the watcher's.
+          Effect.updateContext<never, never>(() => context),
           Effect.forkScoped({ startImmediately: true })
         )
       }
@@ -174,7 +207,11 @@ export const make: Effect.Effect<
     list,
     templates: listTemplates,
     read,
-    watch,
+    // A source that is mounted is not told who subscribes: it offers what everyone sees.
+    watch: (uri) => {
+      const from = origin(uri, anonymous)
+      return from && watch(from)
+    },
     changes,
     isEmpty: () => statics.isEmpty && templates.isEmpty,
     watchable: () =>
@@ -182,24 +219,17 @@ export const make: Effect.Effect<
       statics.entries.some((entry) => entry.watch !== undefined) ||
       templates.entries.some((entry) => entry.watchable),
     hasCompleters: () => templates.entries.some((entry) => Object.keys(entry.complete).length > 0),
-    has: (uri, principal) => {
-      const entry = statics.get(uri)
-      return (
-        (entry !== undefined && sees(entry, principal)) ||
-        seen(templates.entries, principal).some((template) => template.read(uri) !== undefined) ||
-        statics.sources.some((source) => source.read({ uri }) !== undefined)
+    has: (uri, principal) => origin(uri, principal) !== undefined,
+    subscribe: Effect.fnUntraced(function* (uri, principal, subscriber) {
+      const from = origin(uri, principal)
+      if (from === undefined) return
+      const told = yield* RcMap.get(watchers, from)
+      const one = { subscriber }
+      yield* Effect.acquireRelease(
+        Effect.sync(() => told.add(one)),
+        () => Effect.sync(() => told.delete(one))
       )
-    },
-    subscribe: (uri, subscriber) =>
-      Effect.flatMap(RcMap.get(watchers, uri), (told) => {
-        const one = { subscriber }
-        return Effect.asVoid(
-          Effect.acquireRelease(
-            Effect.sync(() => told.add(one)),
-            () => Effect.sync(() => told.delete(one))
-          )
-        )
-      }),
+    }),
     completer: (uriTemplate, variable, principal) => {
       const entry = templates.get(uriTemplate)
       if (entry !== undefined && sees(entry, principal)) {

@@ -1,5 +1,5 @@
 /** Resources and templates: what is listed, what a read gives, what is not there; and subscriptions to them. */
-import type { Principal } from "@effect-mcp/core/Principal"
+import { anonymous, type Principal } from "@effect-mcp/core/Principal"
 import * as Resources from "@effect-mcp/core/Resources"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as ResourceRegistry from "@effect-mcp/server/ResourceRegistry"
@@ -323,13 +323,13 @@ describe("subscriptions", () => {
       const feature = Resources.layer({ uri: "x:", name: "x" }, Effect.succeed(""), Stream.fromQueue(updates))
       yield* Effect.provideContext(Layer.build(feature), context)
       const told: Array<string> = []
-      yield* resources.subscribe("x:", { resourceUpdated: (uri) => void told.push(uri) })
+      yield* resources.subscribe("x:", anonymous, { resourceUpdated: (uri) => void told.push(uri) })
       const subscribe: Effect.Effect<void> = Effect.gen(function* () {
         const scope = yield* Scope.make()
         const resourceUpdated = (uri: string) => {
           if (told.push(uri) < 100) Effect.runSync(Effect.andThen(Scope.close(scope, Exit.void), subscribe))
         }
-        yield* Scope.provide(resources.subscribe("x:", { resourceUpdated }), scope)
+        yield* Scope.provide(resources.subscribe("x:", anonymous, { resourceUpdated }), scope)
       })
       yield* subscribe
       for (const length of [2, 4]) {

@@ -68,6 +68,16 @@ it("a server requires what its features require of the user, and nothing of a re
   )
   holds<Closed<typeof requests>>(true)
 
+  const perCaller = Stream.unwrap(Effect.as(Principal, Stream.never))
+  // @ts-expect-error one watcher serves all subscribers: it has no principal
+  Resources.layer({ uri: "x:", name: "x" }, Effect.succeed(""), perCaller)
+  Resources.layerTemplate(
+    { uriTemplate: "x:{a}", name: "x" },
+    () => Effect.succeed(""),
+    // @ts-expect-error the same of a template's members
+    () => perCaller
+  )
+
   // @ts-expect-error a server whose Kitchen nobody provides is not complete
   const incomplete: Layer.Layer<McpServer.McpServer> = tool
   const complete: Layer.Layer<McpServer.McpServer> = Layer.provide(
