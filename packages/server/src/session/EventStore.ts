@@ -44,8 +44,10 @@ export class EventStore extends Context.Service<
 }
 
 export interface MemoryLimits {
-  /** Of all streams together. Above it whole streams go, the one that was quiet longest first. Default 64 MiB. */
+  /** Of all sessions together. Above it whole streams go: of a session that keeps much first. Default 64 MiB. */
   readonly maxBytes?: number | undefined
+  /** Of one session. Above it whole streams of that session go, the one that was quiet longest first. Default 16 MiB. */
+  readonly maxBytesPerSession?: number | undefined
   /** Above it the oldest events of the stream go, as they were appended; the newest never do. Default 4 MiB. */
   readonly maxBytesPerStream?: number | undefined
 }
@@ -72,41 +74,53 @@ const eventsOf = ({ ends, seq, text }: Burst): ReadonlyArray<Event> =>
     : ends.map((end, at) => ({ seq: seq + at, text: text.slice(ends[at - 1] ?? 0, end) }))
 
 interface Kept {
-  readonly key: StreamKey
+  readonly stream: string
   bursts: Array<Burst>
   bytes: number
 }
 
+/** The streams of one session, the one that was quiet longest first. */
+interface SessionEvents {
+  readonly id: string
+  readonly streams: Map<string, Kept>
+  bytes: number
+}
+
+/** Sessions whose bytes have as many binary digits are of one size. */
+const sizeOf = ({ bytes }: SessionEvents): number => 32 - Math.clz32(bytes)
+
 /** Sizes are lengths of text: bytes for ASCII, and never less than a third of them. */
 export const makeMemory = (limits: MemoryLimits = {}): EventStore["Service"] => {
-  const { maxBytes = 64 * 1024 * 1024, maxBytesPerStream = 4 * 1024 * 1024 } = limits
-  const sessions = new Map<string, ReadonlyArray<Kept>>()
-  /** The one that was quiet longest comes first. */
-  const quiet = new Set<Kept>()
+  const { maxBytes = 64 * 1024 * 1024, maxBytesPerSession = 16 * 1024 * 1024 } = limits
+  const maxBytesPerStream = Math.min(limits.maxBytesPerStream ?? 4 * 1024 * 1024, maxBytesPerSession)
+  const sessions = new Map<string, SessionEvents>()
+  /** By size, so that what keeps most is found without looking at all; in each the one that was quiet longest first. */
+  const sized: ReadonlyArray<Set<SessionEvents>> = Array.from({ length: 33 }, () => new Set())
   let total = 0
 
-  const find = ({ session, stream }: StreamKey): Kept | undefined =>
-    sessions.get(session)?.findLast(({ key }) => key.stream === stream)
-
-  const drop = (kept: Kept): void => {
-    const { session } = kept.key
-    const left = sessions.get(session)?.filter((other) => other !== kept) ?? []
-    if (left.length > 0) sessions.set(session, left)
-    else sessions.delete(session)
-    quiet.delete(kept)
-    total -= kept.bytes
+  const resize = (session: SessionEvents, change: number): void => {
+    sized[sizeOf(session)]?.delete(session)
+    session.bytes += change
+    total += change
+    if (session.streams.size > 0) sized[sizeOf(session)]?.add(session)
+    else sessions.delete(session.id)
   }
 
-  const keptOf = (key: StreamKey): Kept => {
-    const known = find(key)
+  const drop = (session: SessionEvents, { bytes, stream }: Kept): void => {
+    session.streams.delete(stream)
+    resize(session, -bytes)
+  }
+
+  const sessionOf = (id: string): SessionEvents => {
+    const known = sessions.get(id)
     if (known !== undefined) return known
-    const kept: Kept = { key, bursts: [], bytes: 0 }
-    sessions.set(key.session, [...(sessions.get(key.session) ?? []), kept])
-    return kept
+    const session: SessionEvents = { id, streams: new Map(), bytes: 0 }
+    sessions.set(id, session)
+    return session
   }
 
-  /** Whole bursts go, but for the newest. */
-  const evict = (kept: Kept): void => {
+  /** Whole bursts go, but for the newest. Gives how many bytes that freed. */
+  const shorten = (kept: Kept): number => {
     const newest = kept.bursts.length - 1
     let evicted = 0
     let freed = 0
@@ -117,7 +131,15 @@ export const makeMemory = (limits: MemoryLimits = {}): EventStore["Service"] => 
     }
     kept.bursts.splice(0, evicted)
     kept.bytes -= freed
-    total -= freed
+    return freed
+  }
+
+  /** Streams of one session go as long as `over` says so, but for one. */
+  const dropWhile = (over: () => boolean, session: SessionEvents, spared: Kept): void => {
+    for (const kept of session.streams.values()) {
+      if (!over()) return
+      if (kept !== spared) drop(session, kept)
+    }
   }
 
   /** The newest of them that there is room for: one at least. */
@@ -129,36 +151,38 @@ export const makeMemory = (limits: MemoryLimits = {}): EventStore["Service"] => 
 
   const append = (key: StreamKey, events: ReadonlyArray<Event>, text: string | undefined): void => {
     if (events.length === 0) return
-    const kept = keptOf(key)
+    const session = sessionOf(key.session)
+    const kept = session.streams.get(key.stream) ?? { stream: key.stream, bursts: [], bytes: 0 }
     const fits = fitting(events)
     const burst = burstOf(fits, fits.length === events.length ? text : undefined)
     if (kept.bursts.length === 0) kept.bursts = [burst]
     else kept.bursts.push(burst)
     kept.bytes += burst.text.length
-    total += burst.text.length
-    if (kept.bytes > maxBytesPerStream) evict(kept)
-    quiet.delete(kept)
-    quiet.add(kept)
-    for (const other of quiet) {
-      if (total <= maxBytes || other === kept) break
-      drop(other)
+    session.streams.delete(key.stream)
+    session.streams.set(key.stream, kept)
+    resize(session, burst.text.length - (kept.bytes > maxBytesPerStream ? shorten(kept) : 0))
+    if (session.bytes > maxBytesPerSession) dropWhile(() => session.bytes > maxBytesPerSession, session, kept)
+    for (let size = sized.length - 1; size >= 0 && total > maxBytes; size--) {
+      for (const large of sized[size] ?? []) dropWhile(() => total > maxBytes && sizeOf(large) === size, large, kept)
     }
   }
 
   return {
     append: (key, events, text) => Effect.sync(() => append(key, events, text)),
-    after: (key, seq) =>
+    after: ({ session, stream }, seq) =>
       Effect.suspend(() => {
-        const bursts = find(key)?.bursts ?? []
+        const bursts = sessions.get(session)?.streams.get(stream)?.bursts ?? []
         const [first] = bursts
         return first === undefined || first.seq > seq + 1
           ? Effect.fail(new EventsGone({ message: "These events are not kept any more" }))
           : Effect.succeed(bursts.flatMap(eventsOf).filter((event) => event.seq > seq))
       }),
-    forget: (session, stream) =>
+    forget: (id, stream) =>
       Effect.sync(() => {
-        for (const kept of sessions.get(session) ?? []) {
-          if (stream === undefined || kept.key.stream === stream) drop(kept)
+        const session = sessions.get(id)
+        if (session === undefined) return
+        for (const kept of session.streams.values()) {
+          if (stream === undefined || kept.stream === stream) drop(session, kept)
         }
       })
   }
