@@ -28,6 +28,8 @@ export class TransportError extends Data.TaggedError("TransportError")<{
 export interface Envelope {
   readonly headers?: Readonly<Record<string, string | undefined>> | undefined
   readonly principal?: Principal["Service"] | undefined
+  /** The address of the other side, or of the proxy before it, where the transport knows it (HTTP). */
+  readonly address?: string | undefined
   /** The request of the receiver's own on whose exchange it came, where requests have exchanges to themselves (HTTP). */
   readonly relatedTo?: JsonRpc.Id | undefined
 }

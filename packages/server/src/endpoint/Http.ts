@@ -11,6 +11,7 @@ import * as HttpRouter from "effect/http/HttpRouter"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import * as Tracer from "effect/Tracer"
 import type { Asked } from "../http/Asked.ts"
@@ -71,6 +72,10 @@ class Routed implements Asked {
   get originalUrl(): string {
     return this.#http.originalUrl
   }
+
+  get address(): string | undefined {
+    return Option.getOrUndefined(this.#http.remoteAddress)
+  }
 }
 
 type Handle = Effect.Effect<HttpServerResponse, never, HttpServerRequest | Scope.Scope>
@@ -111,7 +116,7 @@ const make = Effect.fnUntraced(function* (options: Options): Effect.fn.Return<Ha
       const post = work.open(cut)
       return finish(http, fiber.context, post, () => other(asked, post))
     }
-    const post = work.enter(cut)
+    const post = work.enter(cut, asked)
     const answer = (body: Body.Read) => finish(http, fiber.context, post, () => posted(asked, body, post))
     return read(http, answer, () => work.leave(post))
   })

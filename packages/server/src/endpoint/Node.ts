@@ -43,6 +43,7 @@ class FromNode implements Asked {
   readonly principal: Principal["Service"] | undefined
   readonly span = undefined
   readonly originalUrl: string
+  readonly #request: IncomingMessage
 
   constructor(request: IncomingMessage, principal: Principal["Service"] | undefined) {
     this.method = request.method ?? ""
@@ -50,6 +51,11 @@ class FromNode implements Asked {
     this.headers = request.headers as Headers
     this.principal = principal
     this.originalUrl = request.url ?? ""
+    this.#request = request
+  }
+
+  get address(): string | undefined {
+    return this.#request.socket.remoteAddress
   }
 }
 
@@ -182,7 +188,7 @@ export const make = Effect.fnUntraced(function* (
       }
       // A mistake of what stands before the listener: some of it was read there.
       if (request.readableDidRead || request.destroyed) return write(response, readBefore)
-      post(asked, work.enter(cut), request, response)
+      post(asked, work.enter(cut, asked), request, response)
     } catch (defect) {
       fail(response, defect)
     }

@@ -30,9 +30,11 @@ import * as Admission from "../http/Admission.ts"
 import * as Body from "../http/Body.ts"
 import * as Cors from "../http/Cors.ts"
 import * as Direct from "../http/Direct.ts"
+import { callerOf } from "../http/Caller.ts"
 import { events } from "../http/Events.ts"
 import { noSession, type Refusal, refuse, shuttingDown, tooMany } from "../http/Refusal.ts"
 import { onShutdown } from "../http/Shutdown.ts"
+import { slowestOf } from "../http/Work.ts"
 import { EventBody } from "../internal/EventBody.ts"
 import { Pulse } from "../internal/Pulse.ts"
 import { metaOf } from "../RequestServices.ts"
@@ -57,7 +59,9 @@ export interface Options extends Admission.Options, Outbox.Options {
   readonly messages?: HttpRouter.PathInput | undefined
   /** Sessions that are open at once (default 1024); one more is answered by 429. */
   readonly sessions?: number | undefined
-  /** Messages that are being read at once (default 1024); one more is answered by 429. */
+  /** How much of `sessions` one caller may take: a principal, or else an address. Default 0.5. */
+  readonly callerShare?: number | undefined
+  /** Messages whose bodies may arrive at once (default 1024); for one more, a slow one is cut off. */
   readonly inFlight?: number | undefined
   /** The stream says that it is alive after as long without a message; 0: never. Default 15 seconds. */
   readonly keepAlive?: Duration.Input | undefined
@@ -74,11 +78,19 @@ type Handle = (http: HttpServerRequest) => Effect.Effect<HttpServerResponse.Http
 /** One GET, and the session on it. */
 interface Held {
   readonly principal: Principal
+  /** The principal, or else the address; empty where neither is known. */
+  readonly caller: string
   readonly session: Deferred.Deferred<Session>
   readonly fiber: Fiber.Fiber<void>
   /** Whether the response is over, however that came. */
   readonly over: Deferred.Deferred<void>
   /** Cuts the response off. */
+  readonly cut: () => void
+}
+
+/** A message whose body is still to come. */
+interface Reading {
+  readonly caller: string
   readonly cut: () => void
 }
 
@@ -102,6 +114,9 @@ const principalOf = (context: Context.Context<never>): Principal =>
 const isSame = (one: Principal, other: Principal): boolean =>
   one.subject === other.subject && one.claims.iss === other.claims.iss
 
+const callerAt = (http: HttpServerRequest, principal: Principal): string =>
+  callerOf({ principal, address: Option.getOrUndefined(http.remoteAddress) })
+
 const notAllowed = (allow: string): Refusal => HttpServerResponse.empty({ status: 405, headers: { allow } })
 
 const urlOf = ({ originalUrl }: HttpServerRequest): URL => new URL(originalUrl, "http://localhost")
@@ -121,7 +136,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
   const sessions = new Map<string, Held>()
   /** All that have not ended to the last finalizer. */
   let alive = 0
-  let reading = 0
+  const reading = new Set<Reading>()
   let draining = false
 
   /** Lets what runs in it finish, then ends it: its response, too, although nobody reads it. */
@@ -173,10 +188,16 @@ const make = Effect.fnUntraced(function* (options: Options) {
     if (refused !== undefined) return refused
     if (draining) return shuttingDown()
     if (alive >= limit) return tooMany("sessions are open", limit)
-
-    const id = globalThis.crypto.randomUUID()
     const context = yield* Effect.context<never>()
     const principal = principalOf(context)
+    const caller = callerAt(http, principal)
+    const share = Math.ceil(limit * (options.callerShare ?? 0.5))
+    if (caller !== "" && sessions.size >= share) {
+      const own = [...sessions.values()].filter((held) => held.caller === caller)
+      if (own.length >= share) return tooMany("sessions of this caller are open", share)
+    }
+
+    const id = globalThis.crypto.randomUUID()
     // What stands before our path was put there by whoever mounted us.
     const { pathname } = urlOf(http)
     const mount = pathname.endsWith(options.path) ? pathname.slice(0, -options.path.length) : ""
@@ -197,7 +218,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
         Effect.ensuring(Effect.sync(() => void alive--))
       )
     )
-    sessions.set(id, { principal, session: opened, fiber, over, cut })
+    sessions.set(id, { principal, caller, session: opened, fiber, over, cut })
     Fiber.runIn(fiber, scope)
     // The scope of an HTTP request ends with its response: written, or cut off by the other side.
     yield* Effect.addFinalizer(() =>
@@ -226,13 +247,15 @@ const make = Effect.fnUntraced(function* (options: Options) {
     http: HttpServerRequest,
     id: string,
     held: Held,
-    principal: Principal
+    principal: Principal,
+    arrived: () => void
   ): Effect.fn.Return<HttpServerResponse.HttpServerResponse, Refusal> {
     const session = yield* Deferred.await(held.session)
     const body = yield* Effect.timeoutOrElse(read(http, Effect.succeed), {
       duration: bodyTimeout,
       orElse: () => Effect.fail(late)
     })
+    arrived()
     const inbound = Body.decode(body, { headers: http.headers, principal }, admission)
     if (HttpServerResponse.isHttpServerResponse(inbound)) return inbound
     if (sessions.get(id) !== held) return noSession()
@@ -257,11 +280,15 @@ const make = Effect.fnUntraced(function* (options: Options) {
     const principal = principalOf(yield* Effect.context<never>())
     // Whose it is not learns nothing about it.
     if (held === undefined || !isSame(held.principal, principal)) return noSession()
-    if (reading >= inFlight) return tooMany("messages are being read", inFlight)
-    reading++
-    return yield* deliver(http, id, held, principal).pipe(
+    const slow = reading.size < inFlight ? undefined : slowestOf([...reading])
+    if (slow !== undefined) reading.delete(slow)
+    slow?.cut()
+    const fiber = Fiber.getCurrent()
+    const body: Reading = { caller: callerAt(http, principal), cut: () => fiber?.interruptUnsafe() }
+    reading.add(body)
+    return yield* deliver(http, id, held, principal, () => reading.delete(body)).pipe(
       Effect.match({ onFailure: (refusal) => refusal, onSuccess: (answer) => answer }),
-      Effect.ensuring(Effect.sync(() => void reading--))
+      Effect.ensuring(Effect.sync(() => reading.delete(body)))
     )
   })
 

@@ -10,6 +10,8 @@ export interface Asked {
   /** The address, whole where the request does not carry its host as a header. */
   readonly originalUrl: string
   readonly principal: Principal["Service"] | undefined
+  /** The address of the client, or of the proxy before it, where the platform says it. */
+  readonly address: string | undefined
   /** What lies around it, where there is a tracer. */
   readonly span: Tracer.AnySpan | undefined
 }

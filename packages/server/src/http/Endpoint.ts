@@ -116,7 +116,7 @@ export const make = Effect.fnUntraced(function* (
       window: Duration.fromInputUnsafe(resume.window ?? "2 minutes"),
       grace: Duration.fromInputUnsafe(sessionOptions.grace ?? "10 seconds"),
       retry: Duration.fromInputUnsafe(resume.retry ?? "1 second"),
-      leftBehind: (change) => work.leftBehind(change),
+      leftBehind: (change, caller) => work.leftBehind(change, caller),
       ended: (session) => sessions.end(session, "The session has ended")
     }
   })
@@ -161,7 +161,8 @@ export const make = Effect.fnUntraced(function* (
     const { message } = body
     const alone = !stateful.hasSessions || isModern(message) || modern(asked)
     if (alone && work.draining) return Effect.succeed(shuttingDown(message.id))
-    if (work.busy) return Effect.succeed(tooMany("requests are in flight", work.inFlight, message.id))
+    const busy = work.busy(post, message.id)
+    if (busy !== undefined) return Effect.succeed(busy)
     if (alone) return stateless(message, asked, post)
     return message.method === "initialize" && asked.headers[Stateful.sessionId] === undefined
       ? stateful.opened(body, message, asked, post)
@@ -169,7 +170,7 @@ export const make = Effect.fnUntraced(function* (
   }
 
   const posted = (asked: Asked, read: Body.Read, post: Work.Post): Answer => {
-    post.reading = undefined
+    work.arrived(post)
     const body = Body.decode(read, asked, admission)
     return HttpServerResponse.isHttpServerResponse(body) ? Effect.succeed(body) : single(asked, body, post)
   }

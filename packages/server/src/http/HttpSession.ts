@@ -18,6 +18,7 @@ import * as Stream from "effect/Stream"
 import type { ConnectOptions, Passive } from "../Connect.ts"
 import type { Session } from "../Session.ts"
 import type { EventStore } from "../session/EventStore.ts"
+import { callerOf, nameOf } from "./Caller.ts"
 import { EventStream, type Log, type Owner } from "./EventStream.ts"
 import type { PostStream } from "./PostStream.ts"
 import { SessionLog } from "./SessionLog.ts"
@@ -32,8 +33,8 @@ export interface Config extends Passive {
   readonly grace: Duration.Duration
   /** When a client is to come back. */
   readonly retry: Duration.Duration
-  /** Told of a request that goes on without its POST, and of its end. */
-  readonly leftBehind: (change: 1 | -1) => void
+  /** Called for a request that goes on without its POST, and at its end, with the caller of its session. */
+  readonly leftBehind: (change: 1 | -1, caller: string) => void
   /** Told of a session that is over, maybe more than once. */
   readonly ended: (session: HttpSession) => void
 }
@@ -46,6 +47,8 @@ export class HttpSession implements Sink, ConnectOptions, Owner {
   readonly id: string
   /** Whose it is: nobody else gets near it. */
   readonly owner: string
+  /** Who opened it: the principal, or else an address; empty where neither is known. */
+  readonly caller: string
   readonly principal: Principal.Principal["Service"]
   /** What lives as long as the session. */
   readonly scope: Scope.Closeable = Scope.makeUnsafe()
@@ -62,9 +65,10 @@ export class HttpSession implements Sink, ConnectOptions, Owner {
   private fiber: Fiber.Fiber<void> | undefined = undefined
   private written: SessionLog | undefined = undefined
 
-  constructor(id: string, owner: string, principal: Principal.Principal["Service"], config: Config) {
+  constructor(id: string, principal: Principal.Principal["Service"], address: string | undefined, config: Config) {
     this.id = id
-    this.owner = owner
+    this.owner = nameOf(principal)
+    this.caller = callerOf({ address, principal })
     this.principal = principal
     this.config = config
     this.used = config.clock.currentTimeMillisUnsafe()

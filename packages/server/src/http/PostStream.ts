@@ -106,7 +106,7 @@ export class PostStream implements Sink {
     if (id !== undefined) this.session.settled(id, this)
     if (--this.expected > 0) return
     this.over = true
-    if (this.leftBehind) this.session.config.leftBehind(-1)
+    if (this.leftBehind) this.session.config.leftBehind(-1, this.session.caller)
     this.waiting?.interruptUnsafe()
     if (this.stream !== undefined) {
       this.stream.end()
@@ -140,7 +140,7 @@ export class PostStream implements Sink {
     if (this.over) return
     const { config } = this.session
     // Counted to its end, whoever comes back for it.
-    if (!this.leftBehind) config.leftBehind(1)
+    if (!this.leftBehind) config.leftBehind(1, this.session.caller)
     this.leftBehind = true
     const canReturn = this.stream?.resumable === true
     if (!canReturn) {

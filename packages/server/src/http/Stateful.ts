@@ -16,6 +16,7 @@ import type { Pulse } from "../internal/Pulse.ts"
 import type { McpServer } from "../Server.ts"
 import type { Sessions } from "../session/Sessions.ts"
 import type { Asked } from "./Asked.ts"
+import { nameOf } from "./Caller.ts"
 import { events, noEvents } from "./Events.ts"
 import { type Connection, cursorOf, type EventStream } from "./EventStream.ts"
 import { type Config, HttpSession } from "./HttpSession.ts"
@@ -43,10 +44,6 @@ export interface Options {
 
 type Response = HttpServerResponse.HttpServerResponse
 type Unreadable = Extract<Single, { readonly _tag: "Unreadable" }>
-
-/** Who a principal is, by value: of one issuer and one name. */
-const keyOf = ({ claims, subject }: Principal.Principal["Service"]): string =>
-  subject === undefined ? "" : JSON.stringify([claims["iss"], subject])
 
 const requestOf = (single: Single): JsonRpc.Request | undefined =>
   single._tag === "Message" && JsonRpc.isRequest(single.message) ? single.message : undefined
@@ -77,7 +74,7 @@ export const make = (options: Options) => {
       return refuse(400, McpError.invalidRequest("Mcp-Session-Id is missing: send initialize first"), request)
     }
     const session = sessions.get(id)
-    if (session === undefined || session.owner !== keyOf(principal ?? Principal.anonymous)) {
+    if (session === undefined || session.owner !== nameOf(principal ?? Principal.anonymous)) {
       return noSession(request)
     }
     const version = headers[Headers.version]
@@ -199,9 +196,9 @@ export const make = (options: Options) => {
     if (work.draining) return shuttingDown(request.id)
     if (sessions.full) return full("sessions are open", sessions.capacity, request.id)
     const principal = asked.principal ?? Principal.anonymous
-    const owner = keyOf(principal)
-    if (sessions.hasEnough(owner)) return tooMany("sessions are open for this caller", sessions.perCaller, request.id)
-    const session = new HttpSession(globalThis.crypto.randomUUID(), owner, principal, config)
+    if (sessions.hasEnough(nameOf(principal)))
+      return tooMany("sessions are open for this caller", sessions.perCaller, request.id)
+    const session = new HttpSession(globalThis.crypto.randomUUID(), principal, asked.address, config)
     sessions.add(session)
     yield* session.start(server.connect(session.wire, session))
     if (session.session === undefined) return refuse(500, McpError.internalError(), request.id)

@@ -15,7 +15,7 @@ import type { Pulse } from "../internal/Pulse.ts"
 import type { McpServer } from "../Server.ts"
 import type { Asked } from "./Asked.ts"
 import { events } from "./Events.ts"
-import { json, tooMany } from "./Refusal.ts"
+import { json } from "./Refusal.ts"
 import type { Post, Work } from "./Work.ts"
 
 export interface Options {
@@ -40,9 +40,8 @@ const statusOf = (message: JsonRpc.Message, admitted: boolean): number => {
 export const make = ({ context, fibers, pulse, server, work }: Options) => {
   const runFork = Effect.runForkWith(context)
   return (request: JsonRpc.Request, asked: Asked, post: Post): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
-    if (request.method === "subscriptions/listen" && !work.stand(post)) {
-      return Effect.succeed(tooMany("subscriptions are open", work.subscriptions, request.id))
-    }
+    const refused = request.method === "subscriptions/listen" ? work.stand(post, request.id) : undefined
+    if (refused !== undefined) return Effect.succeed(refused)
     const sink = new PostSink()
     let admitted = false
     const dispatched = server.dispatch(request, asked, sink, {

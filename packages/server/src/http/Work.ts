@@ -8,6 +8,10 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
+import type { Asked } from "./Asked.ts"
+import { callerOf } from "./Caller.ts"
+import { type Refusal, tooMany } from "./Refusal.ts"
+import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 
 const nothing = (): void => {}
 
@@ -23,14 +27,23 @@ export class Post {
   cut: () => void
   /** Called when it is over. */
   left: (() => void) | undefined = undefined
+  private asked: Asked | undefined
+  private named: string | undefined = undefined
 
-  constructor(cut: () => void) {
+  constructor(cut: () => void, asked: Asked | undefined) {
+    this.asked = asked
     this.stop = cut
     this.cut = cut
   }
 
+  /** The principal or the address; empty where neither is known. Few are ever asked. */
+  get caller(): string {
+    return (this.named ??= this.asked === undefined ? "" : callerOf(this.asked))
+  }
+
   /** It is over, and holds on to nothing: where it got old, what it was would be old with it. */
   end(): void {
+    this.asked = undefined
     const { left } = this
     this.stop = nothing
     this.cut = nothing
@@ -40,8 +53,13 @@ export class Post {
 }
 
 export interface Limits {
-  /** Requests at once (default 1024); one more is answered by 429. */
+  /** Requests at once (default 1024); one more is answered by 429. Of bodies as many arrive at once: for one more, a slow one is cut off. */
   readonly inFlight?: number | undefined
+  /**
+   * How much of `inFlight` and of `subscriptions` one caller may take: a principal, or else an address. Default 0.5. Behind a proxy
+   * all callers without a principal have one address; where no address is known, as on Workers, they are not limited.
+   */
+  readonly callerShare?: number | undefined
   /** Subscriptions that stand open at once, beside them. Default 1024. */
   readonly subscriptions?: number | undefined
   /** A body has that long to arrive, and at most twice as long. Default 30 seconds. */
@@ -54,8 +72,11 @@ export class Work {
   private readonly posts = new BusyMap<Post, Post>()
   /** What is no POST. */
   private readonly streams = new Set<Post>()
+  private readonly share: number
   private standing = 0
+  private reading = 0
   private away = 0
+  private readonly awayOf = new Map<string, number>()
   private readonly ending = Deferred.makeUnsafe<void>()
   private readonly gone = Deferred.makeUnsafe<void>()
   /** Completes when the endpoint is about to end: what stands open then ends by itself. */
@@ -72,7 +93,9 @@ export class Work {
   private readonly fork: (effect: Effect.Effect<void>) => void
 
   /** `fork` runs an effect in the scope of the endpoint. */
-  constructor({ bodyTimeout = "30 seconds", inFlight = 1024, subscriptions = 1024 }: Limits, fork: Work["fork"]) {
+  constructor(limits: Limits, fork: Work["fork"]) {
+    const { bodyTimeout = "30 seconds", callerShare = 0.5, inFlight = 1024, subscriptions = 1024 } = limits
+    this.share = callerShare
     this.inFlight = inFlight
     this.subscriptions = subscriptions
     this.fork = fork
@@ -88,9 +111,12 @@ export class Work {
     )
   }
 
-  enter(cut: () => void): Post {
-    const post = new Post(cut)
+  /** A POST whose body is still to come: where too many are, a slow one gives way. */
+  enter(cut: () => void, asked: Asked): Post {
+    if (this.reading >= this.inFlight) this.giveWay()
+    const post = new Post(cut, asked)
     this.posts.set(post, post)
+    this.reading++
     if (!this.sweeping) {
       this.sweeping = true
       this.fork(this.sweep)
@@ -100,14 +126,33 @@ export class Work {
 
   /** What is no POST: neither limited, nor waited for. */
   open(cut: () => void): Post {
-    const post = new Post(cut)
+    const post = new Post(cut, undefined)
     this.streams.add(post)
     return post
   }
 
+  /** All of its body has come. */
+  arrived(post: Post): void {
+    if (post.reading === undefined) return
+    post.reading = undefined
+    this.reading--
+  }
+
+  /** Cuts off the body that has been coming for longest, of the caller of whom most are. */
+  private giveWay(): void {
+    const slow = slowestOf(this.posts.values().filter(({ reading }) => reading !== undefined))
+    if (slow === undefined) return
+    const { cut } = slow
+    this.leave(slow)
+    cut()
+  }
+
   /** A request goes on though its POST is over; or it did, and has ended. */
-  leftBehind(change: 1 | -1): void {
+  leftBehind(change: 1 | -1, caller: string): void {
     this.away += change
+    const count = (this.awayOf.get(caller) ?? 0) + change
+    if (count > 0) this.awayOf.set(caller, count)
+    else this.awayOf.delete(caller)
   }
 
   private look(): void {
@@ -119,26 +164,51 @@ export class Work {
   leave(post: Post): void {
     if (!this.posts.delete(post) && !this.streams.delete(post)) return
     if (post.stands) this.standing--
+    this.arrived(post)
     post.end()
     this.look()
   }
 
-  /** Whether the request that just came is one too many. */
-  get busy(): boolean {
-    return this.posts.size - this.standing + this.away > this.inFlight
+  /** The POSTs whose bodies have come and that are no subscriptions. */
+  private get here(): number {
+    return this.posts.size - this.standing - this.reading
+  }
+
+  private limitOf(all: number): number {
+    return Math.ceil(all * this.share)
+  }
+
+  /** POSTs of one caller that are subscriptions, or that are none. */
+  private countOf(caller: string, stands: boolean): number {
+    const own = this.posts.values().filter((post) => post.stands === stands && post.reading === undefined)
+    return own.filter((post) => post.caller === caller).length
+  }
+
+  /** What speaks against the request that just came: it is one too many of all, or of its caller. Below the share nothing is counted. */
+  busy(post: Post, id: JsonRpc.Id): Refusal | undefined {
+    const running = this.here + this.away
+    if (running > this.inFlight) return tooMany("requests are in flight", this.inFlight, id)
+    const limit = this.limitOf(this.inFlight)
+    if (running <= limit || post.caller === "") return undefined
+    const own = this.countOf(post.caller, false) + (this.awayOf.get(post.caller) ?? 0)
+    return own > limit ? tooMany("requests of this caller are in flight", limit, id) : undefined
   }
 
   /** Whether not even its body is to be read. What requests wait for has as much room again as they. */
   get crowded(): boolean {
-    return this.posts.size - this.standing >= this.inFlight * 2
+    return this.here >= this.inFlight * 2
   }
 
-  /** Counts the POST as a subscription; `false` where that would be too many. */
-  stand(post: Post): boolean {
-    if (this.standing >= this.subscriptions) return false
+  /** Counts the POST as a subscription, or says why not. */
+  stand(post: Post, id: JsonRpc.Id): Refusal | undefined {
+    if (this.standing >= this.subscriptions) return tooMany("subscriptions are open", this.subscriptions, id)
+    const limit = this.limitOf(this.subscriptions)
+    if (this.standing >= limit && post.caller !== "" && this.countOf(post.caller, true) >= limit) {
+      return tooMany("subscriptions of this caller are open", limit, id)
+    }
     this.standing++
     post.stands = true
-    return true
+    return undefined
   }
 
   /** Nothing new from now on; subscriptions end at once. */
@@ -157,6 +227,14 @@ export class Work {
     for (const { cut } of this.posts.values()) cut()
     for (const { cut } of this.streams) cut()
   }
+}
+
+/** Of some that wait for their bodies, oldest first: the oldest of the caller who has most. */
+export const slowestOf = <A extends { readonly caller: string }>(waiting: ReadonlyArray<A>): A | undefined => {
+  const counts = new Map<string, number>()
+  for (const { caller } of waiting) counts.set(caller, (counts.get(caller) ?? 0) + 1)
+  const most = Math.max(0, ...counts.values())
+  return waiting.find(({ caller }) => counts.get(caller) === most)
 }
 
 /** The answer, if it is there and whole, so that the endpoint has nothing more to do with it. */

@@ -84,6 +84,10 @@ const noParams: JsonObject = {}
 /** Whose state it is: a subject is unique within its issuer only. */
 const nameOf = ({ claims, subject }: Principal["Service"]): string => Journal.canonicalJson([subject, claims.iss])
 
+/** Whose budget a request takes from. */
+const callerOf = ({ exchange: { envelope }, principal }: Run): string =>
+  principal.subject === undefined ? (envelope.address ?? "") : nameOf(principal)
+
 /** The params that make a request what it is: all but its `_meta`, the answers and the state. */
 const salient = (params: unknown): unknown => {
   if (!isJsonObject(params)) return params
@@ -159,7 +163,7 @@ export const make = (
   ): Effect.fn.Return<A | Asked, McpError.McpError> {
     const opened: Opened = yield* Effect.flatMap(seal, (service) => service.open(requestState, bindingOf(server, run)))
     const reply = round(handler, run, Journal.settle(opened.journal, answers))
-    return yield* guard === undefined ? reply : guard.once(opened.jti, opened.expires, reply)
+    return yield* guard === undefined ? reply : guard.once(opened.jti, opened.expires, reply, callerOf(run))
   })
 
   const answersOf = ({ request }: Run): JsonObject => {

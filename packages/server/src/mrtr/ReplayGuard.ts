@@ -15,58 +15,90 @@ type Reply = Effect.Effect<unknown, McpError.McpError>
 export class ReplayGuard extends Context.Service<
   ReplayGuard,
   {
-    /** Runs `reply` for the first use of `jti`; later uses wait for, and get, the same. `expires` in milliseconds since the epoch. */
+    /**
+     * Runs `reply` for the first use of `jti`; later uses wait for, and get, the same. `expires` in milliseconds since the epoch.
+     * `caller` is a principal, or else an address: empty where neither is known.
+     */
     readonly once: <A, R>(
       jti: string,
       expires: number,
-      reply: Effect.Effect<A, McpError.McpError, R>
+      reply: Effect.Effect<A, McpError.McpError, R>,
+      caller?: string
     ) => Effect.Effect<A, McpError.McpError, R>
   }
 >()("@effect-mcp/server/mrtr/ReplayGuard") {
-  /** For one process. Holds at most `capacity` replies (default 10 000); a state that would be one more is refused. */
-  static readonly layerMemory = (options: { readonly capacity?: number } = {}): Layer.Layer<ReplayGuard> =>
-    Layer.sync(ReplayGuard, () => memory(options.capacity ?? 10_000))
+  /** For one process. */
+  static readonly layerMemory = (options: MemoryOptions = {}): Layer.Layer<ReplayGuard> =>
+    Layer.sync(ReplayGuard, () => memory(options))
+}
+
+export interface MemoryOptions {
+  /** Replies that are held (default 10 000); a state that would be one more is refused. */
+  readonly capacity?: number | undefined
+  /** Replies that are held for one caller (default a tenth of `capacity`); a state of that caller that would be one more is refused. */
+  readonly perCaller?: number | undefined
 }
 
 interface Kept {
+  readonly caller: string
   readonly expires: number
   readonly reply: Deferred.Deferred<unknown, McpError.McpError>
 }
 
-const memory = (capacity: number): ReplayGuard["Service"] => {
+const memory = ({ capacity = 10_000, perCaller = Math.ceil(capacity / 10) }: MemoryOptions): ReplayGuard["Service"] => {
   const kept = new Map<string, Kept>()
+  const counts = new Map<string, number>()
+  const drop = (jti: string): void => {
+    const caller = kept.get(jti)?.caller
+    if (caller === undefined) return
+    kept.delete(jti)
+    const count = (counts.get(caller) ?? 0) - 1
+    if (count > 0) counts.set(caller, count)
+    else counts.delete(caller)
+  }
+  const isFull = (caller: string): boolean =>
+    kept.size >= capacity || (caller !== "" && (counts.get(caller) ?? 0) >= perCaller)
+  let nextExpiry = Infinity
   const sweep = (now: number): void => {
-    for (const [jti, { expires }] of kept) if (expires <= now) kept.delete(jti)
+    if (nextExpiry > now) return
+    nextExpiry = Infinity
+    for (const [jti, { expires }] of kept) {
+      if (expires <= now) drop(jti)
+      else nextExpiry = Math.min(nextExpiry, expires)
+    }
   }
   const once = <A, R>(
     jti: string,
     expires: number,
-    reply: Effect.Effect<A, McpError.McpError, R>
+    reply: Effect.Effect<A, McpError.McpError, R>,
+    caller = ""
   ): Effect.Effect<A, McpError.McpError, R> =>
     Effect.flatMap(Clock.currentTimeMillis, (now) => {
       const known = kept.get(jti)
       // What is kept under a jti came from a reply to the very same request, so it has this type.
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the boundary named above
       if (known !== undefined) return Deferred.await(known.reply) as Effect.Effect<A, McpError.McpError>
-      if (kept.size >= capacity) sweep(now)
-      if (kept.size >= capacity) return Effect.fail(McpError.limitExceeded("Too many requests wait for answers"))
-      const entry: Kept = { expires, reply: Deferred.makeUnsafe() }
+      if (isFull(caller)) sweep(now)
+      if (isFull(caller)) return Effect.fail(tooMany(nextExpiry - now))
+      const entry: Kept = { caller, expires, reply: Deferred.makeUnsafe() }
       kept.set(jti, entry)
-      return Effect.onExit(reply, (exit) => remember(kept, jti, entry, exit))
+      counts.set(caller, (counts.get(caller) ?? 0) + 1)
+      nextExpiry = Math.min(nextExpiry, expires)
+      return Effect.onExit(reply, (exit) => remember(() => void (kept.get(jti) === entry && drop(jti)), entry, exit))
     })
   return { once }
 }
 
+const tooMany = (retryAfterMs: number) =>
+  McpError.limitExceeded("The answers to too many questions are remembered already: send this one again later", {
+    retryAfterMs
+  })
+
 /** A reply that was cut off is no reply: the state may be used again. */
-const remember = (
-  kept: Map<string, Kept>,
-  jti: string,
-  entry: Kept,
-  exit: Exit.Exit<unknown, McpError.McpError>
-): Effect.Effect<void> =>
+const remember = (drop: () => void, entry: Kept, exit: Exit.Exit<unknown, McpError.McpError>): Effect.Effect<void> =>
   Effect.sync(() => {
     const answered = exit._tag === "Success" || exit.cause.reasons.every((reason) => reason._tag === "Fail")
-    if (!answered) kept.delete(jti)
+    if (!answered) drop()
     const reply: Reply = answered
       ? exit
       : Effect.fail(McpError.interrupted("The first use of this state was interrupted"))

@@ -142,6 +142,16 @@ export const makeMemory = (limits: MemoryLimits = {}): EventStore["Service"] => 
     }
   }
 
+  /** Drops streams of the largest sessions first, but for one stream. */
+  const makeRoom = (spared: Kept): void => {
+    for (let size = sized.length - 1; size >= 0; size--) {
+      for (const large of sized[size] ?? []) {
+        if (total <= maxBytes) return
+        dropWhile(() => total > maxBytes && sizeOf(large) === size, large, spared)
+      }
+    }
+  }
+
   /** The newest of them that there is room for: one at least. */
   const fitting = (events: ReadonlyArray<Event>): ReadonlyArray<Event> => {
     let bytes = 0
@@ -162,9 +172,7 @@ export const makeMemory = (limits: MemoryLimits = {}): EventStore["Service"] => 
     session.streams.set(key.stream, kept)
     resize(session, burst.text.length - (kept.bytes > maxBytesPerStream ? shorten(kept) : 0))
     if (session.bytes > maxBytesPerSession) dropWhile(() => session.bytes > maxBytesPerSession, session, kept)
-    for (let size = sized.length - 1; size >= 0 && total > maxBytes; size--) {
-      for (const large of sized[size] ?? []) dropWhile(() => total > maxBytes && sizeOf(large) === size, large, kept)
-    }
+    if (total > maxBytes) makeRoom(kept)
   }
 
   return {

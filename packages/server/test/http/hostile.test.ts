@@ -5,7 +5,7 @@ import * as Progress from "@effect-mcp/core/Progress"
 import { anonymous, Principal } from "@effect-mcp/core/Principal"
 import * as Roots from "@effect-mcp/core/Roots"
 import { EventStore, makeMemory } from "@effect-mcp/server/session/EventStore"
-import { connect, type Socket } from "node:net"
+import { connect } from "node:net"
 import { HttpRouter, HttpServerRequest } from "effect/http"
 import { Deferred, Effect, Fiber, Latch, Layer, Option, Queue } from "effect"
 import { TestClock } from "effect/testing"
@@ -236,36 +236,6 @@ describe("a caller", () => {
     })
   )
 
-  it.effect("that begins bodies and does not end them is let go of, and takes no place", () =>
-    Effect.gen(function* () {
-      const client = yield* open(echo, { inFlight: 1, bodyTimeout: "30 seconds" })
-      const closed = yield* Queue.unbounded<void>()
-      const begin = Effect.acquireRelease(
-        Effect.callback<Socket>((resume) => {
-          const socket = connect(client.port, "127.0.0.1", () => {
-            socket.write(
-              "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{",
-              () => resume(Effect.succeed(socket))
-            )
-          })
-          socket.on("error", () => {})
-          socket.on("data", () => Queue.offerUnsafe(closed, undefined))
-          socket.on("close", () => Queue.offerUnsafe(closed, undefined))
-        }),
-        (socket) => Effect.sync(() => void socket.destroy())
-      )
-      yield* begin
-      yield* begin
-      const body = JSON.stringify(initialize("2025-11-25"))
-      const status = Effect.map(client.fetch({ body }), ({ status }) => status)
-      yield* Effect.repeat(status, { until: (status) => status === 429 })
-      yield* TestClock.adjust("61 seconds")
-      yield* Queue.takeN(closed, 2)
-      yield* Effect.repeat(status, { until: (status) => status === 200, times: 50 })
-      assert.strictEqual(yield* status, 200)
-    })
-  )
-
   it.live("that sends a byte at a time is understood, and takes no more memory than what it says", () =>
     Effect.gen(function* () {
       const client = yield* open(echo)
@@ -344,7 +314,12 @@ describe("a caller", () => {
   it.effect("that leaves its requests behind has them counted until they end", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
-      const client = yield* open(puppet.layer, { inFlight: 2, resume: false, sessions: { grace: "10 seconds" } })
+      const client = yield* open(puppet.layer, {
+        inFlight: 2,
+        callerShare: 1,
+        resume: false,
+        sessions: { grace: "10 seconds" }
+      })
       const session = yield* openSession(client)
       const call = (name: string, id: number) => JSON.stringify(callOf("puppet", { name }, id))
       for (const [name, id] of [

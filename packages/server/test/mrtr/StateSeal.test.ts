@@ -162,4 +162,25 @@ describe("a replay guard", () => {
       yield* guard.once("b", 2000, Effect.void)
     }).pipe(Effect.provide(ReplayGuard.layerMemory({ capacity: 1 })))
   )
+
+  it.effect("refuses a caller that has its share, says when to come back, and takes the states of others", () =>
+    Effect.gen(function* () {
+      const guard = yield* ReplayGuard
+      for (const jti of ["a", "b"]) yield* guard.once(jti, 5000, Effect.void, "one")
+      yield* Effect.exit(guard.once("cut off", 9000, Effect.interrupt, "one"))
+      yield* TestClock.adjust("1 second")
+      const refused = yield* Effect.flip(guard.once("c", 9000, Effect.void, "one"))
+      assert.deepStrictEqual([refused.code, refused.data], [-31429, { retryAfterMs: 4000 }])
+      yield* guard.once(
+        "a",
+        5000,
+        Effect.sync((): void => assert.fail("A second use ran")),
+        "one"
+      )
+      for (const caller of ["other", "third"]) yield* guard.once(`${caller}'s`, 9000, Effect.void, caller)
+      yield* TestClock.adjust("4 seconds")
+      for (const jti of ["c", "d"]) yield* guard.once(jti, 9000, Effect.void, "one")
+      assert.strictEqual((yield* Effect.flip(guard.once("e", 9000, Effect.void, "one"))).code, -31429)
+    }).pipe(Effect.provide(ReplayGuard.layerMemory({ capacity: 20 })))
+  )
 })

@@ -5,9 +5,10 @@ import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Exit, Fiber, Layer } from "effect"
+import { Deferred, Effect, Fiber, Layer, Queue } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
 import { TestClock } from "effect/testing"
+import { drip } from "../http/support/drip.ts"
 import { callOf, open, request, type Sent } from "./support/sse.ts"
 
 const hello = Tools.layer(Tool.make("hello", { description: "Greets." }), () => Effect.succeed("hello"))
@@ -141,11 +142,25 @@ describe("a message that is posted", () => {
     })
   )
 
-  it.live("is one of few that may be read at once, and is too late if its session ends meanwhile", () =>
+  it.live("whose body is slow gives way to one that comes whole, of another session too", () =>
     Effect.gen(function* () {
-      const { connect, fetch, server } = yield* open(hello, { inFlight: 1 })
+      const { connect, port } = yield* open(hello, { inFlight: 2 })
       const client = yield* connect()
       const other = yield* connect()
+      const closed = yield* Queue.unbounded<void>()
+      for (let round = 0; round < 5; round++) {
+        yield* drip(port, closed, client.endpoint)
+        assert.strictEqual((yield* other.post(request("ping"))).status, 202)
+      }
+      yield* Queue.takeN(closed, 3)
+      assert.strictEqual((yield* client.post(request("ping"))).status, 202)
+    })
+  )
+
+  it.live("is too late if its session ends before its body has come", () =>
+    Effect.gen(function* () {
+      const { connect, fetch, server } = yield* open(hello)
+      const client = yield* connect()
       let go = () => {}
       const slow = fetch({
         method: "POST",
@@ -155,35 +170,24 @@ describe("a message that is posted", () => {
         pause: new Promise((resolve) => (go = resolve))
       })
       const posted = yield* Effect.forkChild(slow, { startImmediately: true })
-      // Once the server reads it.
-      const status = Effect.map(other.post(request("ping")), ({ status }) => status)
-      yield* Effect.repeat(status, { until: (status) => status === 429 })
+      yield* client.post(request("ping"))
       yield* client.disconnect
-      yield* Effect.repeat(server.sessions, { until: (sessions) => sessions.length === 1 })
+      yield* Effect.repeat(server.sessions, { until: (sessions) => sessions.length === 0 })
       go()
       assert.strictEqual((yield* Fiber.join(posted)).status, 404)
-      assert.strictEqual(yield* status, 202)
     })
   )
 
-  it.effect("that does not come to its end is let go of and makes room", () =>
+  it.effect("whose body does not come to its end is cut off after its time", () =>
     Effect.gen(function* () {
-      const { connect, fetch } = yield* open(hello, { inFlight: 1 })
+      const { connect, port } = yield* open(hello, { inFlight: 4 })
       const client = yield* connect()
-      const stuck = fetch({
-        method: "POST",
-        path: client.endpoint,
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify(request("ping")),
-        pause: new Promise(() => {})
-      })
-      const posted = yield* Effect.forkChild(Effect.exit(stuck), { startImmediately: true })
-      const status = Effect.map(client.post(request("ping")), ({ status }) => status)
-      yield* Effect.repeat(status, { until: (status) => status === 429 })
-      yield* TestClock.adjust("31 seconds")
-      // There is no use for a connection in the middle of a message.
-      assert.isTrue(Exit.isFailure(yield* Fiber.join(posted)))
-      assert.strictEqual(yield* status, 202)
+      const closed = yield* Queue.unbounded<void>()
+      yield* drip(port, closed, client.endpoint)
+      assert.strictEqual((yield* client.post(request("ping"))).status, 202)
+      yield* Effect.repeat(TestClock.adjust("31 seconds"), { until: () => Queue.sizeUnsafe(closed) > 0, times: 50 })
+      yield* Queue.take(closed)
+      assert.strictEqual((yield* client.post(request("ping"))).status, 202)
     })
   )
 
@@ -317,11 +321,26 @@ describe("who asks", () => {
 
   it.live("when too many have already asked is told so, until one leaves", () =>
     Effect.gen(function* () {
-      const { connect, fetch } = yield* open(hello, { sessions: 2 })
+      const { connect, fetch } = yield* open(hello, { sessions: 2, callerShare: 1 })
       const first = yield* connect()
       yield* connect()
       const refused = yield* fetch({})
       assert.deepStrictEqual([refused.status, refused.headers["retry-after"]], [429, "1"])
+      yield* first.disconnect
+      const status = Effect.map(fetch({}), ({ status }) => status)
+      yield* Effect.repeat(status, { until: (status) => status === 200 })
+    })
+  )
+
+  it.live("gets 429 when its sessions are its share of all, and another address is let in", () =>
+    Effect.gen(function* () {
+      const { connect, fetch } = yield* open(hello, { sessions: 4 })
+      const first = yield* connect()
+      yield* connect()
+      const refused = yield* fetch({})
+      assert.strictEqual(refused.status, 429)
+      assert.strictEqual(JSON.parse(yield* refused.text).error.message, "More than 2 sessions of this caller are open")
+      assert.strictEqual((yield* fetch({ localAddress: "127.0.0.2" })).status, 200)
       yield* first.disconnect
       const status = Effect.map(fetch({}), ({ status }) => status)
       yield* Effect.repeat(status, { until: (status) => status === 200 })

@@ -289,7 +289,22 @@ describe("several nodes", () => {
 
 describe("a guarded state", () => {
   const guarded = (capacity?: number) =>
-    Layer.fresh(ReplayGuard.layerMemory(capacity === undefined ? {} : { capacity }))
+    Layer.fresh(ReplayGuard.layerMemory(capacity === undefined ? {} : { capacity, perCaller: capacity }))
+
+  it.effect("of one principal that declines often does not keep another principal from answering (2026-07-28)", () =>
+    Effect.gen(function* () {
+      const { features } = counted()
+      const server = yield* serve({ features })
+      const of = (subject: string) => join(server, { principal: { subject, scopes: [], claims: { iss: "i" } } })
+      const eager = yield* of("eager")
+      const other = yield* of("other")
+      yield* retry(eager, call(), yield* start(eager, call()))
+      const [method, params] = call()
+      const error = yield* eager.refused(method, { ...params, ...(yield* start(eager, call())) })
+      assert.strictEqual(error.code, McpError.LimitExceeded)
+      yield* retry(other, call(), yield* start(other, call()))
+    }).pipe(Effect.provide(Layer.fresh(ReplayGuard.layerMemory({ capacity: 10 }))))
+  )
 
   it.effect(
     `has one use: the same reply for every try, whatever comes with it (2026-07-28)${verifies("mrtr.state.single-use")}`,

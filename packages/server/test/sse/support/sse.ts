@@ -11,6 +11,8 @@ export interface Sent {
   readonly path?: string
   readonly headers?: OutgoingHttpHeaders
   readonly body?: string | Uint8Array
+  /** The address of the client. */
+  readonly localAddress?: string
   /** The last byte of the body is sent after it. */
   readonly pause?: Promise<void>
 }
@@ -64,11 +66,19 @@ export const callOf = (name: string, meta?: object, id?: string | number) =>
 
 const fetch = (
   port: number,
-  { body, headers = {}, method = "GET", path = "/sse", pause }: Sent
+  { body, headers = {}, localAddress, method = "GET", path = "/sse", pause }: Sent
 ): Effect.Effect<Reply> =>
   Effect.callback((resume) => {
     const all = Object.entries({ ...headers }).filter(([, value]) => value !== undefined)
-    const sending = send({ port, host: "127.0.0.1", method, path, agent: false, headers: Object.fromEntries(all) })
+    const sending = send({
+      port,
+      host: "127.0.0.1",
+      localAddress,
+      method,
+      path,
+      agent: false,
+      headers: Object.fromEntries(all)
+    })
     sending.on("error", (error) => resume(Effect.die(error)))
     sending.on("response", (response) => {
       const blocks = Effect.runSync(Queue.unbounded<string, Cause.Done>())
