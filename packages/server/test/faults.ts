@@ -1,7 +1,9 @@
 /** Small faults in what the server offers, each with the test that notices it. */
 import type { Fault } from "@effect-mcp/spec/Fault"
+import { httpFaults } from "./faults/http.ts"
 
 export const faults: ReadonlyArray<Fault> = [
+  ...httpFaults,
   {
     name: "a simple expression of a template decodes to a path that climbs",
     file: "packages/protocol/src/UriTemplate.ts",
