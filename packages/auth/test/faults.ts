@@ -2,6 +2,8 @@
 import type { Fault } from "@effect-mcp/spec/Fault"
 
 const server = "packages/auth/src/server"
+const client = "packages/auth/src/client"
+const clientTest = "packages/auth/test/client"
 const serverTest = "packages/auth/test/server"
 
 export const faults: ReadonlyArray<Fault> = [
@@ -85,5 +87,79 @@ export const faults: ReadonlyArray<Fault> = [
     from: 'typeof iss !== "string" || !rules.issuers.includes(iss)',
     to: 'typeof iss !== "string"',
     test: `${serverTest}/Admission.test.ts`
+  },
+  {
+    name: "A 400 without an error code ends the refresh token",
+    file: `${client}/Access.ts`,
+    from: "code !== undefined && (status === 400 || status === 401)",
+    to: "status === 400 || status === 401 || code === undefined",
+    test: `${clientTest}/Renewal.test.ts`
+  },
+  {
+    name: "A registration that the authorization server does not know is kept",
+    file: `${client}/Access.ts`,
+    from: 'code === "invalid_client" ? options.grant.forget(request.metadata.issuer) : Effect.void',
+    to: "Effect.void",
+    test: `${clientTest}/Renewal.test.ts`
+  },
+  {
+    name: "An expired token of another process is taken",
+    file: `${client}/Access.ts`,
+    from: "        Scopes.covers(found.requested, needed) &&\n        !isExpired(found, now),",
+    to: "        Scopes.covers(found.requested, needed),",
+    test: `${clientTest}/Renewal.test.ts`
+  },
+  {
+    name: "A login for fewer scopes is waited for as if it were for all",
+    file: `${client}/Access.ts`,
+    from: "if (Scopes.covers(flight.needed, needed)) return",
+    to: "if (true) return",
+    test: `${clientTest}/Renewal.test.ts`
+  },
+  {
+    name: "A refresh names no resource",
+    file: `${client}/Access.ts`,
+    from: "      resource: request.resource\n    }\n    const fresh",
+    to: "    }\n    const fresh",
+    test: `${clientTest}/AuthorizationCode.test.ts`,
+    ids: ["authorization.client.resource-indicators"]
+  },
+  {
+    name: "Only an authorization server that registers clients is told the resource",
+    file: `${client}/AuthorizationCode.ts`,
+    from: '    code_challenge_method: "S256",\n    resource,',
+    to: '    code_challenge_method: "S256",\n    resource: metadata.registration_endpoint === undefined ? undefined : resource,',
+    test: `${clientTest}/AuthorizationCode.test.ts`,
+    ids: ["authorization.client.resource-always"]
+  },
+  {
+    name: "An empty code is used",
+    file: `${client}/AuthorizationCode.ts`,
+    from: 'code === undefined || code === ""',
+    to: "code === undefined",
+    test: `${clientTest}/AuthorizationCode.test.ts`
+  },
+  {
+    name: "The root is looked at before the path",
+    file: `${client}/Discovery.ts`,
+    from: "[new URL(root.pathname + path + server.search, server.origin), root]",
+    to: "[root, new URL(root.pathname + path + server.search, server.origin)]",
+    test: `${clientTest}/Discovery.test.ts`,
+    ids: ["authorization.discovery.conforms", "authorization.client.resource-metadata-order"]
+  },
+  {
+    name: "An authorization server that fails counts as one without metadata",
+    file: `${client}/Discovery.ts`,
+    from: "    if (status >= 500) return yield* failed(step, url, status)\n    if (status !== 200 || json === undefined) continue",
+    to: "    if (status !== 200 || json === undefined) continue",
+    test: `${clientTest}/Discovery.test.ts`
+  },
+  {
+    name: "At a server of 2025-03-26 all places are looked at",
+    file: `${client}/Discovery.ts`,
+    from: "legacy ? wellKnown.slice(0, 1) : wellKnown",
+    to: "wellKnown",
+    test: `${clientTest}/Discovery.test.ts`,
+    ids: ["authorization.client.base-url-metadata"]
   }
 ]

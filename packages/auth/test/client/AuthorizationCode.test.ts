@@ -8,23 +8,26 @@ import * as World from "./support/world.ts"
 const asked = (world: World.World, index = 0) => world.visits[index]!.searchParams
 
 /** Runs the flow, and gives what it fails with; the code must have gone nowhere. */
-const refused = Effect.fnUntraced(function* (redirect: World.Parts["redirect"], as: Record<string, unknown> = {}) {
-  const world = World.make({ redirect })
-  world.parts.as = { ...world.parts.as, ...as }
-  const client = yield* World.client(world)
-  const error = yield* World.failure(client.ask())
-  assert.strictEqual(error.step, "authorization")
-  assert.deepStrictEqual(world.grants("authorization_code"), [])
-  return error
-})
+const refusedBy = (newClient: ReturnType<typeof World.clientAt>) =>
+  Effect.fnUntraced(function* (redirect: World.Parts["redirect"], as: Record<string, unknown> = {}) {
+    const world = World.make({ redirect })
+    world.parts.as = { ...world.parts.as, ...as }
+    const client = yield* newClient(world)
+    const error = yield* World.failure(client.ask())
+    assert.strictEqual(error.step, "authorization")
+    assert.deepStrictEqual(world.grants("authorization_code"), [])
+    return error
+  })
 
-describe("AuthorizationCode", () => {
+describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
+  const newClient = World.clientAt(revision)
+  const refused = refusedBy(newClient)
   it.effect(
     `proves with PKCE that it began what it ends, by S256${verifies("authorization.client.pkce", "authorization.client.pkce-s256", "authorization.security.best-practices")}`,
     () =>
       Effect.gen(function* () {
         const world = World.make()
-        const client = yield* World.client(world)
+        const client = yield* newClient(world)
         yield* client.ask()
         const [form] = world.grants("authorization_code")
         const verifier = form?.get("code_verifier") ?? ""
@@ -42,8 +45,8 @@ describe("AuthorizationCode", () => {
   it.effect("neither state nor verifier is ever used twice", () =>
     Effect.gen(function* () {
       const world = World.make()
-      yield* (yield* World.client(world)).ask()
-      yield* (yield* World.client(world)).ask()
+      yield* (yield* newClient(world)).ask()
+      yield* (yield* newClient(world)).ask()
       assert.notStrictEqual(asked(world).get("state"), asked(world, 1).get("state"))
       const [first, second] = world.grants("authorization_code")
       assert.notStrictEqual(first?.get("code_verifier"), second?.get("code_verifier"))
@@ -56,7 +59,6 @@ describe("AuthorizationCode", () => {
       "authorization.client.resource-in-both",
       "authorization.client.resource-identifies",
       "authorization.client.resource-canonical",
-      "authorization.client.resource-always",
       "authorization.client.resource-specific",
       "authorization.resource-case"
     )}`,
@@ -64,12 +66,42 @@ describe("AuthorizationCode", () => {
       Effect.gen(function* () {
         const resource = "https://MCP.example.com/mcp"
         const world = World.make({ prm: { resource, authorization_servers: [World.issuer] } })
-        const client = yield* World.client(world)
+        const client = yield* newClient(world)
         yield* client.ask()
         assert.strictEqual(asked(world).get("resource"), resource)
         assert.strictEqual(world.grants("authorization_code")[0]?.get("resource"), resource)
       })
   )
+
+  for (const [kind, changes] of [
+    ["that registers clients", {}],
+    ["that registers none", { registration_endpoint: undefined }],
+    ["that speaks of protected resources", { protected_resources: [World.server] }],
+    ["of OpenID Connect", { userinfo_endpoint: `${World.issuer}/me`, subject_types_supported: ["public"] }]
+  ] as const)
+    it.effect(
+      `An authorization server ${kind} is sent the resource in the authorization request, for the code and in a refresh${verifies(
+        "authorization.client.resource-always",
+        "authorization.client.resource-indicators"
+      )}`,
+      () =>
+        Effect.gen(function* () {
+          const world = World.make()
+          world.parts.as = { ...world.parts.as, ...changes }
+          const preRegistered = [{ issuer: World.issuer, clientId: "mine" }]
+          const client = yield* newClient(world, { grant: World.code({ preRegistered }) })
+          assert.strictEqual(yield* client.ask(), 200)
+          world.parts.accepts = (token) => token === "at-2"
+          assert.strictEqual(yield* client.ask(), 200)
+          assert.strictEqual(asked(world).get("resource"), World.server)
+          assert.deepStrictEqual(
+            [...world.grants("authorization_code"), ...world.grants("refresh_token")].map((form) =>
+              form.get("resource")
+            ),
+            [World.server, World.server]
+          )
+        })
+    )
 
   it.effect(`adds no slash to a resource that has none${verifies("authorization.resource-no-trailing-slash")}`, () =>
     Effect.gen(function* () {
@@ -83,7 +115,7 @@ describe("AuthorizationCode", () => {
               ? new Response("", { status: headers["authorization"] === undefined ? 401 : 200 })
               : undefined
       })
-      const client = yield* World.client(world)
+      const client = yield* newClient(world)
       assert.strictEqual(yield* client.ask(HttpClientRequest.post(origin)), 200)
       assert.strictEqual(asked(world).get("resource"), origin)
     })
@@ -93,7 +125,7 @@ describe("AuthorizationCode", () => {
     Effect.gen(function* () {
       const world = World.make()
       world.parts.as = { ...world.parts.as, authorization_endpoint: `${World.issuer}/authorize?tenant=7` }
-      const client = yield* World.client(world)
+      const client = yield* newClient(world)
       yield* client.ask()
       assert.strictEqual(asked(world).get("tenant"), "7")
     })
@@ -113,7 +145,7 @@ describe("AuthorizationCode", () => {
         Effect.gen(function* () {
           const world = World.make()
           world.parts.as = { ...world.parts.as, code_challenge_methods_supported: methods }
-          const client = yield* World.client(world)
+          const client = yield* newClient(world)
           const error = yield* World.failure(client.ask())
           assert.strictEqual(error.step, "server-metadata")
           assert.match(error.message, /PKCE/)
@@ -130,7 +162,7 @@ describe("AuthorizationCode", () => {
         const as = { ...world.parts.as, code_challenge_methods_supported: undefined }
         world.parts.as = undefined
         world.parts.intercept = ({ url }) => (url.href === openid ? World.json(as) : undefined)
-        const client = yield* World.client(world)
+        const client = yield* newClient(world)
         const error = yield* World.failure(client.ask())
         assert.match(error.message, /PKCE/)
         assert.strictEqual(world.visits.length, 0)
@@ -143,7 +175,7 @@ describe("AuthorizationCode", () => {
       () =>
         Effect.gen(function* () {
           const world = World.make({ redirectUri })
-          const client = yield* World.client(world)
+          const client = yield* newClient(world)
           const error = yield* World.failure(client.ask())
           assert.match(error.message, /redirect URI/)
           assert.strictEqual(world.visits.length, 0)
@@ -165,10 +197,16 @@ describe("AuthorizationCode", () => {
       })
     )
 
-    it.effect("without a code", () =>
+    it.effect("without a code, with an empty one, or with two", () =>
       Effect.gen(function* () {
-        const error = yield* refused((answer) => answer.delete("code"))
-        assert.match(error.message, /no code/)
+        for (const change of [
+          (answer: URLSearchParams) => answer.delete("code"),
+          (answer: URLSearchParams) => answer.set("code", ""),
+          (answer: URLSearchParams) => answer.append("code", "code-2")
+        ]) {
+          const error = yield* refused(change)
+          assert.match(error.message, /no code/)
+        }
       })
     )
 
@@ -228,9 +266,9 @@ describe("AuthorizationCode", () => {
       for (const advertised of [true, false]) {
         const world = World.make({ redirect: (answer) => answer.set("iss", World.issuer) })
         world.parts.as = { ...world.parts.as, authorization_response_iss_parameter_supported: advertised }
-        assert.strictEqual(yield* (yield* World.client(world)).ask(), 200)
+        assert.strictEqual(yield* (yield* newClient(world)).ask(), 200)
       }
-      assert.strictEqual(yield* (yield* World.client(World.make())).ask(), 200)
+      assert.strictEqual(yield* (yield* newClient(World.make())).ask(), 200)
     })
   )
 
@@ -251,7 +289,7 @@ describe("AuthorizationCode", () => {
     const flow = Effect.fnUntraced(function* (as: object, options: object = {}, scope = ' scope="a"') {
       const world = World.make({ challenge: `Bearer resource_metadata="${World.prmUrl}",${scope}` })
       world.parts.as = { ...world.parts.as, ...as }
-      const client = yield* World.client(world, { grant: World.code(options) })
+      const client = yield* newClient(world, { grant: World.code(options) })
       yield* client.ask()
       return asked(world)
     })
@@ -286,7 +324,7 @@ describe("AuthorizationCode", () => {
       it.effect(`are refused: ${what}`, () =>
         Effect.gen(function* () {
           const world = World.make({ token: (body) => ({ ...body, ...change }) })
-          const client = yield* World.client(world)
+          const client = yield* newClient(world)
           const error = yield* World.failure(client.ask())
           assert.strictEqual(error.step, "token")
           assert.strictEqual(error.url, `${World.issuer}/token`)
@@ -301,7 +339,7 @@ describe("AuthorizationCode", () => {
               ? new Response(null, { status: 307, headers: { location: `${World.issuer}/elsewhere` } })
               : undefined
         })
-        const client = yield* World.client(world)
+        const client = yield* newClient(world)
         const error = yield* World.failure(client.ask())
         assert.match(error.message, /redirect \(307\)/)
         assert.deepStrictEqual(world.at(`${World.issuer}/elsewhere`), [])
@@ -316,7 +354,7 @@ describe("AuthorizationCode", () => {
               ? World.json({ error: "invalid_grant", error_description: "the code is old" }, 400)
               : undefined
         })
-        const client = yield* World.client(world)
+        const client = yield* newClient(world)
         const error = yield* World.failure(client.ask())
         assert.deepStrictEqual(
           [error.step, error.status, error.code, error.found],

@@ -29,7 +29,8 @@ const as = (issuer = World.issuer) => ({
   code_challenge_methods_supported: ["S256"]
 })
 
-describe("Discovery of resource metadata", () => {
+describe.each(World.revisions)("Discovery of resource metadata at %s", (revision) => {
+  const newClient = World.clientAt(revision)
   it.effect(
     `goes where the challenge says, and nowhere else${verifies(
       "authorization.client.resource-metadata-both",
@@ -41,7 +42,7 @@ describe("Discovery of resource metadata", () => {
           { "https://mcp.example.com/somewhere": prm, [World.asUrl]: as() },
           'Bearer realm="x", resource_metadata="https://mcp.example.com/somewhere"'
         )
-        const client = yield* World.client(world)
+        const client = yield* newClient(world)
         assert.strictEqual(yield* client.ask(), 200)
         assert.deepStrictEqual(paths(world), ["auth.example.com/.well-known/oauth-authorization-server"])
         assert.strictEqual(world.at("https://mcp.example.com/somewhere").length, 1)
@@ -50,7 +51,8 @@ describe("Discovery of resource metadata", () => {
 
   it.effect(
     `without a URL in the challenge looks at the path, then at the root${verifies(
-      "authorization.client.resource-metadata-order"
+      "authorization.client.resource-metadata-order",
+      "authorization.discovery.conforms"
     )}`,
     () =>
       Effect.gen(function* () {
@@ -61,12 +63,33 @@ describe("Discovery of resource metadata", () => {
           },
           [World.asUrl]: as()
         })
-        const client = yield* World.client(world)
+        const client = yield* newClient(world)
         assert.strictEqual(yield* client.ask(), 200)
         assert.deepStrictEqual(paths(world).slice(0, 2), [
           "mcp.example.com/.well-known/oauth-protected-resource/mcp",
           "mcp.example.com/.well-known/oauth-protected-resource"
         ])
+      })
+  )
+
+  it.effect(
+    `Metadata at the path count, and not those at the root of the same host${verifies(
+      "authorization.client.resource-metadata-order",
+      "authorization.discovery.conforms"
+    )}`,
+    () =>
+      Effect.gen(function* () {
+        const world = placed({
+          [World.prmUrl]: prm,
+          "https://mcp.example.com/.well-known/oauth-protected-resource": {
+            resource: "https://mcp.example.com",
+            authorization_servers: ["https://other.example.com"]
+          },
+          [World.asUrl]: as()
+        })
+        const client = yield* newClient(world)
+        assert.strictEqual(yield* client.ask(), 200)
+        assert.strictEqual(world.visits[0]?.origin, World.issuer)
       })
   )
 
@@ -77,7 +100,7 @@ describe("Discovery of resource metadata", () => {
         "https://mcp.example.com/.well-known/oauth-protected-resource": prm,
         [World.asUrl]: as()
       })
-      const client = yield* World.client(world)
+      const client = yield* newClient(world)
       assert.strictEqual(yield* client.ask(), 200)
     })
   )
@@ -96,7 +119,7 @@ describe("Discovery of resource metadata", () => {
     it.effect(`refuses metadata of another resource: ${resource}`, () =>
       Effect.gen(function* () {
         const world = World.make({ prm: { ...prm, resource } })
-        const client = yield* World.client(world)
+        const client = yield* newClient(world)
         const error = yield* World.failure(client.ask())
         assert.strictEqual(error.step, "resource-metadata")
         assert.strictEqual(error.expected, World.server)
@@ -114,17 +137,17 @@ describe("Discovery of resource metadata", () => {
   it.effect(`names its revision in metadata requests${verifies("authorization.client.metadata-version-header")}`, () =>
     Effect.gen(function* () {
       const world = World.make()
-      const client = yield* World.client(world, { protocolVersion: "2025-03-26" })
+      const client = yield* newClient(world)
       yield* client.ask()
       for (const url of [World.prmUrl, World.asUrl])
-        assert.strictEqual(world.at(url)[0]?.headers["mcp-protocol-version"], "2025-03-26")
+        assert.strictEqual(world.at(url)[0]?.headers["mcp-protocol-version"], revision)
     })
   )
 
   it.effect("metadata without an authorization server are an error that says so", () =>
     Effect.gen(function* () {
       const world = World.make({ prm: { resource: World.server } })
-      const client = yield* World.client(world)
+      const client = yield* newClient(world)
       const error = yield* World.failure(client.ask())
       assert.match(error.message, /authorization_servers/)
       assert.strictEqual(error.url, World.prmUrl)
@@ -134,7 +157,7 @@ describe("Discovery of resource metadata", () => {
   it.effect("a server that fails is an error, not a reason to look elsewhere", () =>
     Effect.gen(function* () {
       const world = placed({ [World.prmUrl]: new Response("down", { status: 503 }), [World.asUrl]: as() })
-      const client = yield* World.client(world)
+      const client = yield* newClient(world)
       const error = yield* World.failure(client.ask())
       assert.strictEqual(error.status, 503)
       assert.deepStrictEqual(paths(world), ["mcp.example.com/.well-known/oauth-protected-resource/mcp"])
@@ -142,12 +165,14 @@ describe("Discovery of resource metadata", () => {
   )
 })
 
-describe("Discovery of the authorization server's metadata", () => {
+describe.each(World.revisions)("Discovery of the authorization server's metadata at %s", (revision) => {
+  const newClient = World.clientAt(revision)
   it.effect(
     `for an issuer with a path inserts it twice, then appends${verifies(
       "authorization.client.metadata-order-path",
       "authorization.client.metadata-both",
-      "authorization.client.metadata-several"
+      "authorization.client.metadata-several",
+      "authorization.discovery.conforms"
     )}`,
     () =>
       Effect.gen(function* () {
@@ -156,7 +181,7 @@ describe("Discovery of the authorization server's metadata", () => {
           [World.prmUrl]: { ...prm, authorization_servers: [issuer] },
           "https://auth.example.com/tenant1/.well-known/openid-configuration": as(issuer)
         })
-        const client = yield* World.client(world)
+        const client = yield* newClient(world)
         assert.strictEqual(yield* client.ask(), 200)
         assert.deepStrictEqual(paths(world).slice(1), [
           "auth.example.com/.well-known/oauth-authorization-server/tenant1",
@@ -174,7 +199,7 @@ describe("Discovery of the authorization server's metadata", () => {
           [World.prmUrl]: prm,
           "https://auth.example.com/.well-known/openid-configuration": as()
         })
-        const client = yield* World.client(world)
+        const client = yield* newClient(world)
         assert.strictEqual(yield* client.ask(), 200)
         assert.deepStrictEqual(paths(world).slice(1), [
           "auth.example.com/.well-known/oauth-authorization-server",
@@ -190,11 +215,28 @@ describe("Discovery of the authorization server's metadata", () => {
         Effect.gen(function* () {
           const world = World.make()
           world.parts.as = { ...world.parts.as, issuer: claimed }
-          const client = yield* World.client(world)
+          const client = yield* newClient(world)
           const error = yield* World.failure(client.ask())
           assert.strictEqual(error.step, "server-metadata")
           assert.strictEqual(error.expected, World.issuer)
           assert.strictEqual(error.found, claimed)
+          assert.strictEqual(world.visits.length, 0)
+        })
+    )
+
+  for (const status of [500, 502, 503])
+    it.effect(
+      `An authorization server that fails with ${status} has metadata, which the client does not look for elsewhere`,
+      () =>
+        Effect.gen(function* () {
+          const world = placed({
+            [World.prmUrl]: prm,
+            [World.asUrl]: new Response("down", { status }),
+            "https://auth.example.com/.well-known/openid-configuration": as()
+          })
+          const client = yield* newClient(world)
+          const error = yield* World.failure(client.ask())
+          assert.deepStrictEqual([error.step, error.status, error.url], ["server-metadata", status, World.asUrl])
           assert.strictEqual(world.visits.length, 0)
         })
     )
@@ -204,7 +246,7 @@ describe("Discovery of the authorization server's metadata", () => {
       const world = World.make()
       world.parts.as = { ...world.parts.as, scopes_supported: null, revocation_endpoint: null }
       world.parts.prm = { ...prm, scopes_supported: null }
-      const client = yield* World.client(world)
+      const client = yield* newClient(world)
       assert.strictEqual(yield* client.ask(), 200)
     })
   )
@@ -220,10 +262,10 @@ describe("Discovery of the authorization server's metadata", () => {
               ? World.json(prm)
               : undefined
       })
-      const first = yield* World.client(world)
+      const first = yield* newClient(world)
       assert.strictEqual(yield* first.ask(), 200)
       location = "http://169.254.169.254/latest"
-      const second = yield* World.client(world)
+      const second = yield* newClient(world)
       const error = yield* World.failure(second.ask())
       assert.match(error.message, /redirect to another origin, http:\/\/169\.254\.169\.254/)
       assert.deepStrictEqual(world.at("http://169.254.169.254/latest"), [])
@@ -246,7 +288,7 @@ describe("Discovery of the authorization server's metadata", () => {
               )
             : undefined
       })
-      const client = yield* World.client(world)
+      const client = yield* newClient(world)
       const error = yield* World.failure(client.ask())
       assert.match(error.message, /more than 262144 bytes/)
       assert.isBelow(pulled, 10)
@@ -300,6 +342,34 @@ describe("Discovery at servers of 2025-03-26", () => {
       })
   )
 
+  it.effect(
+    `looks at one place for the metadata of such an authorization server${verifies("authorization.client.base-url-metadata")}`,
+    () =>
+      Effect.gen(function* () {
+        const world = placed({
+          "https://mcp.example.com/.well-known/openid-configuration": as("https://mcp.example.com")
+        })
+        const client = yield* World.client(world)
+        yield* Effect.ignore(client.ask())
+        assert.deepStrictEqual(
+          paths(world).filter((path) => !path.includes("oauth-protected-resource")),
+          ["mcp.example.com/.well-known/oauth-authorization-server"]
+        )
+      })
+  )
+
+  it.effect("uses no default endpoints while the server fails to answer for its metadata", () =>
+    Effect.gen(function* () {
+      const world = placed({
+        "https://mcp.example.com/.well-known/oauth-authorization-server": new Response("down", { status: 503 })
+      })
+      const client = yield* World.client(world)
+      const error = yield* World.failure(client.ask())
+      assert.deepStrictEqual([error.step, error.status], ["server-metadata", 503])
+      assert.strictEqual(world.visits.length, 0)
+    })
+  )
+
   it.effect("is not tried where that is switched off", () =>
     Effect.gen(function* () {
       const world = placed({})
@@ -311,7 +381,8 @@ describe("Discovery at servers of 2025-03-26", () => {
   )
 })
 
-describe("Request forgery through metadata", () => {
+describe.each(World.revisions)("Request forgery through metadata at %s", (revision) => {
+  const newClient = World.clientAt(revision)
   const names: ReadonlyArray<string> = [
     "http://169.254.169.254/latest/meta-data",
     "https://169.254.169.254/",
@@ -341,7 +412,7 @@ describe("Request forgery through metadata", () => {
     it.effect(`a public server's challenge does not lead to ${name}`, () =>
       Effect.gen(function* () {
         const world = World.make({ challenge: `Bearer resource_metadata="${name}"` })
-        const client = yield* World.client(world)
+        const client = yield* newClient(world)
         const error = yield* World.failure(client.ask())
         assert.strictEqual(error.step, "resource-metadata")
         assert.strictEqual(world.hits.length, 1)
@@ -350,7 +421,7 @@ describe("Request forgery through metadata", () => {
     it.effect(`a public server's metadata do not lead to ${name}`, () =>
       Effect.gen(function* () {
         const world = World.make({ prm: { ...prm, authorization_servers: [name] } })
-        const client = yield* World.client(world)
+        const client = yield* newClient(world)
         const error = yield* World.failure(client.ask())
         assert.strictEqual(error.step, "server-metadata")
         assert.strictEqual(world.hits.length, 2)
@@ -366,7 +437,7 @@ describe("Request forgery through metadata", () => {
           for (const name of ["https://10.0.0.1/x", "http://auth.example.com/x", "javascript:alert(1)"]) {
             const world = World.make()
             world.parts.as = { ...world.parts.as, [endpoint]: name }
-            const client = yield* World.client(world)
+            const client = yield* newClient(world)
             const error = yield* World.failure(client.ask())
             assert.match(error.message, new RegExp(endpoint))
             assert.strictEqual(world.hits.filter(({ url }) => url.href === name).length, 0)
@@ -392,7 +463,7 @@ describe("Request forgery through metadata", () => {
         ["https://10.0.0.5", false]
       ] as const) {
         const world = at(server)
-        const client = yield* World.client(world, { allowPrivate })
+        const client = yield* newClient(world, { allowPrivate })
         const error = yield* World.failure(client.ask(HttpClientRequest.post(`${server}/mcp`)))
         assert.strictEqual(error.step, "access")
         assert.strictEqual(world.visits.length, 1)

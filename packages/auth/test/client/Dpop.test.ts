@@ -17,7 +17,8 @@ const bound = (parts: Partial<World.Parts> = {}) => {
 }
 const proofs = (world: World.World, url: string) => world.at(url).map((hit) => hit.headers["dpop"])
 
-describe("Dpop", () => {
+describe.each(World.revisions)("Dpop at %s", (revision) => {
+  const newClient = World.clientAt(revision)
   it.effect("a proof names method, URL without query, token and nonce, and is signed by the key that it shows", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(1_700_000_000_000)
@@ -78,7 +79,7 @@ describe("Dpop", () => {
   it.effect("every request has a proof of its own under the scheme DPoP", () =>
     Effect.gen(function* () {
       const world = bound()
-      const client = yield* World.client(world, { dpop: "prefer" })
+      const client = yield* newClient(world, { dpop: "prefer" })
       yield* client.ask()
       yield* client.ask()
       const sent = world.at(World.server).slice(1)
@@ -109,7 +110,7 @@ describe("Dpop", () => {
           return undefined
         }
       })
-      const client = yield* World.client(world, { dpop: "prefer" })
+      const client = yield* newClient(world, { dpop: "prefer" })
       assert.strictEqual(yield* client.ask(), 200)
       assert.strictEqual(yield* client.ask(), 200)
       assert.deepStrictEqual(
@@ -138,7 +139,7 @@ describe("Dpop", () => {
               })
             : undefined
       })
-      const client = yield* World.client(world, { dpop: "prefer" })
+      const client = yield* newClient(world, { dpop: "prefer" })
       const error = yield* World.failure(client.ask())
       assert.strictEqual(error.code, "use_dpop_nonce")
       assert.isBelow(count, 10)
@@ -148,9 +149,9 @@ describe("Dpop", () => {
   it.effect("a token that is refused is refreshed with the key that it is bound to", () =>
     Effect.gen(function* () {
       const world = bound({ accepts: (token) => token !== "at-1" })
-      const first = yield* World.client(world, { dpop: "prefer" })
+      const first = yield* newClient(world, { dpop: "prefer" })
       yield* first.oauth.login(World.server)
-      const second = yield* World.client(world, {}, first.store)
+      const second = yield* newClient(world, {}, first.store)
       assert.strictEqual(yield* second.ask(), 200)
       const shown = proofs(world, `${World.issuer}/token`).map((proof) => JSON.stringify(header(proof).jwk))
       assert.strictEqual(shown.length, 2)
@@ -162,9 +163,9 @@ describe("Dpop", () => {
   it.effect("a token without a key is not taken where one is required, be it new, refreshed or stored", () =>
     Effect.gen(function* () {
       const world = bound({ token: (body) => body })
-      const careless = yield* World.client(world)
+      const careless = yield* newClient(world)
       yield* careless.oauth.login(World.server)
-      const client = yield* World.client(world, { dpop: "require" }, careless.store)
+      const client = yield* newClient(world, { dpop: "require" }, careless.store)
       const error = yield* World.failure(client.ask())
       assert.match(error.message, /not bound to a key.*expected: DPoP/)
       world.parts.token = (body) => ({ ...body, token_type: "DPoP" })
@@ -178,10 +179,10 @@ describe("Dpop", () => {
     Effect.gen(function* () {
       const world = bound({ accepts: (_, { headers }) => headers["dpop"] !== undefined })
       const before = World.make()
-      const careless = yield* World.client(before)
+      const careless = yield* newClient(before)
       yield* careless.oauth.login(World.server)
       world.parts.prm = { ...world.parts.prm, dpop_bound_access_tokens_required: true }
-      const client = yield* World.client(world, {}, careless.store)
+      const client = yield* newClient(world, {}, careless.store)
       assert.strictEqual(yield* client.ask(), 200)
       assert.strictEqual(world.grants("refresh_token").length, 0)
       assert.strictEqual(world.visits.length, 1)
@@ -197,7 +198,7 @@ describe("Dpop", () => {
         ...body,
         token_type: hit.headers["dpop"] === undefined ? "Bearer" : "DPoP"
       })
-      const client = yield* World.client(world, { dpop })
+      const client = yield* newClient(world, { dpop })
       yield* client.ask()
       return world.at(World.server).at(-1)?.headers["authorization"]?.split(" ")[0]
     })

@@ -9,7 +9,7 @@ import { verifies } from "@effect-mcp/spec/verifies"
 import { Cause, Context, Deferred, Effect, Exit, Layer, Redacted, Stream } from "effect"
 import { FetchHttpClient } from "effect/http"
 import * as Jose from "jose"
-import { listen } from "../server/support/protected.ts"
+import { listen, revisions } from "../server/support/protected.ts"
 import * as Live from "./support/live.ts"
 
 /** The `OAuthError` that a connection or call fails with. */
@@ -27,7 +27,7 @@ const keys = Effect.promise(async () => {
 })
 
 describe("AuthorizationCode at our server", () => {
-  for (const version of ["2025-11-25", "2026-07-28"] as const)
+  for (const version of revisions)
     it.live(
       `logs in, calls, and steps up by what a tool demands, in ${version}${verifies("authorization.http.conforms")}`,
       () =>
@@ -69,7 +69,7 @@ describe("AuthorizationCode at our server", () => {
     const all = new Headers(headers)
     return method === "GET" ? all.has("mcp-session-id") : all.get("mcp-method") === "subscriptions/listen"
   }
-  for (const version of ["2025-11-25", "2026-07-28"] as const)
+  for (const version of revisions)
     it.live(`listens on with a fresh token when the one that it began with expires, in ${version}`, () =>
       Effect.gen(function* () {
         const { server, url } = yield* Live.open({ guard: { clockSkew: 0 }, issuer: { script: { lifetime: 1 } } })
@@ -128,7 +128,7 @@ describe("AuthorizationCode at our server", () => {
   )
 })
 
-describe("ClientCredentials", () => {
+describe.each(revisions)("ClientCredentials at %s", (version) => {
   for (const authMethod of ["client_secret_basic", "client_secret_post"] as const)
     it.live(`gets a token for itself by ${authMethod}, and another when that expires`, () =>
       Effect.gen(function* () {
@@ -139,7 +139,7 @@ describe("ClientCredentials", () => {
           clientId,
           clientSecret: Redacted.make("s3cret")
         })
-        const { client } = yield* Live.connect(url, { grant })
+        const { client } = yield* Live.connect(url, { version, grant })
         assert.strictEqual(yield* Live.call(client, "whoami"), clientId)
         yield* server.rotateKeys()
         assert.strictEqual(yield* server.count("client_credentials"), 1)
@@ -155,7 +155,7 @@ describe("ClientCredentials", () => {
       const { clientId } = yield* server.register({ authMethod: "private_key_jwt", jwks })
       const signingKey = { key: pem, algorithm: "ES256", keyId: "k1" }
       const grant = ClientCredentials.make({ issuer: server.issuer, clientId, signingKey })
-      const { client } = yield* Live.connect(url, { grant })
+      const { client } = yield* Live.connect(url, { version, grant })
       assert.strictEqual(yield* Live.call(client, "whoami"), clientId)
     })
   )
@@ -170,7 +170,7 @@ describe("ClientCredentials", () => {
           clientId: "me",
           clientSecret: Redacted.make("s3cret")
         })
-        const error = yield* failure(Live.connect(url, { grant }))
+        const error = yield* failure(Live.connect(url, { version, grant }))
         assert.strictEqual(error.step, "registration")
         assert.strictEqual(error.expected, "https://mine.example.com")
         assert.notMatch(JSON.stringify(yield* server.requests), /s3cret/)
@@ -178,7 +178,7 @@ describe("ClientCredentials", () => {
   )
 })
 
-describe("EnterpriseManaged", () => {
+describe.each(revisions)("EnterpriseManaged at %s", (version) => {
   const identityProvider = Effect.map(
     Layer.build(Layer.fresh(Layer.provide(AuthServer.layer(), listen()))),
     (context) => Context.get(context, AuthServer.AuthServer)
@@ -209,7 +209,7 @@ describe("EnterpriseManaged", () => {
           assertion
         }
       })
-      const { client } = yield* Live.connect(url, { grant })
+      const { client } = yield* Live.connect(url, { version, grant })
       assert.strictEqual(yield* Live.call(client, "whoami"), "erin")
       const [exchange] = (yield* provider.requests).filter(({ kind }) => kind === "token_exchange")
       assert.deepInclude(exchange?.params, { audience: server.issuer, resource: url })
@@ -232,19 +232,19 @@ describe("EnterpriseManaged", () => {
           assertion: Effect.succeed(Redacted.make("not a token"))
         }
       }
-      const error = yield* failure(Live.connect(url, { grant: EnterpriseManaged.make(options) }))
+      const error = yield* failure(Live.connect(url, { version, grant: EnterpriseManaged.make(options) }))
       assert.strictEqual(error.step, "identity")
       assert.strictEqual(error.url, `${provider.issuer}/token`)
       const insecure = { ...options.identityProvider, tokenEndpoint: "http://idp.example.com/token" }
       const refused = yield* failure(
-        Live.connect(url, { grant: EnterpriseManaged.make({ ...options, identityProvider: insecure }) })
+        Live.connect(url, { version, grant: EnterpriseManaged.make({ ...options, identityProvider: insecure }) })
       )
       assert.match(refused.message, /identity provider is not secure/)
     })
   )
 })
 
-describe("WorkloadIdentity", () => {
+describe.each(revisions)("WorkloadIdentity at %s", (version) => {
   it.live("exchanges the platform's assertion for a token; a refusal is final", () =>
     Effect.gen(function* () {
       const platform = yield* keys
@@ -271,7 +271,7 @@ describe("WorkloadIdentity", () => {
       assert.strictEqual(yield* server.count("jwt_bearer"), 1)
 
       const wrong = WorkloadIdentity.make({ clientId, assertion: () => sign("https://wrong.example") })
-      const error = yield* failure(Live.connect(url, { grant: wrong }))
+      const error = yield* failure(Live.connect(url, { version, grant: wrong }))
       assert.strictEqual(error.step, "token")
       assert.strictEqual(error.code, "invalid_grant")
       assert.strictEqual(yield* server.count("jwt_bearer"), 2)
@@ -282,7 +282,9 @@ describe("WorkloadIdentity", () => {
     Effect.gen(function* () {
       const { url } = yield* Live.open()
       const assertion = () => Effect.fail(new OAuthError({ step: "identity", problem: "no token file" }))
-      const error = yield* failure(Live.connect(url, { grant: WorkloadIdentity.make({ clientId: "w", assertion }) }))
+      const error = yield* failure(
+        Live.connect(url, { version, grant: WorkloadIdentity.make({ clientId: "w", assertion }) })
+      )
       assert.match(error.message, /no token file/)
     })
   )

@@ -8,7 +8,8 @@ import * as World from "./support/world.ts"
 
 const authorizations = (world: World.World) => world.at(World.server).map((hit) => hit.headers["authorization"])
 
-describe("OAuth", () => {
+describe.each(World.revisions)("OAuth at %s", (revision) => {
+  const newClient = World.clientAt(revision)
   it.effect(
     `meets a 401 by the whole flow and sends the request again${verifies(
       "authorization.client.parses-challenge",
@@ -20,7 +21,7 @@ describe("OAuth", () => {
     () =>
       Effect.gen(function* () {
         const world = World.make()
-        const client = yield* World.client(world)
+        const client = yield* newClient(world)
         const request = HttpClientRequest.bodyText(HttpClientRequest.post(World.server), '{"id":1}', "application/json")
         assert.strictEqual(yield* client.ask(request), 200)
         assert.deepStrictEqual(
@@ -51,7 +52,7 @@ describe("OAuth", () => {
     () =>
       Effect.gen(function* () {
         const world = World.make()
-        const client = yield* World.client(world)
+        const client = yield* newClient(world)
         yield* client.ask()
         yield* client.ask()
         yield* client.ask(HttpClientRequest.get(World.server))
@@ -68,7 +69,7 @@ describe("OAuth", () => {
   it.effect("leaves requests alone that need no token", () =>
     Effect.gen(function* () {
       const world = World.make({ intercept: () => World.json({}) })
-      const client = yield* World.client(world)
+      const client = yield* newClient(world)
       assert.strictEqual(yield* client.ask(), 200)
       assert.deepStrictEqual(authorizations(world), [undefined])
     })
@@ -77,7 +78,7 @@ describe("OAuth", () => {
   it.effect("says why it does not log in at a server that others could listen to", () =>
     Effect.gen(function* () {
       const world = World.make({ intercept: () => new Response("", { status: 401 }) })
-      const client = yield* World.client(world)
+      const client = yield* newClient(world)
       const error = yield* World.failure(client.ask(HttpClientRequest.post("http://mcp.example.com/mcp")))
       assert.match(error.message, /not secure.*https/)
       assert.strictEqual(world.hits.length, 1)
@@ -87,7 +88,7 @@ describe("OAuth", () => {
   it.effect("leaves requests alone that have credentials of their own", () =>
     Effect.gen(function* () {
       const world = World.make({ accepts: () => false })
-      const client = yield* World.client(world)
+      const client = yield* newClient(world)
       const request = HttpClientRequest.post(World.server, { headers: { authorization: "Bearer mine" } })
       assert.strictEqual(yield* client.ask(request), 401)
       assert.deepStrictEqual(authorizations(world), ["Bearer mine"])
@@ -97,7 +98,7 @@ describe("OAuth", () => {
   it.effect("sends no token to another server, and none over plain HTTP", () =>
     Effect.gen(function* () {
       const world = World.make()
-      const client = yield* World.client(world)
+      const client = yield* newClient(world)
       yield* client.ask()
       yield* client.ask(HttpClientRequest.get("https://other.example.com/mcp"))
       yield* client.ask(HttpClientRequest.get("https://mcp.example.com/other"))
@@ -115,7 +116,7 @@ describe("OAuth", () => {
             ? new Response("", { status: headers["authorization"] === "Bearer at-1" ? 202 : 401 })
             : undefined
       })
-      const client = yield* World.client(world, { server: World.server })
+      const client = yield* newClient(world, { server: World.server })
       assert.strictEqual(yield* client.ask(HttpClientRequest.get(World.server)), 200)
       assert.strictEqual(yield* client.ask(HttpClientRequest.post(`${messages}?sessionId=1`)), 202)
       yield* client.ask(HttpClientRequest.get("https://other.example.com/messages"))
@@ -135,7 +136,7 @@ describe("OAuth", () => {
         return Option.getOrThrow(HttpClientResponse.toWeb(response))
       }) as typeof globalThis.fetch
       const http = yield* Effect.provide(HttpClient.HttpClient, FetchHttpClient.layer)
-      const client = yield* World.client({ ...world, http })
+      const client = yield* newClient({ ...world, http })
       const asked = client
         .ask()
         .pipe(
@@ -157,7 +158,7 @@ describe("OAuth", () => {
   it.effect("a 403 that is not about scopes is the answer", () =>
     Effect.gen(function* () {
       const world = World.make()
-      const client = yield* World.client(world)
+      const client = yield* newClient(world)
       yield* client.ask()
       world.parts.intercept = ({ url }) => (url.href === World.server ? new Response("no", { status: 403 }) : undefined)
       assert.strictEqual(yield* client.ask(), 403)
@@ -171,7 +172,7 @@ describe("OAuth", () => {
         accepts: () => false,
         challenge: `Bearer error="invalid_token", resource_metadata="${World.prmUrl}"`
       })
-      const client = yield* World.client(world)
+      const client = yield* newClient(world)
       const error = yield* World.failure(client.ask())
       assert.strictEqual(error.step, "access")
       assert.strictEqual(error.code, "invalid_token")
@@ -183,7 +184,7 @@ describe("OAuth", () => {
   it.effect("errors hold neither tokens nor codes nor secrets", () =>
     Effect.gen(function* () {
       const world = World.make({ accepts: () => false })
-      const client = yield* World.client(world)
+      const client = yield* newClient(world)
       const error = yield* Effect.flip(client.ask())
       const shown = `${String(error)} ${JSON.stringify(error)}`
       assert.notMatch(shown, /at-1|rt-1|code-1/)
@@ -193,7 +194,7 @@ describe("OAuth", () => {
   it.effect("nobody is asked to log in to end a session", () =>
     Effect.gen(function* () {
       const world = World.make()
-      const client = yield* World.client(world)
+      const client = yield* newClient(world)
       const end = HttpClientRequest.delete(World.server, { headers: { "mcp-session-id": "1" } })
       assert.strictEqual(yield* client.ask(end), 401)
       assert.strictEqual(world.visits.length, 0)
@@ -208,12 +209,12 @@ describe("OAuth", () => {
       world.parts.as = { ...world.parts.as, token_endpoint_auth_methods_supported: undefined }
       const machine = (clientId: string) =>
         ClientCredentials.make({ issuer: World.issuer, clientId, clientSecret: Redacted.make("s3cret") })
-      const user = yield* World.client(world)
+      const user = yield* newClient(world)
       yield* user.ask()
       const others = [{ grant: machine("a") }, { grant: machine("b") }, { account: "bob" }]
       for (const [index, options] of others.entries()) {
         for (let time = 0; time < 2; time++) {
-          const client = yield* World.client(world, options, user.store)
+          const client = yield* newClient(world, options, user.store)
           assert.strictEqual(yield* client.ask(), 200)
           assert.strictEqual(world.at(World.server).at(-1)?.headers["authorization"], `Bearer at-${index + 2}`)
         }
@@ -238,7 +239,7 @@ describe("OAuth", () => {
         preRegistered: [{ issuer: World.issuer, clientId: "me", clientSecret: Redacted.make("s3cret") }]
       })
       world.parts.as = { ...world.parts.as, token_endpoint_auth_methods_supported: ["client_secret_basic"] }
-      const client = yield* World.client(world, { grant })
+      const client = yield* newClient(world, { grant })
       yield* Effect.flip(client.ask())
       assert.strictEqual(yield* client.ask(), 200)
       const all = inspect(said, { depth: 10, maxArrayLength: null, maxStringLength: null })
@@ -257,7 +258,7 @@ describe("OAuth", () => {
   it.effect("one login is enough for many requests at once", () =>
     Effect.gen(function* () {
       const world = World.make()
-      const client = yield* World.client(world)
+      const client = yield* newClient(world)
       const statuses = yield* Effect.all(
         Array.from({ length: 50 }, () => client.ask()),
         { concurrency: "unbounded" }
@@ -276,7 +277,7 @@ describe("OAuth", () => {
           answer.set("error", "access_denied")
         }
       })
-      const client = yield* World.client(world)
+      const client = yield* newClient(world)
       const errors = yield* Effect.all(
         Array.from({ length: 20 }, () => World.failure(client.ask())),
         { concurrency: "unbounded" }
@@ -289,9 +290,9 @@ describe("OAuth", () => {
   it.effect("another client with the same store uses the tokens at once", () =>
     Effect.gen(function* () {
       const world = World.make()
-      const first = yield* World.client(world)
+      const first = yield* newClient(world)
       yield* first.ask()
-      const second = yield* World.client(world, {}, first.store)
+      const second = yield* newClient(world, {}, first.store)
       yield* second.ask()
       assert.deepStrictEqual(authorizations(world), [undefined, "Bearer at-1", "Bearer at-1"])
     })

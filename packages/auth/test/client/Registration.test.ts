@@ -24,7 +24,8 @@ const clientId = Effect.fnUntraced(function* (
   return [world.visits.at(-1)?.searchParams.get("client_id"), world.at(register).length] as const
 })
 
-describe("Registration", () => {
+describe.each(World.revisions)("Registration at %s", (revision) => {
+  const newClient = World.clientAt(revision)
   const documents = { client_id_metadata_document_supported: true }
 
   it.effect(
@@ -58,7 +59,7 @@ describe("Registration", () => {
               : way.authorize(url)
         }))
       })
-      const client = yield* World.client({ ...world, authorizer })
+      const client = yield* newClient({ ...world, authorizer })
       yield* Effect.flip(client.ask())
       stuck = false
       assert.strictEqual(yield* client.ask(), 200)
@@ -75,9 +76,9 @@ describe("Registration", () => {
         token_endpoint_auth_methods_supported: ["client_secret_post"]
       }
       const ask = () => Effect.succeed({ clientId: "typed", clientSecret: Redacted.make("s3cret") })
-      const first = yield* World.client(world, { grant: World.code({ ask }) })
+      const first = yield* newClient(world, { grant: World.code({ ask }) })
       yield* first.oauth.login(World.server)
-      const second = yield* World.client(world, {}, first.store)
+      const second = yield* newClient(world, {}, first.store)
       assert.strictEqual(yield* second.ask(), 200)
       const [form] = world.grants("refresh_token")
       assert.deepStrictEqual([form?.get("client_id"), form?.get("client_secret")], ["typed", "s3cret"])
@@ -100,7 +101,7 @@ describe("Registration", () => {
       () =>
         Effect.gen(function* () {
           const world = World.make()
-          const client = yield* World.client(world, { grant: World.code({ metadataUrl: url }) })
+          const client = yield* newClient(world, { grant: World.code({ metadataUrl: url }) })
           const error = yield* World.failure(client.ask())
           assert.strictEqual(error.step, "registration")
         })
@@ -137,7 +138,7 @@ describe("Registration", () => {
     () =>
       Effect.gen(function* () {
         const world = World.make()
-        const client = yield* World.client(world, {
+        const client = yield* newClient(world, {
           grant: World.code({ registration: { client_uri: "https://client.example.com" } })
         })
         yield* client.ask()
@@ -157,7 +158,7 @@ describe("Registration", () => {
   it.effect(`is a web application behind https${verifies("authorization.client.application-type-web")}`, () =>
     Effect.gen(function* () {
       const world = World.make({ redirectUri: "https://app.example.com/callback" })
-      const client = yield* World.client(world)
+      const client = yield* newClient(world)
       yield* client.ask()
       assert.strictEqual(world.at(register)[0]?.json.application_type, "web")
     })
@@ -176,7 +177,7 @@ describe("Registration", () => {
               ? World.json({ error: "invalid_redirect_uri", error_description: "loopback is not allowed" }, 400)
               : undefined
         })
-        const client = yield* World.client(world)
+        const client = yield* newClient(world)
         const error = yield* World.failure(client.ask())
         assert.strictEqual(error.step, "registration")
         assert.strictEqual(error.code, "invalid_redirect_uri")
@@ -189,7 +190,7 @@ describe("Registration", () => {
       const world = World.make()
       const store = TokenStore.makeMemory()
       const login = Effect.gen(function* () {
-        const client = yield* World.client(world, {}, store)
+        const client = yield* newClient(world, {}, store)
         yield* client.oauth.login(World.server)
       })
       yield* login
@@ -209,7 +210,7 @@ describe("Registration", () => {
             ? World.json({ client_id: "c", client_secret: "s", client_secret_expires_at: 100 }, 201)
             : undefined
       })
-      const client = yield* World.client(world)
+      const client = yield* newClient(world)
       yield* client.oauth.login(World.server)
       yield* TestClock.adjust("99 seconds")
       yield* client.oauth.login(World.server)
@@ -229,7 +230,7 @@ describe("Registration", () => {
             ? World.json({ error: "invalid_client" }, 401)
             : undefined
       })
-      const client = yield* World.client(world)
+      const client = yield* newClient(world)
       known = false
       const error = yield* World.failure(client.ask())
       assert.strictEqual(error.code, "invalid_client")
@@ -249,7 +250,7 @@ describe("Registration", () => {
       Effect.gen(function* () {
         const world = World.make()
         world.parts.as = { ...world.parts.as, registration_endpoint: undefined }
-        const client = yield* World.client(world, {
+        const client = yield* newClient(world, {
           grant: World.code({ preRegistered: [{ ...preRegistered[0]!, issuer: "https://old.example.com" }] })
         })
         const error = yield* World.failure(client.ask())

@@ -13,11 +13,12 @@ const strict = () => {
   return { valid, world }
 }
 
-describe("Renewal", () => {
+describe.each(World.revisions)("Renewal at %s", (revision) => {
+  const newClient = World.clientAt(revision)
   it.effect("a refused token is exchanged by the refresh token, which is replaced by the new one", () =>
     Effect.gen(function* () {
       const { valid, world } = strict()
-      const client = yield* World.client(world)
+      const client = yield* newClient(world)
       yield* client.ask()
       for (const round of [2, 3]) {
         valid.clear()
@@ -41,7 +42,7 @@ describe("Renewal", () => {
       const { valid, world } = strict()
       world.parts.token = (body, { form }) =>
         form.get("grant_type") === "refresh_token" ? { ...body, refresh_token: undefined } : body
-      const client = yield* World.client(world)
+      const client = yield* newClient(world)
       yield* client.ask()
       for (const round of [2, 3]) {
         valid.clear()
@@ -58,7 +59,7 @@ describe("Renewal", () => {
   it.effect("a token that lives shortly is used for half of its life, and not renewed for each request", () =>
     Effect.gen(function* () {
       const world = World.make({ token: (body) => ({ ...body, expires_in: 20 }) })
-      const client = yield* World.client(world)
+      const client = yield* newClient(world)
       for (let request = 0; request < 5; request++) yield* client.ask()
       assert.strictEqual(world.at(`${World.issuer}/token`).length, 1)
       yield* TestClock.adjust("11 seconds")
@@ -78,7 +79,7 @@ describe("Renewal", () => {
         if (url.href !== other) return undefined
         return headers["authorization"] === undefined ? new Response("", { status: 401 }) : World.json({})
       }
-      const client = yield* World.client(world)
+      const client = yield* newClient(world)
       yield* client.ask()
       // A listener on the loopback interface has another port each time, for which the client registers anew.
       world.parts.redirectUri = "http://127.0.0.1:7777/callback"
@@ -106,7 +107,7 @@ describe("Renewal", () => {
             : undefined
       })
       world.parts.redirect = (answer) => answer.set("code", "a-code-that-is-secret")
-      const client = yield* World.client(world)
+      const client = yield* newClient(world)
       const error = yield* World.failure(client.ask())
       const [form] = world.grants("authorization_code")
       assert.notInclude(error.message, form?.get("code_verifier") ?? "")
@@ -120,7 +121,7 @@ describe("Renewal", () => {
       Effect.gen(function* () {
         const { valid, world } = strict()
         world.parts.token = (body) => ({ ...body, refresh_token: undefined })
-        const client = yield* World.client(world)
+        const client = yield* newClient(world)
         yield* client.ask()
         valid.clear()
         valid.add("at-2")
@@ -132,7 +133,7 @@ describe("Renewal", () => {
   it.effect("a refresh token that is not taken any more leads to a new login", () =>
     Effect.gen(function* () {
       const { valid, world } = strict()
-      const client = yield* World.client(world)
+      const client = yield* newClient(world)
       yield* client.ask()
       valid.clear()
       valid.add("at-2")
@@ -147,7 +148,7 @@ describe("Renewal", () => {
   it.effect("a login that replaces a dead refresh token and fails leaves no dead token behind", () =>
     Effect.gen(function* () {
       const { valid, world } = strict()
-      const client = yield* World.client(world)
+      const client = yield* newClient(world)
       yield* client.ask()
       valid.clear()
       world.parts.intercept = ({ form }) =>
@@ -166,7 +167,7 @@ describe("Renewal", () => {
   it.effect("an authorization server that fails costs nothing: the refresh token is kept for later", () =>
     Effect.gen(function* () {
       const { valid, world } = strict()
-      const client = yield* World.client(world)
+      const client = yield* newClient(world)
       yield* client.ask()
       valid.clear()
       valid.add("at-2")
@@ -180,10 +181,71 @@ describe("Renewal", () => {
     })
   )
 
+  for (const [kind, body, status] of [
+    ["a page of a proxy", "<html>Bad Request</html>", 400],
+    ["JSON without an error", "{}", 400],
+    ["a 401 of a proxy", "Who are you?", 401]
+  ] as const)
+    it.effect(`An answer to a refresh that is none of the authorization server's costs nothing: ${kind}`, () =>
+      Effect.gen(function* () {
+        const { valid, world } = strict()
+        const client = yield* newClient(world)
+        yield* client.ask()
+        valid.clear()
+        valid.add("at-2")
+        world.parts.intercept = ({ form }) =>
+          form.get("grant_type") === "refresh_token" ? new Response(body, { status }) : undefined
+        const error = yield* World.failure(client.ask())
+        assert.deepStrictEqual([error.step, error.status], ["token", status])
+        world.parts.intercept = () => undefined
+        assert.strictEqual(yield* client.ask(), 200)
+        assert.strictEqual(world.visits.length, 1)
+        assert.deepStrictEqual(
+          world.grants("refresh_token").map((form) => form.get("refresh_token")),
+          ["rt-1", "rt-1"]
+        )
+      })
+    )
+
+  it.effect("A client that the authorization server has forgotten registers anew before the user is asked again", () =>
+    Effect.gen(function* () {
+      const { valid, world } = strict()
+      const client = yield* newClient(world)
+      yield* client.ask()
+      valid.clear()
+      valid.add("at-2")
+      world.parts.intercept = ({ form }) =>
+        form.get("client_id") === "client-1" ? World.json({ error: "invalid_client" }, 401) : undefined
+      assert.strictEqual(yield* client.ask(), 200)
+      assert.deepStrictEqual(
+        world.visits.map((url) => url.searchParams.get("client_id")),
+        ["client-1", "client-2"]
+      )
+    })
+  )
+
+  it.effect("A client takes no token of another process that has expired meanwhile", () =>
+    Effect.gen(function* () {
+      const world = World.make()
+      const store = TokenStore.makeMemory()
+      const [one, other] = [yield* newClient(world, {}, store), yield* newClient(world, {}, store)]
+      yield* one.ask()
+      yield* other.ask()
+      yield* TestClock.adjust("2 hours")
+      yield* one.ask()
+      yield* TestClock.adjust("2 hours")
+      yield* other.ask()
+      assert.deepStrictEqual(
+        world.at(World.server).map(({ headers }) => headers["authorization"]),
+        [undefined, "Bearer at-1", "Bearer at-1", "Bearer at-2", "Bearer at-3"]
+      )
+    })
+  )
+
   it.effect("tokens are refreshed half a minute before they expire, and not before", () =>
     Effect.gen(function* () {
       const world = World.make()
-      const client = yield* World.client(world)
+      const client = yield* newClient(world)
       yield* client.ask()
       yield* TestClock.adjust("3569 seconds")
       yield* client.ask()
@@ -200,7 +262,7 @@ describe("Renewal", () => {
   it.effect("a token that is still good is used when the refresh before its time fails", () =>
     Effect.gen(function* () {
       const world = World.make()
-      const client = yield* World.client(world)
+      const client = yield* newClient(world)
       yield* client.ask()
       yield* TestClock.adjust("3575 seconds")
       world.parts.intercept = ({ url }) =>
@@ -213,7 +275,7 @@ describe("Renewal", () => {
   it.effect("a hundred requests with an old token refresh it once", () =>
     Effect.gen(function* () {
       const { valid, world } = strict()
-      const client = yield* World.client(world)
+      const client = yield* newClient(world)
       yield* client.ask()
       valid.clear()
       valid.add("at-2")
@@ -231,7 +293,7 @@ describe("Renewal", () => {
     Effect.gen(function* () {
       const { valid, world } = strict()
       const store = TokenStore.makeMemory()
-      const clients = yield* Effect.all(Array.from({ length: 8 }, () => World.client(world, {}, store)))
+      const clients = yield* Effect.all(Array.from({ length: 8 }, () => newClient(world, {}, store)))
       yield* clients[0]!.ask()
       yield* Effect.forEach(clients, (client) => client.ask())
       valid.clear()
@@ -265,7 +327,7 @@ describe("Renewal", () => {
           }))
         }
       }
-      const client = yield* World.client(slow)
+      const client = yield* newClient(slow)
       const first = yield* Effect.forkChild(client.ask())
       const second = yield* Effect.forkChild(client.ask())
       yield* Deferred.await(reached)
@@ -279,7 +341,8 @@ describe("Renewal", () => {
   )
 })
 
-describe("Step-up", () => {
+describe.each(World.revisions)("Step-up at %s", (revision) => {
+  const newClient = World.clientAt(revision)
   /** Methods need scopes: the server knows them by the token's number. */
   const scoped = (scopes: ReadonlyArray<string> | undefined) => {
     const granted = new Map<string, string>()
@@ -320,7 +383,7 @@ describe("Step-up", () => {
     () =>
       Effect.gen(function* () {
         const world = scoped([])
-        const client = yield* World.client(world)
+        const client = yield* newClient(world)
         assert.strictEqual(yield* client.ask(), 200)
         assert.strictEqual(yield* client.ask(HttpClientRequest.delete(World.server)), 200)
         assert.strictEqual(yield* client.ask(HttpClientRequest.put(World.server)), 200)
@@ -331,7 +394,7 @@ describe("Step-up", () => {
   it.effect("two demands at once are met by two logins, the second with the scopes of both", () =>
     Effect.gen(function* () {
       const world = scoped([])
-      const client = yield* World.client(world)
+      const client = yield* newClient(world)
       yield* client.ask()
       const statuses = yield* Effect.all(
         [
@@ -343,6 +406,11 @@ describe("Step-up", () => {
       )
       assert.deepStrictEqual(statuses, [200, 200, 200])
       assert.deepStrictEqual(asked(world), ["read", "read write", "read write admin"])
+      // Each is sent twice: none again with the tokens of a login that was for less than it needs.
+      assert.deepStrictEqual(
+        ["DELETE", "PUT"].map((method) => world.at(World.server).filter((hit) => hit.method === method).length),
+        [4, 2]
+      )
     })
   )
 
@@ -355,7 +423,7 @@ describe("Step-up", () => {
       Effect.gen(function* () {
         const challenge = `Bearer error="insufficient_scope", scope="admin", resource_metadata="${World.prmUrl}"`
         const world = World.make({ challenge: `Bearer resource_metadata="${World.prmUrl}"` })
-        const client = yield* World.client(world)
+        const client = yield* newClient(world)
         yield* client.ask()
         world.parts.intercept = ({ url }) =>
           url.href === World.server
@@ -373,7 +441,7 @@ describe("Step-up", () => {
     Effect.gen(function* () {
       let demands = 0
       const world = World.make()
-      const client = yield* World.client(world, { stepUps: 2 })
+      const client = yield* newClient(world, { stepUps: 2 })
       yield* client.ask()
       world.parts.intercept = ({ url }) =>
         url.href === World.server
@@ -390,7 +458,7 @@ describe("Step-up", () => {
   it.effect("can be switched off", () =>
     Effect.gen(function* () {
       const world = scoped([])
-      const client = yield* World.client(world, { stepUps: 0 })
+      const client = yield* newClient(world, { stepUps: 0 })
       yield* client.ask()
       yield* World.failure(client.ask(HttpClientRequest.delete(World.server)))
       assert.strictEqual(world.visits.length, 1)
@@ -401,7 +469,7 @@ describe("Step-up", () => {
     Effect.gen(function* () {
       const world = scoped(undefined)
       world.parts.prm = { ...world.parts.prm, scopes_supported: ["read", "write"] }
-      const client = yield* World.client(world)
+      const client = yield* newClient(world)
       yield* client.ask()
       assert.strictEqual(yield* client.ask(HttpClientRequest.delete(World.server)), 200)
       yield* World.failure(client.ask(HttpClientRequest.put(World.server)))
@@ -412,7 +480,7 @@ describe("Step-up", () => {
   it.effect("a user who declines keeps the login that there is", () =>
     Effect.gen(function* () {
       const world = scoped([])
-      const client = yield* World.client(world)
+      const client = yield* newClient(world)
       yield* client.ask()
       world.parts.redirect = (answer) => {
         answer.delete("code")
@@ -436,7 +504,7 @@ describe("Step-up", () => {
         const flow = Effect.fnUntraced(function* (challenge: string, supported: ReadonlyArray<string> | undefined) {
           const world = World.make({ challenge: `Bearer ${challenge}` })
           world.parts.prm = { ...world.parts.prm, scopes_supported: supported }
-          yield* (yield* World.client(world)).ask()
+          yield* (yield* newClient(world)).ask()
           return asked(world)[0]
         })
         assert.strictEqual(yield* flow('scope="a b"', ["c"]), "a b")
@@ -446,7 +514,8 @@ describe("Step-up", () => {
   )
 })
 
-describe("Migration to another authorization server", () => {
+describe.each(World.revisions)("Migration to another authorization server at %s", (revision) => {
+  const newClient = World.clientAt(revision)
   const other = "https://other.example.com"
   it.effect(
     `registers and logs in anew and shows the new one nothing of the old one${verifies(
@@ -458,7 +527,7 @@ describe("Migration to another authorization server", () => {
     () =>
       Effect.gen(function* () {
         const { valid, world } = strict()
-        const client = yield* World.client(world)
+        const client = yield* newClient(world)
         yield* client.ask()
         valid.clear()
         valid.add("other-at")
@@ -488,7 +557,7 @@ describe("Migration to another authorization server", () => {
     Effect.gen(function* () {
       const world = World.make({ prm: { resource: World.server, authorization_servers: [other, World.issuer] } })
       const preRegistered = [{ issuer: World.issuer, clientId: "mine" }]
-      const client = yield* World.client(world, { grant: World.code({ preRegistered }) })
+      const client = yield* newClient(world, { grant: World.code({ preRegistered }) })
       assert.strictEqual(yield* client.ask(), 200)
       assert.strictEqual(world.visits[0]?.origin, World.issuer)
     })

@@ -7,6 +7,7 @@ import * as AuthorizationCode from "@effect-mcp/auth/client/AuthorizationCode"
 import { find } from "@effect-mcp/auth/client/OAuthError"
 import * as OAuth from "@effect-mcp/auth/client/OAuth"
 import * as TokenStore from "@effect-mcp/auth/client/TokenStore"
+import { type Revision, since } from "@effect-mcp/spec/Requirement"
 import { assert } from "@effect/vitest"
 import { Context, Effect, Layer, type Scope } from "effect"
 import { HttpClient, HttpClientRequest, HttpClientResponse } from "effect/http"
@@ -191,6 +192,22 @@ export const client = Effect.fnUntraced(function* (
     ask: (request = HttpClientRequest.post(server)) => Effect.map(http.execute(request), ({ status }) => status)
   }
 })
+
+/** The revisions that have authorization. */
+export const revisions = since("2025-03-26")
+
+/** What a client of that revision sends with every request. */
+const headersOf = (revision: Revision): Record<string, string> =>
+  revision === "2025-03-26" ? {} : { "mcp-protocol-version": revision }
+
+/** `client` for one revision, which its requests and those for metadata name. */
+export const clientAt =
+  (revision: Revision) =>
+  (...[world, options, store]: Parameters<typeof client>): ReturnType<typeof client> =>
+    Effect.map(client(world, { protocolVersion: revision, ...options }, store), ({ ask, ...made }) => ({
+      ...made,
+      ask: (request = HttpClientRequest.post(server)) => ask(HttpClientRequest.setHeaders(request, headersOf(revision)))
+    }))
 
 /** The `OAuthError` that the effect fails with. */
 export const failure = <A, E, R>(effect: Effect.Effect<A, E, R>) =>

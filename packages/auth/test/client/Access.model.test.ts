@@ -1,0 +1,322 @@
+/**
+ * Random histories of the tokens of one server, against a model of its authorization servers: tokens expire and are revoked, refreshes
+ * are answered by proxies, registrations are forgotten, the server moves to another issuer, and several fibers of several processes ask
+ * at once for different scopes.
+ *
+ * What must hold in each: a refresh token is used once and shown to its issuer alone; one attempt runs at a time; no expired token is
+ * sent; nothing is refused twice for want of scopes; the user is asked only where a refresh cannot help.
+ */
+import type { Grant } from "@effect-mcp/auth/client/Grant"
+import * as OAuth from "@effect-mcp/auth/client/OAuth"
+import { find, OAuthError } from "@effect-mcp/auth/client/OAuthError"
+import * as TokenStore from "@effect-mcp/auth/client/TokenStore"
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Context, Duration, Effect, Layer, Redacted, Schema } from "effect"
+import { HttpClient, HttpClientRequest, HttpClientResponse } from "effect/http"
+import { json } from "./support/world.ts"
+
+const server = "https://mcp.example.com/mcp"
+const issuers = ["https://one.example.com", "https://two.example.com"] as const
+const lifetime = 3600
+const processes = 3
+
+/** How the token endpoints answer refreshes. */
+const Mode = Schema.Literals(["honest", "proxy", "empty", "down", "invalid_grant"])
+
+const Ask = Schema.Struct({
+  process: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: processes - 1 })),
+  scopes: Schema.Array(Schema.Literals(["a", "b", "c"])).check(Schema.isMaxLength(2))
+})
+
+const Command = Schema.Union([
+  Schema.TaggedStruct("Pass", { seconds: Schema.Literals([60, 1800, 3580, 3600, 9000]) }),
+  Schema.TaggedStruct("Revoke", {}),
+  Schema.TaggedStruct("Answer", { mode: Mode }),
+  Schema.TaggedStruct("ForgetClient", {}),
+  Schema.TaggedStruct("Move", {}),
+  Schema.TaggedStruct("Ask", { asks: Schema.NonEmptyArray(Ask).check(Schema.isMaxLength(6)) })
+])
+type Command = typeof Command.Type
+
+interface Issued {
+  readonly issuer: string
+  readonly scopes: ReadonlyArray<string>
+  readonly expires: number
+  revoked: boolean
+}
+interface Refreshable {
+  readonly issuer: string
+  readonly clientId: string
+  readonly scopes: ReadonlyArray<string>
+  state: "good" | "used" | "dead"
+}
+
+/** The server, its issuers and its user; what is wrong with what they see is an assertion's message. */
+class Model {
+  now = 0
+  issuer = 0
+  mode: typeof Mode.Type = "honest"
+  readonly access = new Map<string, Issued>()
+  readonly refresh = new Map<string, Refreshable>()
+  /** The clients that an issuer knows. */
+  readonly known = new Set<string>()
+  /** The clients that were told, in answer to a refresh, that they are not known. */
+  readonly told = new Set<string>()
+  readonly faults: Array<string> = []
+  /** Logins that failed for a registration that was void without the client's having been told. */
+  declined = 0
+  logins = 0
+  /** The refreshes of each issuer. */
+  readonly refreshes = new Map<string, number>()
+  running = 0
+  private count = 0
+
+  /** The scopes of the newest refresh token that is good at the current issuer. */
+  get standing(): ReadonlyArray<string> | undefined {
+    const good = [...this.refresh.values()].filter(
+      ({ clientId, issuer, state }) => state === "good" && issuer === issuers[this.issuer] && this.known.has(clientId)
+    )
+    return good.at(-1)?.scopes
+  }
+
+  issue(issuer: string, clientId: string, scopes: ReadonlyArray<string>) {
+    const number = ++this.count
+    this.access.set(`at-${number}`, { issuer, scopes, expires: this.now + lifetime * 1000, revoked: false })
+    this.refresh.set(`rt-${number}`, { issuer, clientId, scopes, state: "good" })
+    return { access: `at-${number}`, refresh: `rt-${number}` }
+  }
+
+  register(issuer: string): string {
+    const clientId = `${issuer}#${++this.count}`
+    this.known.add(clientId)
+    return clientId
+  }
+
+  token(issuer: string, form: URLSearchParams): Response {
+    const text = form.get("refresh_token") ?? ""
+    const clientId = form.get("client_id") ?? ""
+    const found = this.refresh.get(text)
+    this.refreshes.set(issuer, (this.refreshes.get(issuer) ?? 0) + 1)
+    if (form.get("resource") !== server) this.faults.push(`a refresh for ${form.get("resource")}`)
+    if (found?.issuer !== issuer || found.clientId !== clientId) this.faults.push(`${text} of ${clientId} at ${issuer}`)
+    if (this.mode === "proxy") return new Response("<html>", { status: 400 })
+    if (this.mode === "empty") return json({}, 401)
+    if (this.mode === "down") return new Response("down", { status: 503 })
+    if (!this.known.has(clientId)) {
+      this.told.add(clientId)
+      return json({ error: "invalid_client" }, 401)
+    }
+    if (found?.state === "used") this.faults.push(`${text} was used before`)
+    if (found === undefined || found.state !== "good" || this.mode === "invalid_grant") {
+      if (found !== undefined) found.state = "dead"
+      return json({ error: "invalid_grant" }, 400)
+    }
+    found.state = "used"
+    const issued = this.issue(issuer, clientId, found.scopes)
+    return json({
+      access_token: issued.access,
+      refresh_token: issued.refresh,
+      token_type: "Bearer",
+      expires_in: lifetime
+    })
+  }
+
+  serve(token: string | undefined, needed: ReadonlyArray<string>): Response {
+    const found = token === undefined ? undefined : this.access.get(token)
+    if (found !== undefined && found.expires <= this.now) this.faults.push(`${token} was sent after its end`)
+    if (found === undefined || found.revoked || found.expires <= this.now || found.issuer !== issuers[this.issuer])
+      return new Response("", { status: 401, headers: { "www-authenticate": "Bearer" } })
+    if (needed.every((scope) => found.scopes.includes(scope))) return json({})
+    const challenge = `Bearer error="insufficient_scope", scope="${needed.join(" ")}"`
+    return new Response("", { status: 403, headers: { "www-authenticate": challenge } })
+  }
+}
+
+/** Time passes by command alone; polling takes turns with the other fibers, and longer sleeps never end. */
+const clockOf = (model: Model): Clock.Clock => {
+  const nanos = () => BigInt(model.now) * 1_000_000n
+  return {
+    currentTimeMillisUnsafe: () => model.now,
+    currentTimeMillis: Effect.sync(() => model.now),
+    currentTimeNanosUnsafe: nanos,
+    currentTimeNanos: Effect.sync(nanos),
+    monotonicTimeNanosUnsafe: nanos,
+    monotonicTimeNanos: Effect.sync(nanos),
+    sleep: (duration) =>
+      Duration.toMillis(duration) > 100 ? Effect.never : Effect.promise(() => new Promise((done) => setImmediate(done)))
+  }
+}
+
+const scopesHeader = "x-scopes"
+
+/** One refresh or login at a time. */
+const alone = <A, E, R>(model: Model, effect: Effect.Effect<A, E, R>) =>
+  Effect.acquireUseRelease(
+    Effect.sync(() => {
+      if (++model.running > 1) model.faults.push("two attempts at once")
+    }),
+    () => effect,
+    () => Effect.sync(() => void model.running--)
+  )
+
+const network = (model: Model) =>
+  HttpClient.make((request, url) =>
+    Effect.gen(function* () {
+      const web = yield* Effect.orDie(HttpClientRequest.toWeb(request))
+      const text = yield* Effect.promise(() => web.text())
+      const at = `${url.origin}${url.pathname}`
+      const issuer = issuers.find((issuer) => url.origin === issuer)
+      const answer = () => {
+        if (at === server)
+          return model.serve(
+            request.headers["authorization"]?.slice("Bearer ".length),
+            (request.headers[scopesHeader] ?? "").split(" ").filter((scope) => scope !== "")
+          )
+        if (at.endsWith("/.well-known/oauth-protected-resource/mcp"))
+          return json({ resource: server, authorization_servers: [issuers[model.issuer]] })
+        if (issuer !== undefined && url.pathname === "/.well-known/oauth-authorization-server")
+          return json({ issuer, token_endpoint: `${issuer}/token` })
+        return new Response("nothing here", { status: 404 })
+      }
+      const response =
+        issuer !== undefined && url.pathname === "/token"
+          ? yield* alone(
+              model,
+              // The answer takes a turn, so that others could come between.
+              Effect.andThen(
+                Effect.promise(() => new Promise((done) => setImmediate(done))),
+                Effect.sync(() => model.token(issuer, new URLSearchParams(text)))
+              )
+            )
+          : answer()
+      return HttpClientResponse.fromWeb(request, response)
+    })
+  )
+
+/** A login that a user grants at once, by a client that registers first; the registrations are shared as a store is. */
+const grantOf = (model: Model, registered: Map<string, string>): Grant => ({
+  obtain: ({ metadata: { issuer }, scopes = [] }) =>
+    alone(
+      model,
+      Effect.gen(function* () {
+        yield* Effect.promise(() => new Promise((done) => setImmediate(done)))
+        const clientId = registered.get(issuer) ?? model.register(issuer)
+        registered.set(issuer, clientId)
+        model.logins++
+        if (!model.known.has(clientId)) {
+          if (model.told.has(clientId)) model.faults.push(`a login with the void registration ${clientId}`)
+          model.declined++
+          registered.delete(issuer)
+          return yield* new OAuthError({ step: "authorization", problem: "unknown client" })
+        }
+        const { access, refresh } = model.issue(issuer, clientId, scopes)
+        const expiresAt = model.now + lifetime * 1000
+        return {
+          accessToken: Redacted.make(access),
+          refreshToken: Redacted.make(refresh),
+          tokenType: "Bearer" as const,
+          requested: scopes,
+          clientId,
+          expiresAt,
+          renewAt: expiresAt - 30_000
+        }
+      })
+    ),
+  credentials: (_, { clientId = "" }) => Effect.succeed({ clientId, method: "none" as const }),
+  forget: (issuer) => Effect.sync(() => void registered.delete(issuer)),
+  prefers: () => false
+})
+
+const clientsOf = Effect.fnUntraced(function* (model: Model) {
+  const store = TokenStore.makeMemory()
+  const registered = new Map<string, string>()
+  const http = network(model)
+  return yield* Effect.forEach(Array.from({ length: processes }), () =>
+    Effect.map(
+      Layer.build(
+        Layer.fresh(
+          OAuth.layer({ grant: grantOf(model, registered), stepUps: 1 }).pipe(
+            Layer.provide([Layer.succeed(TokenStore.TokenStore, store), Layer.succeed(HttpClient.HttpClient, http)])
+          )
+        )
+      ),
+      (context) => Context.get(context, HttpClient.HttpClient)
+    )
+  )
+})
+
+/** What the asks may cost, by what the model knew before them. */
+const check = (model: Model, asks: ReadonlyArray<typeof Ask.Type>, before: ReadonlyArray<string> | undefined) => {
+  const refreshable = before !== undefined && model.mode === "honest"
+  const more = asks.filter(({ scopes }) => !scopes.every((scope) => before?.includes(scope) === true)).length
+  if (refreshable) assert.isAtMost(model.logins, more, "a login although a refresh was enough")
+  if (before === undefined) assert.isAtMost(model.logins, 1 + asks.length)
+  const broken = model.mode === "proxy" || model.mode === "empty" || model.mode === "down"
+  if (broken && before !== undefined && more === 0) {
+    assert.strictEqual(model.logins, 0, "a login after an answer that was none of the authorization server's")
+    assert.deepStrictEqual(model.standing, before, "a refresh token was lost")
+  }
+  // Each process shares what another one got.
+  if (!broken) assert.isAtMost(Math.max(0, ...model.refreshes.values()), 1, "a second refresh for the same end")
+  assert.deepStrictEqual(model.faults, [])
+}
+
+const run = (model: Model, clients: ReadonlyArray<HttpClient.HttpClient>, command: Command) =>
+  Effect.gen(function* () {
+    switch (command._tag) {
+      case "Pass":
+        model.now += command.seconds * 1000
+        return
+      case "Revoke":
+        for (const token of model.access.values()) token.revoked = true
+        return
+      case "Answer":
+        model.mode = command.mode
+        return
+      case "ForgetClient":
+        model.known.clear()
+        return
+      case "Move":
+        model.issuer = 1 - model.issuer
+        return
+      case "Ask": {
+        const before = model.standing
+        model.declined = 0
+        model.logins = 0
+        model.refreshes.clear()
+        const statuses = yield* Effect.forEach(
+          command.asks,
+          ({ process, scopes }) => {
+            const request = HttpClientRequest.post(server, { headers: { [scopesHeader]: scopes.join(" ") } })
+            return Effect.match(clients[process]!.execute(request), {
+              onSuccess: ({ status }) => status,
+              onFailure: (error) => find(error)?.message ?? String(error)
+            })
+          },
+          { concurrency: "unbounded" }
+        )
+        const failing = model.declined > 0 || (model.mode !== "honest" && model.mode !== "invalid_grant")
+        if (!failing)
+          assert.isTrue(
+            statuses.every((status) => status === 200),
+            statuses.join(", ")
+          )
+        check(model, command.asks, before)
+      }
+    }
+  })
+
+describe("Access", () => {
+  it.effect.prop(
+    "Tokens of one server hold in any history of expiry, revocation, failures, moves and processes",
+    [Schema.Array(Command).check(Schema.isMaxLength(14))],
+    ([history]) => {
+      const model = new Model()
+      return Effect.gen(function* () {
+        const clients = yield* clientsOf(model)
+        for (const command of history) yield* run(model, clients, command)
+      }).pipe(Effect.scoped, Effect.provideService(Clock.Clock, clockOf(model)))
+    },
+    { timeout: 60_000, arbitrary: { runs: 150 } }
+  )
+})
