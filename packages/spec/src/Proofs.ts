@@ -1,9 +1,9 @@
 /**
- * What the tests prove: ids found in test titles, and how that stands against the ledger.
+ * What the tests prove: the ids that they cite, and how that stands against the ledger.
  *
- * Pure. Owns the form of a citation in a title (`verifies` writes it) and the rules of counting: a requirement is proven
- * when a test cites it and all that cite it pass. A title that names dated revisions proves for those alone, any other
- * title for every revision in which the requirement holds.
+ * Pure. Owns the rules of counting: a requirement is proven in a revision when a test that ran this revision cites it and
+ * all such tests pass. A test runs the revisions that its title names. A title that names none counts only where the code
+ * is the same in all revisions of the requirement (`sameInAll`), or where the requirement has one revision.
  */
 import * as Rec from "effect/Record"
 import { type Area, areas, isRequirementId, ledger, type RequirementId } from "./Ledger.ts"
@@ -15,22 +15,17 @@ export interface Test {
   readonly title: string
   readonly file: string
   readonly state: "passed" | "failed" | "skipped" | "pending"
+  /** The ids that the test cites by `verifies`. */
+  readonly requirements: ReadonlyArray<string>
 }
 
 /** The tests that cite each id. */
 export type Proofs = Readonly<Record<string, ReadonlyArray<Test>>>
 
-const citation = /\s\[([a-z][a-z0-9-]*(?:\.[a-z0-9-]+)+(?:, [a-z][a-z0-9-]*(?:\.[a-z0-9-]+)+)*)\](?=$|\s)/g
-
-/** The ids that a test title cites, in order. */
-export const citations = (title: string): ReadonlyArray<string> => [
-  ...new Set([...title.matchAll(citation)].flatMap((match) => (match[1] ?? "").split(", ")))
-]
-
 /** Groups the tests by the ids that they cite. */
 export const collect = (tests: Iterable<Test>): Proofs => {
   const proofs: Record<string, Array<Test>> = {}
-  for (const test of tests) for (const id of citations(test.title)) (proofs[id] ??= []).push(test)
+  for (const test of tests) for (const id of test.requirements) (proofs[id] ??= []).push(test)
   return proofs
 }
 
@@ -74,9 +69,11 @@ export interface Standing {
   readonly others: ReadonlyArray<Entry>
 }
 
-const provesIn = (test: Test, revision: Revision): boolean => {
+/** Whether a test says something about a requirement in a revision: its title names it, or need not. */
+export const provesIn = (test: Test, requirement: Requirement, revision: Revision): boolean => {
   const named = every.filter((known) => test.title.includes(known))
-  return named.length === 0 || named.includes(revision)
+  if (named.length > 0) return named.includes(revision)
+  return requirement.sameInAll === true || requirement.revisions.length === 1
 }
 
 /** How every area stands in every revision; areas that a revision lacks are left out. */
@@ -86,7 +83,7 @@ export const standings = (proofs: Proofs): ReadonlyArray<Standing> =>
       const entries = areas[area].entries.flatMap(([id]): ReadonlyArray<Entry> => {
         const requirement = ledger[id]
         if (!requirement.revisions.includes(revision)) return []
-        const tests = (proofs[id] ?? []).filter((test) => provesIn(test, revision))
+        const tests = (proofs[id] ?? []).filter((test) => provesIn(test, requirement, revision))
         const broken = tests.some((test) => test.state !== "passed")
         return [{ id, level: levelIn(requirement, revision), proofs: broken ? [] : tests }]
       })

@@ -6,12 +6,14 @@ import { relative } from "node:path"
 import type { Reporter, TestModule, TestRunEndReason, Vitest } from "vitest/node"
 import { collect, faults, type Test } from "./Proofs.ts"
 import { root, testFiles, write } from "./Results.ts"
+import { cited } from "./verifies.ts"
 
 const testsOf = (module: TestModule): ReadonlyArray<Test> =>
   Array.from(module.children.allTests(), (test) => ({
     title: test.fullName,
     file: relative(root, module.moduleId),
-    state: test.result().state
+    state: test.result().state,
+    requirements: cited(test.fullName, test.meta())
   }))
 
 export default class RequirementsReporter implements Reporter {
@@ -26,9 +28,7 @@ export default class RequirementsReporter implements Reporter {
     const proofs = collect(modules.flatMap(testsOf))
     const found = faults(proofs, narrowed)
     if (found.length > 0) {
-      this.vitest?.logger.error(
-        `\nRequirements cited in test titles:\n${found.map((fault) => `  ${fault}`).join("\n")}`
-      )
+      this.vitest?.logger.error(`\nRequirements cited by tests:\n${found.map((fault) => `  ${fault}`).join("\n")}`)
       process.exitCode = 1
     }
     const ran = new Set(modules.map((module) => module.moduleId))

@@ -32,6 +32,8 @@ export interface Statement {
   readonly plain?: true
   /** Revisions in which the same statement is softer: SHOULD where the level is MUST. */
   readonly softer?: ReadonlyArray<Revision>
+  /** Set where the code that keeps the statement is the same in every revision: one revision proves for all. */
+  readonly sameInAll?: true
 }
 
 /** An entry of the ledger. */
@@ -52,6 +54,7 @@ export interface Remarks {
   readonly note?: string
   readonly plain?: true
   readonly softer?: ReadonlyArray<Revision>
+  readonly sameInAll?: true
 }
 
 /** All revisions, oldest first. */

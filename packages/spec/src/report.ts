@@ -1,5 +1,5 @@
 /**
- * The program behind `npm run requirements [-- [--json] [area...]]`: prints, per revision and area, which requirements
+ * The report of `npm run requirements [-- [--json] [area...]]`: prints, per revision and area, which requirements
  * the tests prove and which they do not. Runs the test suite first unless a fresh result of it is at hand.
  */
 import { spawnSync } from "node:child_process"
@@ -87,7 +87,11 @@ const list = (all: ReadonlyArray<Standing>, names: ReadonlyArray<Area>): void =>
     for (const id of ids) {
       const proven = here.flatMap((standing) => standing.proven.filter((entry) => entry.id === id))
       const missing = here.filter((standing) => standing.unproven.some((entry) => entry.id === id))
-      const open = missing.length === 0 ? "" : ` (not in ${missing.map(({ revision }) => revision).join(", ")})`
+      const total = proven.length + missing.length
+      const open =
+        missing.length === 0
+          ? ""
+          : ` (${proven.length} of ${total} revisions run: not in ${missing.map(({ revision }) => revision).join(", ")})`
       if (proven[0] !== undefined)
         print(`  proven    ${id}${open} <- ${tests({ ...proven[0], proofs: proven.flatMap((entry) => entry.proofs) })}`)
       else if (missing.length > 0) print(`  unproven  ${id} ${ledger[id].level}: ${ledger[id].text}`)

@@ -1,37 +1,25 @@
 import { assert, describe, it } from "@effect/vitest"
-import { citations, collect, faults, isForOthers, levelIn, standings, type Test } from "@effect-mcp/spec/Proofs"
+import { collect, faults, isForOthers, levelIn, provesIn, standings, type Test } from "@effect-mcp/spec/Proofs"
 import { ledger } from "@effect-mcp/spec/Ledger"
-import { verifies } from "@effect-mcp/spec/verifies"
+import { every } from "@effect-mcp/spec/Requirement"
 
-const test = (title: string, state: Test["state"] = "passed"): Test => ({
+const test = (
+  requirements: ReadonlyArray<string>,
+  state: Test["state"] = "passed",
+  title = "some behaviour"
+): Test => ({
   title,
   file: "packages/a/test/a.test.ts",
-  state
+  state,
+  requirements
 })
 
 const standing = (revision: string, area: string, tests: ReadonlyArray<Test>) =>
   standings(collect(tests)).find((all) => all.revision === revision && all.area === area)
 
-// Not through `verifies`, so that the title of this test does not cite what it is about.
-const cite = (...ids: ReadonlyArray<string>) => `some behaviour [${ids.join(", ")}]`
+const cite = (...ids: ReadonlyArray<string>) => ids
 
 describe("Proofs", () => {
-  it("reads back what verifies wrote, in a title of any depth", () => {
-    const suffix = verifies("tools.call.unknown-tool", "json-rpc.request.id-type")
-    const ids = ["tools.call.unknown-tool", "json-rpc.request.id-type"]
-    assert.deepStrictEqual(citations(`calls > refuses${suffix}`), ids)
-    assert.deepStrictEqual(citations(`calls${suffix} > over 2025-06-18${verifies("ping.failure.logged")}`), [
-      ...ids,
-      "ping.failure.logged"
-    ])
-  })
-
-  it("takes no other brackets in a title for a citation", () => {
-    for (const title of ["keeps [1, 2]", "parses a[b.c]", "accepts [x]", "reads [A.b]", "matches [a.b]c"]) {
-      assert.isEmpty(citations(title), title)
-    }
-  })
-
   it("finds an id that is not in the ledger, whatever became of its test", () => {
     for (const state of ["passed", "failed", "skipped"] as const) {
       const [fault, ...more] = faults(collect([test(cite("tools.no.such"), state)]), true)
@@ -41,7 +29,7 @@ describe("Proofs", () => {
   })
 
   it("finds a cited test that is skipped, unless the run was narrowed by test name", () => {
-    const proofs = collect([test(cite("ping.failure.logged"), "skipped"), test("something else", "skipped")])
+    const proofs = collect([test(cite("ping.failure.logged"), "skipped"), test([], "skipped")])
     assert.lengthOf(faults(proofs), 1)
     assert.match(faults(proofs)[0] ?? "", /^ping\.failure\.logged is cited by a test that is skipped: some behaviour/)
     assert.isEmpty(faults(proofs, true))
@@ -56,15 +44,31 @@ describe("Proofs", () => {
     const proven = (tests: ReadonlyArray<Test>) =>
       (standing("2025-11-25", "ping", tests)?.proven ?? []).some((entry) => entry.id === id)
     assert.isFalse(proven([]))
-    assert.isTrue(proven([test(cite(id))]))
-    assert.isTrue(proven([test(cite(id)), test(cite(id, "ping.failure.logged"))]))
-    assert.isFalse(proven([test(cite(id)), test(cite(id), "failed")]))
+    assert.isTrue(proven([test(cite(id), "passed", "in 2025-11-25")]))
+    assert.isTrue(
+      proven([
+        test(cite(id), "passed", "in 2025-11-25"),
+        test(cite(id, "ping.failure.logged"), "passed", "in 2025-11-25")
+      ])
+    )
+    assert.isFalse(proven([test(cite(id), "passed", "in 2025-11-25"), test(cite(id), "failed", "in 2025-11-25")]))
   })
 
-  it("counts a title that names revisions for those alone", () => {
-    const tests = [test(`over 2025-06-18 > ${cite("ping.failure.logged")}`)]
+  it("counts a test whose title names revisions for those alone", () => {
+    const tests = [test(cite("ping.failure.logged"), "passed", "over 2025-06-18 > some behaviour")]
     assert.lengthOf(standing("2025-06-18", "ping", tests)?.proven ?? [], 1)
     assert.isEmpty(standing("2025-11-25", "ping", tests)?.proven ?? [undefined])
+  })
+
+  it("counts a test whose title names no revision for all of them where the code is the same in all", () => {
+    const requirement = { ...ledger["tools.call.unknown-tool"], revisions: every }
+    const silent = test(cite("tools.call.unknown-tool"))
+    for (const revision of every) {
+      assert.isFalse(provesIn(silent, requirement, revision), revision)
+      assert.isTrue(provesIn(silent, { ...requirement, sameInAll: true }, revision), revision)
+      assert.isTrue(provesIn(silent, { ...requirement, revisions: [revision] }, revision), revision)
+      assert.isTrue(provesIn({ ...silent, title: `in ${revision}` }, requirement, revision), revision)
+    }
   })
 
   it("counts a requirement only in the revisions that contain it", () => {

@@ -1,0 +1,100 @@
+import { assert, describe, it } from "@effect/vitest"
+import type { Fault } from "@effect-mcp/spec/Fault"
+import { all, problems, put, turn } from "@effect-mcp/spec/Faults"
+import { verdictOf } from "@effect-mcp/spec/Verdict"
+
+const here = "packages/spec/test/Faults.test.ts"
+const fault: Fault = { name: "a fault", file: "packages/spec/src/Fault.ts", from: "Pure data.", to: "", test: here }
+
+const run = (code: number, ...statuses: ReadonlyArray<string>) => ({
+  code,
+  files: [
+    {
+      name: here,
+      status: "failed",
+      message: "no such export",
+      assertionResults: statuses.map((status, index) => ({
+        fullName: `test ${index}`,
+        status,
+        meta: { requirements: [`id.${index}`] }
+      }))
+    }
+  ]
+})
+
+describe("The tables of faults", () => {
+  it("have only rows that apply: the text is there once, the test file exists, and the ids are in the ledger", async () => {
+    const rows = await all()
+    assert.isNotEmpty(rows)
+    assert.deepStrictEqual(
+      rows.flatMap((row) => problems(row).map((problem) => `${row.name}: ${problem}`)),
+      []
+    )
+  })
+
+  it("give every fault a name of its own", async () => {
+    const names = (await all()).map(({ name }) => name)
+    assert.deepStrictEqual(
+      names.filter((name, index) => names.indexOf(name) !== index),
+      []
+    )
+  })
+})
+
+describe("A row of a table of faults", () => {
+  it("says why it does not apply", () => {
+    assert.deepStrictEqual(problems(fault), [])
+    assert.match(problems({ ...fault, file: "packages/spec/src/None.ts" }).join(), /no file .*None\.ts/)
+    assert.match(problems({ ...fault, from: "no such text" }).join(), /0 times instead of once: no such text/)
+    assert.match(problems({ ...fault, from: "readonly" }).join(), /7 times instead of once/)
+    assert.match(problems({ ...fault, to: fault.from }).join(), /same text/)
+    assert.match(problems({ ...fault, test: "packages/spec/test/None.test.ts" }).join(), /no test file/)
+    // @ts-expect-error an unknown id does not compile
+    assert.match(problems({ ...fault, ids: ["tools.no.such"] }).join(), /no entry tools\.no\.such/)
+  })
+
+  it("is put in as it stands, also where the replacement has a dollar sign", () => {
+    assert.strictEqual(put({ ...fault, from: "b", to: "$&$1" }, "abc"), "a$&$1c")
+    assert.isUndefined(put({ ...fault, from: "b" }, "abcb"))
+  })
+})
+
+describe("The rows of a day", () => {
+  const rows = ["a", "b", "c", "d", "e"].map((name) => ({ ...fault, name }))
+  const names = (count: number | undefined, day: number) =>
+    turn(rows, count, day)
+      .map(({ name }) => name)
+      .join("")
+
+  it("are all of them without a count", () => {
+    assert.strictEqual(names(undefined, 3), "abcde")
+    assert.strictEqual(names(9, 3), "abcde")
+  })
+
+  it("follow those of the day before", () => {
+    assert.deepStrictEqual(
+      [0, 1, 2].map((day) => names(2, day)),
+      ["ab", "cd", "ea"]
+    )
+  })
+})
+
+describe("The verdict on a fault", () => {
+  it("is death by the first test that fails, with the citations of all that fail", () => {
+    assert.deepStrictEqual(verdictOf(run(1, "passed", "failed", "failed")), {
+      _tag: "Dies",
+      by: "test 1",
+      cites: new Set(["id.1", "id.2"])
+    })
+  })
+
+  it("is survival where all tests pass, but for an error outside of them", () => {
+    assert.deepStrictEqual(verdictOf(run(0, "passed", "skipped")), { _tag: "Survives" })
+    assert.strictEqual(verdictOf(run(1, "passed"))._tag, "Dies")
+  })
+
+  it("is not possible where no test ran", () => {
+    assert.deepStrictEqual(verdictOf(run(1)), { _tag: "NotTested", why: "no such export" })
+    assert.strictEqual(verdictOf({ code: 1, files: [] })._tag, "NotTested")
+  })
+})
