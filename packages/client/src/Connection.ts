@@ -8,6 +8,7 @@ import type { Closed, Peer } from "@effect-mcp/core/Peer"
 import * as PeerModule from "@effect-mcp/core/Peer"
 import type { Inbound, Transport, TransportError } from "@effect-mcp/core/Transport"
 import * as Codecs from "@effect-mcp/protocol/Codecs"
+import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as Method from "@effect-mcp/protocol/Method"
 import { isExtensionId } from "@effect-mcp/protocol/model/Meta"
@@ -70,7 +71,7 @@ const announcer = (options: Options) => {
     relatedTo: JsonRpc.Id | undefined,
     codec: Revision.NotificationTable<Method.ServerNotifications>[M]
   ): void => {
-    if (codec === undefined) return options.dropped(`An unknown notification: ${method}`, "Warn")
+    if (codec === undefined) return options.dropped(`An unknown notification: ${excerpt(method)}`, "Warn")
     const exit = Effect.runSyncExit(Codecs.coder<Method.ServerNotifications[M]>(codec).decode(params))
     if (Exit.isSuccess(exit)) options.announced(method, exit.value, relatedTo)
     else options.dropped(`A malformed notification: ${method}`, "Warn")
@@ -83,7 +84,10 @@ const announcer = (options: Options) => {
     isIn(serverNotifications, method)
       ? decode(method, params, relatedTo, serverNotifications[method])
       : // A session's server has no say in our requests.
-        options.dropped(`An unknown notification: ${method}`, method === "notifications/cancelled" ? "Debug" : "Warn")
+        options.dropped(
+          `An unknown notification: ${excerpt(method)}`,
+          method === "notifications/cancelled" ? "Debug" : "Warn"
+        )
 }
 
 /** Whether the peer would answer it: a request, or what may be one. */

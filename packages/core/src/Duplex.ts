@@ -13,6 +13,8 @@ import type { Transport, TransportError } from "./Transport.ts"
 export interface Options extends Outbox.Options {
   /** The largest message that is read, in bytes. Default 4 MiB. */
   readonly maxMessageBytes?: number | undefined
+  /** The deepest nesting of a message that is read; a deeper one is refused (-32600). Default 256. */
+  readonly maxMessageDepth?: number | undefined
 }
 
 export interface Bytes {
@@ -24,7 +26,7 @@ export interface Bytes {
 /** The transport lives as long as the scope. `incoming` may be run once. */
 export const make = (bytes: Bytes, options: Options = {}): Effect.Effect<Transport, never, Scope.Scope> =>
   Effect.map(Outbox.make(bytes.write, options), ({ sink, broken }) => {
-    const lines = new Framing.LineDecoder(options.maxMessageBytes)
+    const lines = new Framing.LineDecoder(options.maxMessageBytes, options.maxMessageDepth)
     return {
       incoming: Listen.flatMap(bytes.incoming, (chunk) => lines.push(chunk)),
       sink,

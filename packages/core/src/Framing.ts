@@ -5,12 +5,17 @@
  */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
+import { isDeeper, outline, type Part } from "./internal/depth.ts"
 import type { Envelope, Decoded, Single } from "./Transport.ts"
 
 /** The largest message that is read, in bytes. */
 export const defaultMaxMessageBytes = 4 * 1024 * 1024
+/** How deeply a message may be nested: objects and arrays within each other, the message itself included. */
+export const defaultMaxMessageDepth = 256
 /** The most members that are read of a batch. Millions of them fit into one message, and each that is junk costs an error. */
 export const maxBatchMembers = 4096
+
+type Unreadable = Extract<Single, { readonly _tag: "Unreadable" }>
 
 const none: Envelope = {}
 /** How much of what cannot be read is shown to whoever reports it, in characters. */
@@ -18,24 +23,69 @@ const excerpt = 200
 /** How much of an over-long line is kept at both ends, to find out whose request it was. */
 const peekBytes = 512
 
-/** One JSON text to what it says. `envelope` is attached to every message of it. */
-export const decode = (text: string, envelope: Envelope = none): Decoded => {
+/** One JSON text to what it says. `envelope` is attached to every message of it; a message deeper than `maxDepth` is `Unreadable`. */
+export const decode = (text: string, envelope: Envelope = none, maxDepth: number = defaultMaxMessageDepth): Decoded => {
+  if (isDeeper(text, maxDepth)) return decodeDeep(text, envelope, maxDepth)
   let json: unknown
   try {
     json = JSON.parse(text)
   } catch {
-    return {
-      _tag: "Unreadable",
-      error: McpError.parseError(),
-      id: undefined,
-      response: false,
-      text: text.slice(0, excerpt)
-    }
+    return noJson(text)
   }
   if (!Array.isArray(json)) return single(json, envelope)
-  if (json.length <= maxBatchMembers) return { _tag: "Batch", members: json.map((member) => single(member, envelope)) }
-  const error = McpError.invalidRequest(`A batch must not have more than ${maxBatchMembers} members`)
-  return { _tag: "Unreadable", error, id: undefined, response: false, text: text.slice(0, excerpt) }
+  if (json.length > maxBatchMembers) return tooMany(text)
+  return { _tag: "Batch", members: json.map((member) => single(member, envelope)) }
+}
+
+const noJson = (text: string): Unreadable => ({
+  _tag: "Unreadable",
+  error: McpError.parseError(),
+  id: undefined,
+  response: false,
+  text: text.slice(0, excerpt)
+})
+
+const tooMany = (text: string): Unreadable => ({
+  _tag: "Unreadable",
+  error: McpError.invalidRequest(`A batch must not have more than ${maxBatchMembers} members`),
+  id: undefined,
+  response: false,
+  text: text.slice(0, excerpt)
+})
+
+/** A text that holds a message which is too deep: only its outline is parsed, and of a batch the members that are not too deep. */
+const decodeDeep = (text: string, envelope: Envelope, maxDepth: number): Decoded => {
+  const isBatch = /^\s*\[/.test(text)
+  const { parts, text: shallow } = outline(text, isBatch ? 2 : 1)
+  const next = parts.values()
+  const member = (json: unknown): Single => {
+    const part = typeof json === "object" && json !== null ? next.next().value : undefined
+    if (part === undefined) return single(json, envelope)
+    return part.depth > maxDepth ? tooDeep(json, part, envelope, maxDepth) : single(JSON.parse(part.text), envelope)
+  }
+  try {
+    const json: unknown = JSON.parse(shallow)
+    if (!Array.isArray(json) || !isBatch) return member(json)
+    return json.length > maxBatchMembers ? tooMany(text) : { _tag: "Batch", members: json.map(member) }
+  } catch {
+    return noJson(text)
+  }
+}
+
+/** `json` is the outline of the message: with all of its own members that are no objects or arrays, so its id is there. */
+const tooDeep = (json: unknown, { depth, text }: Part, envelope: Envelope, maxDepth: number): Single => {
+  const message = JsonRpc.classify(json)
+  // A cancel takes effect whatever its reason is: the rest of it is flat.
+  if ("method" in message && message.method === "notifications/cancelled") {
+    return single(JSON.parse(outline(text, 2).text), envelope)
+  }
+  const id = "id" in message && JsonRpc.isId(message.id) ? message.id : undefined
+  return {
+    _tag: "Unreadable",
+    error: McpError.invalidRequest(`The message is nested ${depth} levels deep; at most ${maxDepth} are allowed`),
+    id,
+    response: isResponseLike(json)
+  }
 }
 
 const single = (json: unknown, envelope: Envelope): Single => {
@@ -123,9 +173,12 @@ export class LineDecoder {
   private tail = nothing
   private readonly strict = new TextDecoder("utf-8", { fatal: true })
   private readonly limit: number
+  private readonly maxDepth: number
 
-  constructor(limit: number = defaultMaxMessageBytes) {
+  /** `limit`: the largest line, in bytes. `maxDepth`: the deepest message. */
+  constructor(limit: number = defaultMaxMessageBytes, maxDepth: number = defaultMaxMessageDepth) {
     this.limit = limit
+    this.maxDepth = maxDepth
   }
 
   push(chunk: Uint8Array): Array<Decoded> {
@@ -201,7 +254,7 @@ export class LineDecoder {
     const text = lines.length <= this.limit ? this.text(lines) : undefined
     // A mark of the byte order is no part of the text at the beginning of a line, but it is anywhere else.
     if (text !== undefined && !text.includes("\uFEFF")) {
-      for (const line of text.split("\n")) keep(out, fromText(line))
+      for (const line of text.split("\n")) keep(out, this.fromText(line))
       return
     }
     for (let start = 0; start <= lines.length;) {
@@ -218,13 +271,17 @@ export class LineDecoder {
       return tooLong(bytes.subarray(0, peekBytes), bytes.subarray(-peekBytes), this.limit)
     }
     const text = this.text(bytes)
-    if (text !== undefined) return fromText(text)
+    if (text !== undefined) return this.fromText(text)
     return {
       _tag: "Unreadable",
       error: McpError.parseError("Parse error: this is not UTF-8"),
       id: undefined,
       response: false
     }
+  }
+
+  private fromText(line: string): Decoded | undefined {
+    return line.trim() === "" ? undefined : decode(line, none, this.maxDepth)
   }
 
   private text(bytes: Uint8Array): string | undefined {
@@ -242,4 +299,3 @@ export class LineDecoder {
 const keep = (out: Array<Decoded>, inbound: Decoded | undefined): void => {
   if (inbound !== undefined) out.push(inbound)
 }
-const fromText = (line: string): Decoded | undefined => (line.trim() === "" ? undefined : decode(line))

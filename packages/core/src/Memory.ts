@@ -15,6 +15,8 @@ import type { Envelope, Inbound, Transport } from "./Transport.ts"
 export interface Options extends Outbox.Options {
   /** Attached to every message that arrives at the second (server) end. */
   readonly envelope?: Envelope | undefined
+  /** The deepest nesting of a message that is read; a deeper one is refused (-32600). Default 256. */
+  readonly maxMessageDepth?: number | undefined
   /** How many writes may wait for the other end to pull. Default 16. */
   readonly capacity?: number | undefined
 }
@@ -37,7 +39,7 @@ const end = Effect.fnUntraced(function* (
         text
           .split("\n")
           .filter((line) => line !== "")
-          .map((line): Inbound => Framing.decode(line, envelope))
+          .map((line): Inbound => Framing.decode(line, envelope, options.maxMessageDepth))
       ),
       Stream.flattenIterable
     ),

@@ -48,8 +48,8 @@ export interface Handlers {
   readonly notification: (notification: JsonRpc.Notification, envelope: Envelope, peer: Peer) => void
   /** Answers in the reader, before permits: for ping. `undefined` leaves the request to `request`. */
   readonly immediate?: ((request: JsonRpc.Request) => unknown) | undefined
-  /** Told of a request that its sender cancelled, and why if it said so. */
-  readonly cancelled?: ((request: JsonRpc.Request, reason: unknown) => void) | undefined
+  /** Called when the sender of a request has cancelled it. `reason` is cut at 200 characters; what is no string is none. */
+  readonly cancelled?: ((request: JsonRpc.Request, reason: string | undefined) => void) | undefined
   /** Told of what is dropped by rule: a duplicate id, an answer to nothing, a line that is no message. */
   readonly dropped?: ((reason: string) => void) | undefined
 }

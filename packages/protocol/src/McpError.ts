@@ -5,6 +5,7 @@
  */
 import * as Schema from "effect/Schema"
 import type { ClientCapabilities } from "./Capabilities.ts"
+import { excerpt } from "./Excerpt.ts"
 
 export const ParseError = -32700
 export const InvalidRequest = -32600
@@ -41,7 +42,7 @@ const make = (code: number, message: string, data?: unknown): McpError =>
 
 export const parseError = (message = "Parse error: this is not JSON"): McpError => make(ParseError, message)
 export const invalidRequest = (message: string, data?: unknown): McpError => make(InvalidRequest, message, data)
-export const methodNotFound = (method: string): McpError => make(MethodNotFound, `Method not found: ${method}`)
+export const methodNotFound = (method: string): McpError => make(MethodNotFound, `Method not found: ${excerpt(method)}`)
 export const invalidParams = (message: string, data?: unknown): McpError => make(InvalidParams, message, data)
 /** Scrubbed on purpose: what went wrong inside never reaches the other side. */
 export const internalError = (message = "Internal error"): McpError => make(InternalError, message)
@@ -54,6 +55,6 @@ export const missingClientCapability = (requiredCapabilities: ClientCapabilities
   })
 /** 2026-07-28: the versions the server speaks, and the one it was asked to. */
 export const unsupportedProtocolVersion = (supported: ReadonlyArray<string>, requested: string): McpError =>
-  make(UnsupportedProtocolVersion, `Unsupported protocol version: ${requested}`, { supported, requested })
+  make(UnsupportedProtocolVersion, `Unsupported protocol version: ${excerpt(requested)}`, { supported, requested })
 /** 2026-07-28: `what` says which header, and how it disagrees with the body. */
 export const headerMismatch = (what: string): McpError => make(HeaderMismatch, `Header mismatch: ${what}`)

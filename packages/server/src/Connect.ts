@@ -6,6 +6,7 @@ import * as Peer from "@effect-mcp/core/Peer"
 import * as Principal from "@effect-mcp/core/Principal"
 import * as TraceContext from "@effect-mcp/core/TraceContext"
 import type { Envelope, Transport } from "@effect-mcp/core/Transport"
+import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as McpError from "@effect-mcp/protocol/McpError"
 import * as Revision from "@effect-mcp/protocol/Revision"
@@ -118,8 +119,9 @@ class Conversation implements Peer.Handlers, Peer.Options {
     return asked.method === "ping" && this.shared.pings(asked) ? {} : undefined
   }
 
-  cancelled({ id, method }: JsonRpc.Request, reason: unknown): void {
-    this.shared.runFork(Effect.logDebug(`${method} (${JSON.stringify(id)}) was cancelled: ${JSON.stringify(reason)}`))
+  cancelled({ id, method }: JsonRpc.Request, reason = "no reason was given"): void {
+    const named = `${excerpt(method)} (${excerpt(JSON.stringify(id))})`
+    this.shared.runFork(Effect.logDebug(`${named} was cancelled: ${reason}`))
   }
 
   dropped(reason: string): void {

@@ -35,13 +35,13 @@ export { type Known, Servers } from "../http/Servers.ts"
 export const open = Effect.fnUntraced(function* (
   options: Options
 ): Effect.fn.Return<Transport, TransportError, Scope.Scope | Requirements> {
-  const { controlCap, headers, highWater, maxMessageBytes, transport = "auto" } = options
+  const { controlCap, headers, highWater, maxMessageBytes, maxMessageDepth, transport = "auto" } = options
   const place = String(options.url)
   if (!URL.canParse(place)) {
     return yield* new TransportError({ reason: "Open", message: `Not a URL: ${JSON.stringify(place)}` })
   }
   const url = new URL(place)
-  const sse = Sse.open({ url, headers, maxMessageBytes, highWater, controlCap })
+  const sse = Sse.open({ url, headers, maxMessageBytes, maxMessageDepth, highWater, controlCap })
   if (transport === "sse") return yield* sse
   const http = yield* HttpClient.HttpClient
   const scope = yield* Scope.Scope

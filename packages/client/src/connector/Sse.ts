@@ -45,6 +45,8 @@ export interface Options extends Outbox.Options {
   readonly postTimeout?: Duration.Input | undefined
   /** The largest message that is read, in characters; a larger one breaks the wire. Default 4 Mi. */
   readonly maxMessageBytes?: number | undefined
+  /** The deepest nesting of a message that is read; a request whose answer is deeper fails with -32600. Default 256. */
+  readonly maxMessageDepth?: number | undefined
 }
 
 export type Requirements = HttpClient.HttpClient
@@ -111,8 +113,8 @@ const findEndpoint = Effect.fnUntraced(function* (
   }
 })
 
-const messagesOf = (events: Events): ReadonlyArray<Inbound> =>
-  events.flatMap(({ data, event }) => (event === "message" ? Framing.decode(data) : []))
+const messagesOf = (events: Events, maxDepth: number | undefined): ReadonlyArray<Inbound> =>
+  events.flatMap(({ data, event }) => (event === "message" ? Framing.decode(data, undefined, maxDepth) : []))
 
 /** The method and, for a request, the id of a message that was not delivered. */
 const subjectOf = (line: string): { readonly method: string; readonly id: JsonRpc.Id | undefined } => {
@@ -210,8 +212,12 @@ export const open = Effect.fnUntraced(function* (
     options
   )
   const messages = Stream.concat(
-    Stream.fromIterable(messagesOf(rest)),
-    Stream.flattenIterable(Stream.fromPull(Effect.succeed(Effect.map(events, (some) => [messagesOf(some)] as const))))
+    Stream.fromIterable(messagesOf(rest, options.maxMessageDepth)),
+    Stream.flattenIterable(
+      Stream.fromPull(
+        Effect.succeed(Effect.map(events, (some) => [messagesOf(some, options.maxMessageDepth)] as const))
+      )
+    )
   )
   return {
     incoming: Stream.merge(messages, Stream.fromQueue(failures), { haltStrategy: "left" }).pipe(

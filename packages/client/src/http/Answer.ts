@@ -24,8 +24,8 @@ export const agreedOn = (decoded: Decoded): string | undefined => {
 }
 
 /** A body that came with success; `undefined` if it does not answer the request. */
-export const read = (body: string, id: JsonRpc.Id): Decoded | undefined => {
-  const decoded = Framing.decode(body)
+export const read = (body: string, id: JsonRpc.Id, maxDepth?: number): Decoded | undefined => {
+  const decoded = Framing.decode(body, undefined, maxDepth)
   return answers(decoded, id) ? decoded : undefined
 }
 
@@ -42,8 +42,8 @@ export const isForeign = (status: number): boolean =>
   status >= 400 && status < 500 && !unauthorized.has(status) && !isBusy(status)
 
 /** A body that came with an error status: the answer, if it is an error that is not about another request. */
-export const readError = (status: number, body: string, id: JsonRpc.Id): Decoded | undefined => {
-  const decoded = unauthorized.has(status) ? undefined : Framing.decode(body)
+export const readError = (status: number, body: string, id: JsonRpc.Id, maxDepth?: number): Decoded | undefined => {
+  const decoded = unauthorized.has(status) ? undefined : Framing.decode(body, undefined, maxDepth)
   if (decoded?._tag !== "Message" || !("error" in decoded.message)) return undefined
   const { message } = decoded
   return message.id === id || message.id === undefined || message.id === null

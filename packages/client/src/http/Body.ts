@@ -95,7 +95,8 @@ export const events = (
   response: HttpClientResponse,
   limit: number,
   position: Position,
-  deliver: (message: Decoded) => Effect.Effect<void>
+  deliver: (message: Decoded) => Effect.Effect<void>,
+  maxDepth?: number
 ): Effect.Effect<void, TransportError> =>
   Effect.suspend(() => {
     const decoder = new TextDecoder()
@@ -111,7 +112,9 @@ export const events = (
       if (event.data.length > limit) return Effect.fail(tooLarge(limit))
       position.lastEventId = event.id === "" ? undefined : (event.id ?? position.lastEventId)
       // An event without data only says from where to go on.
-      return event.event === "message" && event.data !== "" ? deliver(Framing.decode(event.data)) : Effect.void
+      return event.event === "message" && event.data !== ""
+        ? deliver(Framing.decode(event.data, undefined, maxDepth))
+        : Effect.void
     }
     return Stream.runForEach(response.stream, (chunk) => {
       const error = parser.feed(decoder.decode(chunk, { stream: true }))

@@ -27,6 +27,8 @@ export interface Conversation {
   readonly reconnect: Reconnect
   /** The largest message that is read, in bytes. */
   readonly limit: number
+  /** How deeply it may be nested. */
+  readonly maxDepth: number | undefined
   readonly deliver: (message: Decoded) => Effect.Effect<void>
   readonly learned: (what: Learned) => void
   /** The older transport at the same URL, for a server that refuses `initialize`; and what to do once it is there. */
@@ -101,11 +103,14 @@ const streamed = Effect.fnUntraced(function* (
   exchange: Exchange,
   response: HttpClientResponse
 ): Effect.fn.Return<void, Refusal.Refusal> {
-  const { limit, reconnect } = conversation
+  const { limit, maxDepth, reconnect } = conversation
   const receive = receiver(conversation, exchange)
   const position = Body.start()
   const enough = Effect.andThen(Deferred.await(exchange.done), Effect.sleep(Body.patience))
-  yield* Effect.raceFirst(Effect.mapError(Body.events(response, limit, position, receive), Refusal.unread), enough)
+  yield* Effect.raceFirst(
+    Effect.mapError(Body.events(response, limit, position, receive, maxDepth), Refusal.unread),
+    enough
+  )
   const resumable = !exchange.answered && !exchange.stateless && position.lastEventId !== undefined
   const ended = resumable
     ? yield* Effect.raceFirst(
@@ -172,14 +177,18 @@ const read = (
   response: HttpClientResponse,
   body: string
 ): Effect.Effect<void, Refusal.Refusal> => {
-  const { fallback, handOver, learned } = conversation
+  const { fallback, handOver, learned, maxDepth } = conversation
   const { status } = response
   const { request } = exchange
   const { id, method } = request
   const accepted = status >= 200 && status < 300
   // Who has no time to look at the probe says nothing by that.
   const probe = method === "server/discover" && Answer.isBusy(status)
-  const answer = accepted ? Answer.read(body, id) : probe ? undefined : Answer.readError(status, body, id)
+  const answer = accepted
+    ? Answer.read(body, id, maxDepth)
+    : probe
+      ? undefined
+      : Answer.readError(status, body, id, maxDepth)
   const take = (): Effect.Effect<void, Refusal.Refusal> => {
     if (answer !== undefined) return receiver(conversation, exchange, accepted || Answer.isForeign(status))(answer)
     if (method === "server/discover" && Answer.isForeign(status)) learned("older")

@@ -33,13 +33,15 @@ export class Reconnect {
   private gives: boolean | undefined = undefined
   private readonly endpoint: Endpoint
   private readonly limit: number
+  private readonly maxDepth: number | undefined
   private readonly attempts: number
   private readonly delay: number
   private readonly maxDelay: number
 
-  constructor(endpoint: Endpoint, limit: number, options: Options = {}) {
+  constructor(endpoint: Endpoint, limit: number, options: Options = {}, maxDepth?: number) {
     this.endpoint = endpoint
     this.limit = limit
+    this.maxDepth = maxDepth
     this.attempts = options.attempts ?? 5
     this.delay = Duration.toMillis(Duration.fromInputUnsafe(options.delay ?? "500 millis"))
     this.maxDelay = Duration.toMillis(Duration.fromInputUnsafe(options.maxDelay ?? "30 seconds"))
@@ -72,7 +74,7 @@ export class Reconnect {
         if (status === 200 && Body.isEventStream(response.headers)) {
           this.gives = true
           opened?.()
-          return Effect.match(Body.events(response, this.limit, position, deliver), {
+          return Effect.match(Body.events(response, this.limit, position, deliver, this.maxDepth), {
             // What is too large is too large the next time, too.
             onFailure: (): Ended => "Refused",
             onSuccess: (): Ended => "Read"

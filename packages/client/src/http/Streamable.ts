@@ -44,6 +44,8 @@ export interface Options extends Room.Options {
   readonly resume?: Reconnect.Options | undefined
   /** The largest message that is read, in bytes; on a stream of events in characters. Default 4 Mi. */
   readonly maxMessageBytes?: number | undefined
+  /** The deepest nesting of a message that is read; a request whose answer is deeper fails with -32600. Default 256. */
+  readonly maxMessageDepth?: number | undefined
 }
 
 export interface Parts extends Pick<Exchange.Conversation, "endpoint" | "fallback"> {
@@ -100,10 +102,10 @@ export const make = Effect.fnUntraced(function* (
   { endpoint, fallback, learned }: Parts,
   options: Options
 ): Effect.fn.Return<Transport, never, Scope.Scope> {
-  const { maxMessageBytes: limit = Framing.defaultMaxMessageBytes } = options
+  const { maxMessageBytes: limit = Framing.defaultMaxMessageBytes, maxMessageDepth: maxDepth } = options
   const runFork = Effect.runForkWith(SameOrigin.prepare(yield* Effect.context<never>()))
   const incoming = yield* Queue.bounded<Inbound, TransportError | Cause.Done>(256)
-  const reconnect = new Reconnect.Reconnect(endpoint, limit, options.resume)
+  const reconnect = new Reconnect.Reconnect(endpoint, limit, options.resume, maxDepth)
   const room = new Room.Room(options)
   const missed = new Hub<void>()
   const exchanges = new BusyMap<JsonRpc.Id, Exchange.Exchange>()
@@ -177,6 +179,7 @@ export const make = Effect.fnUntraced(function* (
     endpoint,
     reconnect,
     limit,
+    maxDepth,
     deliver,
     learned: learn,
     fallback,

@@ -4,6 +4,7 @@
  * All of it is synchronous. Little is made before it is needed: a server may hold many conversations in which nothing happens.
  */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
@@ -135,7 +136,7 @@ export class Actor implements Registrar {
     if (this.find(request.id) !== undefined) {
       // Ids are unique per sender; a second use must never disturb the first.
       sink.discard?.(request.id)
-      return handlers.dropped?.(`Request id ${JSON.stringify(request.id)} is already in flight`)
+      return handlers.dropped?.(`Request id ${excerpt(JSON.stringify(request.id))} is already in flight`)
     }
     const answer = handlers.immediate?.(request)
     if (answer !== undefined) return sink.send(JsonRpc.success(request.id, answer), "control", request.id)
@@ -181,8 +182,9 @@ export class Actor implements Registrar {
       if (entry === undefined) return outbound.has(id) ? handlers.notification(notification, envelope, this) : undefined
       // Initialization cannot be cancelled.
       if (entry.request.method === "initialize") return
-      handlers.cancelled?.(entry.request, params?.reason)
-      return this.end(entry, "cancelled")
+      this.end(entry, "cancelled")
+      const reason = params?.reason
+      return handlers.cancelled?.(entry.request, typeof reason === "string" ? excerpt(reason) : undefined)
     }
     if (notification.method === "notifications/progress") return outbound.progress(params)
     handlers.notification(notification, envelope, this)
@@ -191,7 +193,7 @@ export class Actor implements Registrar {
   private receiveMessage(message: JsonRpc.Message, envelope: Envelope, sink: Sink): void {
     if (JsonRpc.isResponse(message)) {
       if (!this.outbound.answer(message)) {
-        this.handlers.dropped?.(`An answer to no request: ${JSON.stringify(message.id)}`)
+        this.handlers.dropped?.(`An answer to no request: ${excerpt(JSON.stringify(message.id))}`)
       }
     } else if (JsonRpc.isRequest(message)) this.receiveRequest(message, envelope, sink)
     else this.receiveNotification(message, envelope)

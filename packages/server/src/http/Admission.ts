@@ -12,6 +12,8 @@ import { refuse, type Refusal } from "./Refusal.ts"
 export interface Options extends Rebinding.Options {
   /** The largest body, in bytes. Default 4 MiB; a larger one is answered by 413. */
   readonly maxMessageBytes?: number | undefined
+  /** The deepest nesting of a message; a deeper one is answered by 400 and -32600. Default 256. */
+  readonly maxMessageDepth?: number | undefined
 }
 
 const jsonType = "application/json"
@@ -41,6 +43,7 @@ export interface Admission {
   readonly get: (request: Headed) => Refusal | undefined
   readonly tooLarge: Refusal
   readonly maxMessageBytes: number
+  readonly maxMessageDepth: number | undefined
 }
 
 const plainest = [jsonType, "application/json; charset=utf-8"]
@@ -58,6 +61,7 @@ export const make = (options: Options): Admission => {
   const notEvents = refuse(406, McpError.invalidRequest(`Accept must list ${eventsType}`))
   return {
     maxMessageBytes,
+    maxMessageDepth: options.maxMessageDepth,
     tooLarge,
     caller: (request) => {
       const { headers } = request

@@ -71,7 +71,7 @@ const isIncomingMessage = (source: object): source is IncomingMessage =>
   "httpVersionMajor" in source && "readableFlowing" in source
 
 /** What was posted, or why it cannot be read. What is no JSON-RPC is decoded, too: it says itself what is wrong with it. */
-export const decode = (body: Read, envelope: Envelope, { tooLarge }: Admission): Decoded | Refusal => {
+export const decode = (body: Read, envelope: Envelope, { maxMessageDepth, tooLarge }: Admission): Decoded | Refusal => {
   if (body === "TooLarge") return tooLarge
   if (body === "Gone") return unread
   let text: string
@@ -80,7 +80,7 @@ export const decode = (body: Read, envelope: Envelope, { tooLarge }: Admission):
   } catch {
     return notText
   }
-  return Framing.decode(text, envelope)
+  return Framing.decode(text, envelope, maxMessageDepth)
 }
 
 /** Reads what was posted, and goes on with that. `gone` is called where it is interrupted before, or maybe meanwhile: it must not mind. */

@@ -1,0 +1,82 @@
+/**
+ * How deeply a JSON text is nested, found without parsing it: a stranger's value is bounded before any code walks it.
+ *
+ * Owns the scan. Everything is linear in the length of the text, and most texts are not scanned at all.
+ */
+
+const quote = 34
+const backslash = 92
+/** `[` and `{`, and `]` and `}`, differ in one bit. */
+const opening = 123
+const closing = 125
+const isOpening = (code: number): boolean => (code | 32) === opening
+const isClosing = (code: number): boolean => (code | 32) === closing
+
+/** The place of the quote that ends the string which begins at `start`; the length of the text where none does. */
+const endOfString = (text: string, start: number): number => {
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let before = end - 1
+    while (text.charCodeAt(before) === backslash) before--
+    if ((end - before) % 2 === 1) return end
+  }
+  return text.length
+}
+
+/** Whether there are more brackets than that, those inside strings included. */
+const hasMoreBrackets = (text: string, limit: number): boolean => {
+  let count = 0
+  for (const bracket of ["{", "["]) {
+    for (let at = text.indexOf(bracket); at !== -1; at = text.indexOf(bracket, at + 1)) if (++count > limit) return true
+  }
+  return false
+}
+
+/** Whether a JSON text is nested deeper than `limit`. A text of fewer characters than twice the limit is not looked at. */
+export const isDeeper = (text: string, limit: number): boolean => {
+  // Each level takes two brackets.
+  if (text.length < 2 * limit || !hasMoreBrackets(text, limit)) return false
+  let depth = 0
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === quote) at = endOfString(text, at)
+    else if (isOpening(code)) {
+      if (++depth > limit) return true
+    } else if (isClosing(code)) depth--
+  }
+  return false
+}
+
+/** An object or array of one level of a text: its own text, and its depth (1 where it holds no other). */
+export interface Part {
+  readonly text: string
+  readonly depth: number
+}
+
+/** A text in which each object and array below `level` is an empty one, and the parts of that level, in order. */
+export const outline = (
+  text: string,
+  level: number
+): { readonly text: string; readonly parts: ReadonlyArray<Part> } => {
+  const parts: Array<Part> = []
+  let kept = ""
+  let from = 0
+  let start = 0
+  let depth = 0
+  let deepest = 0
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === quote) at = endOfString(text, at)
+    else if (isOpening(code)) {
+      deepest = Math.max(deepest, ++depth)
+      if (depth === level) {
+        start = at
+        deepest = depth
+      } else if (depth === level + 1) kept += text.slice(from, at + 1)
+    } else if (isClosing(code)) {
+      if (depth === level) parts.push({ text: text.slice(start, at + 1), depth: deepest - level + 1 })
+      else if (depth === level + 1) from = at
+      depth--
+    }
+  }
+  return { text: kept + text.slice(from), parts }
+}
