@@ -23,6 +23,7 @@ import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
+import type { Callers } from "./Callers.ts"
 import type { CallOptions } from "./CallOptions.ts"
 import type * as Calls from "./Calls.ts"
 import type * as Backoff from "./Backoff.ts"
@@ -99,6 +100,8 @@ export class McpClient extends Context.Service<
     readonly serverCapabilities: ServerCapabilities
     /** How to use the server, for the model. */
     readonly instructions: string | undefined
+    /** Those for whom requests are carried: see `Sources`. */
+    readonly callers: Callers
     /** Calls a tool by its contract. A failure that the contract declares comes back as itself, any other as `ToolFailure`. */
     readonly call: <I, O, F, H>(
       tool: Tool<I, O, F, H>,

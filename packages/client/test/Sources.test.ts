@@ -1,15 +1,16 @@
 import * as McpClient from "@effect-mcp/client/McpClient"
+import { ClientInput } from "@effect-mcp/core/ClientInput"
 import { Completions } from "@effect-mcp/core/Completions"
 import * as Declaration from "@effect-mcp/client/Declaration"
 import * as Progress from "@effect-mcp/core/Progress"
 import { Prompts } from "@effect-mcp/core/Prompts"
-import type { RequestServices } from "@effect-mcp/core/RequestContext"
+import { RequestContext, type RequestServices } from "@effect-mcp/core/RequestContext"
 import { Resources } from "@effect-mcp/core/Resources"
 import { Tools } from "@effect-mcp/core/Tools"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Layer, Queue, Stream } from "effect"
+import { Context, Effect, Fiber, Layer, Queue, Stream } from "effect"
 import { all, connected, settle } from "./support/connected.ts"
 import type { Script } from "./support/scripted.ts"
 
@@ -32,7 +33,14 @@ const mounted = (script: Script) =>
 
 /** A request without anything to it: what is under test needs no more. */
 const inRequest = <A, E>(effect: Effect.Effect<A, E, RequestServices> | undefined) =>
-  effect === undefined ? Effect.die("no effect") : (effect as Effect.Effect<A, E, Progress.Progress>)
+  effect === undefined
+    ? Effect.die("no effect")
+    : Effect.provide(
+        effect as Effect.Effect<A, E, ClientInput | Progress.Progress | RequestContext>,
+        Context.make(ClientInput, { ask: () => Effect.never, once: (_name, _schema, step) => step }).pipe(
+          Context.add(RequestContext, { wire: { connection: undefined } } as RequestContext["Service"])
+        )
+      )
 
 /** `_meta` of a request, but for what the client declares of itself. */
 const said = (request: JsonRpc.Request | undefined): Record<string, unknown> =>

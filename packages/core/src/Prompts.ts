@@ -26,6 +26,8 @@ export interface PromptSource {
   readonly get: (
     params: Model.GetPromptParams
   ) => Effect.Effect<Model.GetPromptResult, McpError.McpError, RequestServices> | undefined
+  /** Suggestions for an argument of one of its prompts; nothing where it makes none. */
+  readonly completerOf?: (name: string, argument: string) => Completer<QueryServices> | undefined
   /** One event whenever `list` may answer differently. */
   readonly changes: Stream.Stream<void>
 }

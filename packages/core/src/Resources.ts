@@ -47,6 +47,8 @@ export interface ResourceSource {
   ) => Effect.Effect<Model.ReadResourceResult, McpError.McpError, RequestServices> | undefined
   /** Updates of one resource, the same for every caller; `undefined` when it cannot be subscribed to. Runs while it has subscribers. */
   readonly watch: (uri: string) => Stream.Stream<unknown> | undefined
+  /** Suggestions for a variable of one of its templates; nothing where it makes none. */
+  readonly completerOf?: (uriTemplate: string, variable: string) => Completer<QueryServices> | undefined
   /** One event whenever the lists may answer differently. */
   readonly changes: Stream.Stream<void>
 }
@@ -92,7 +94,11 @@ export class ResourceRegistry extends Context.Service<
   {
     readonly register: (entry: ResourceEntry) => Effect.Effect<void, never, Scope.Scope>
     readonly registerTemplate: (entry: TemplateEntry) => Effect.Effect<void, never, Scope.Scope>
-    readonly mount: (source: ResourceSource) => Effect.Effect<void, never, Scope.Scope>
+    /** Adds all resources and templates of a source; `prefix` comes before each URI, in what is read as well. */
+    readonly mount: (
+      source: ResourceSource,
+      options?: { readonly prefix?: string }
+    ) => Effect.Effect<void, never, Scope.Scope>
     /** Says that a template's `list` would now answer differently. */
     readonly changed: Effect.Effect<void>
   }

@@ -13,6 +13,10 @@ const prefixed = (source: PromptSource, prefix: string): PromptSource => ({
   list: Effect.map(source.list, (prompts) => prompts.map((prompt) => ({ ...prompt, name: prefix + prompt.name }))),
   get: (params) =>
     params.name.startsWith(prefix) ? source.get({ ...params, name: params.name.slice(prefix.length) }) : undefined,
+  ...(source.completerOf && {
+    completerOf: (name: string, argument: string) =>
+      name.startsWith(prefix) ? source.completerOf?.(name.slice(prefix.length), argument) : undefined
+  }),
   changes: source.changes
 })
 
@@ -62,10 +66,15 @@ export const make: Effect.Effect<{ readonly prompts: PromptSet; readonly context
       get,
       changes: registry.changes,
       isEmpty: () => registry.isEmpty,
-      hasCompleters: () => registry.entries.some((entry) => Object.keys(entry.complete).length > 0),
+      hasCompleters: () =>
+        registry.sources.some((source) => source.completerOf !== undefined) ||
+        registry.entries.some((entry) => Object.keys(entry.complete).length > 0),
       completer: (name, argument, principal) => {
         const entry = registry.get(name)
-        if (entry === undefined || !visible(entry, principal)) return unknownPrompt(name)
+        if (entry === undefined || !visible(entry, principal)) {
+          const owner = registry.sources.find((source) => source.get({ name }) !== undefined)
+          return owner === undefined ? unknownPrompt(name) : owner.completerOf?.(name, argument)
+        }
         return entry.prompt.arguments?.some((known) => known.name === argument) === true
           ? ownCompleter(entry.complete, argument)
           : McpError.invalidParams(`The prompt ${name} has no argument ${JSON.stringify(argument)}`)

@@ -92,6 +92,34 @@ const tell = (uri: string, told: ReadonlySet<Subscription>): Effect.Effect<void>
     return some()
   })
 
+const prefixed = (source: ResourceSource, prefix: string): ResourceSource => {
+  const own = <A>(uri: string, use: (uri: string) => A | undefined): A | undefined =>
+    uri.startsWith(prefix) ? use(uri.slice(prefix.length)) : undefined
+  return {
+    list: Effect.map(source.list, (all) => all.map((resource) => ({ ...resource, uri: prefix + resource.uri }))),
+    templates: Effect.map(source.templates, (all) =>
+      all.map((template) => ({ ...template, uriTemplate: prefix + template.uriTemplate }))
+    ),
+    read: (params) =>
+      own(params.uri, (uri) => {
+        const read = source.read({ ...params, uri })
+        return (
+          read &&
+          Effect.map(read, (result) => ({
+            ...result,
+            contents: result.contents.map((part) => ({ ...part, uri: prefix + part.uri }))
+          }))
+        )
+      }),
+    watch: (uri) => own(uri, source.watch),
+    ...(source.completerOf && {
+      completerOf: (uriTemplate: string, variable: string) =>
+        own(uriTemplate, (rest) => source.completerOf?.(rest, variable))
+    }),
+    changes: source.changes
+  }
+}
+
 /** A fresh registry: the tag for feature layers, and what the dispatcher reads. Watchers live in the scope. */
 export const make: Effect.Effect<
   { readonly resources: ResourceSet; readonly context: Context.Context<ResourceRegistry> },
@@ -218,7 +246,9 @@ export const make: Effect.Effect<
       statics.sources.length > 0 ||
       statics.entries.some((entry) => entry.watch !== undefined) ||
       templates.entries.some((entry) => entry.watchable),
-    hasCompleters: () => templates.entries.some((entry) => Object.keys(entry.complete).length > 0),
+    hasCompleters: () =>
+      statics.sources.some((source) => source.completerOf !== undefined) ||
+      templates.entries.some((entry) => Object.keys(entry.complete).length > 0),
     has: (uri, principal) => origin(uri, principal) !== undefined,
     subscribe: Effect.fnUntraced(function* (uri, principal, subscriber) {
       const from = origin(uri, principal)
@@ -238,9 +268,11 @@ export const make: Effect.Effect<
           : McpError.invalidParams(`The resource template ${uriTemplate} has no variable ${JSON.stringify(variable)}`)
       }
       const known = statics.get(uriTemplate) // a plain URI may be named too; it has nothing to complete
-      return known !== undefined && sees(known, principal)
-        ? undefined
-        : McpError.invalidParams(`Unknown resource template: ${uriTemplate}`)
+      if (known !== undefined && sees(known, principal)) return undefined
+      const owner = statics.sources.find((source) => source.read({ uri: uriTemplate }) !== undefined)
+      return owner === undefined
+        ? McpError.invalidParams(`Unknown resource template: ${uriTemplate}`)
+        : owner.completerOf?.(uriTemplate, variable)
     }
   }
   return {
@@ -248,7 +280,8 @@ export const make: Effect.Effect<
     context: Context.make(ResourceRegistry, {
       register: (entry) => statics.register(entry.resource.uri, entry),
       registerTemplate: (entry) => templates.register(entry.template.uriTemplate, entry),
-      mount: (source) => statics.mount(source),
+      mount: (source, options) =>
+        statics.mount(options?.prefix === undefined ? source : prefixed(source, options.prefix)),
       changed: templates.changed
     })
   }

@@ -12,6 +12,7 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { type ClientError, Closed } from "../ClientError.ts"
 import type { Defaults, Requests } from "../CallOptions.ts"
+import { Callers } from "../Callers.ts"
 import * as Calls from "../Calls.ts"
 import * as Changes from "../Changes.ts"
 import type * as Connection from "../Connection.ts"
@@ -40,7 +41,8 @@ export const make = Effect.fnUntraced(function* <E, R>(
   options: Options = {}
 ): Effect.fn.Return<Service, E, Exclude<R, Scope.Scope> | Scope.Scope> {
   const policy = options.reconnect === false ? undefined : (options.reconnect ?? {})
-  const services = yield* Handlers.services
+  const callers = new Callers()
+  const services = callers.routed(yield* Handlers.services)
   const runFork = Effect.runForkWith(yield* Effect.context<never>())
   const defaults: Defaults = {
     // In milliseconds: every request asks for them.
@@ -160,6 +162,7 @@ export const make = Effect.fnUntraced(function* <E, R>(
     get instructions() {
       return conversation.instructions
     },
+    callers,
     ...calls,
     callStream: (tool, input, callOptions = {}) =>
       Calls.stream((withProgress) => calls.call(tool, input, withProgress), callOptions),

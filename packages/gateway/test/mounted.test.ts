@@ -1,0 +1,140 @@
+/** Features of another server, mounted into a server of one's own: what they ask goes to the caller, in every pair of revisions. */
+import * as Sources from "@effect-mcp/client/Sources"
+import { Elicitation, Prompts, Resources, Roots, Sampling, Tools } from "@effect-mcp/core"
+import * as McpServer from "@effect-mcp/server/McpServer"
+import * as Revision from "@effect-mcp/protocol/Revision"
+import * as McpTest from "@effect-mcp/testing/McpTest"
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Fiber, Layer, Stream } from "effect"
+import { Behind, behind, join, pairs } from "./support/gateway.ts"
+
+const text = ({ content }: { readonly content: ReadonlyArray<{ readonly type: string }> }) =>
+  content.map((block) => ("text" in block ? block.text : block.type)).join()
+
+/** A user who answers each question with a name of their own. */
+const user = (name: string) =>
+  Elicitation.Elicitation.layer({ form: () => Effect.succeed({ action: "accept", content: { name } }) })
+const model = (name: string) =>
+  Sampling.Sampling.layer(() =>
+    Effect.succeed({ role: "assistant", content: { type: "text", text: "!" }, model: name })
+  )
+const roots = (uri: string) => Roots.Roots.layerStatic([{ uri }])
+
+/** A server that mounts all of the server behind; `own` is what the process that mounts could answer itself. */
+const mounting = (
+  upstream: Revision.Revision,
+  own: Layer.Layer<Elicitation.Elicitation> | typeof Sources.layerCallers
+) =>
+  Effect.gen(function* () {
+    const client = yield* McpTest.join(upstream).pipe(Effect.provide(yield* Layer.build(behind)), Effect.provide(own))
+    const features = Layer.effectDiscard(
+      Effect.gen(function* () {
+        yield* (yield* Tools.ToolRegistry).mount(Sources.tools(client), { prefix: "b." })
+        yield* (yield* Prompts.PromptRegistry).mount(Sources.prompts(client), { prefix: "b." })
+        yield* (yield* Resources.ResourceRegistry).mount(Sources.resources(client), { prefix: "b+" })
+      })
+    )
+    return McpServer.layer({ name: "mounting", version: "1", features })
+  }).pipe(Layer.unwrap, Layer.provideMerge(Behind.layer), Layer.fresh)
+
+describe.each(pairs)("Mounted features, $title", ({ downstream, upstream }) => {
+  const asks = downstream.rules.elicitation.form && upstream.rules.elicitation.form
+  const caller = (name: string) => Effect.provide(join(downstream), user(name), { local: true })
+
+  it.effect.skipIf(!asks)("ask the caller of the tool, not the user of the process that mounts it", () =>
+    Effect.gen(function* () {
+      const client = yield* caller("caller")
+      assert.strictEqual(text(yield* client.callTool("b.greet", { first: "first" })), "caller and caller")
+      const other = yield* caller("other")
+      assert.strictEqual(text(yield* other.callTool("b.greet", { first: "first" })), "other and other")
+    }).pipe(Effect.provide(mounting(upstream, user("process"))))
+  )
+
+  it.effect("ask the caller's model and for the caller's roots when the process itself answers nothing", () =>
+    Effect.gen(function* () {
+      const services = Layer.merge(model("caller's"), roots("file:///caller"))
+      const client = yield* Effect.provide(join(downstream), services)
+      assert.strictEqual(text(yield* client.callTool("b.think")), "caller's")
+      assert.strictEqual(text(yield* client.callTool("b.look")), "file:///caller")
+    }).pipe(Effect.provide(mounting(upstream, Sources.layerCallers)))
+  )
+
+  it.effect.skipIf(!upstream.rules.elicitation.form)("ask nobody when the caller cannot be asked", () =>
+    Effect.gen(function* () {
+      const client = yield* join(downstream)
+      const result = yield* Effect.result(client.callTool("b.greet", { first: "first" }))
+      assert.notInclude(JSON.stringify(result), "process and process")
+      assert.deepStrictEqual(
+        (yield* Behind).calls.filter((call) => call.startsWith("greeted")),
+        []
+      )
+    }).pipe(Effect.provide(mounting(upstream, user("process"))))
+  )
+
+  it.effect("keep the suggestions for the arguments of prompts and templates", () =>
+    Effect.gen(function* () {
+      const client = yield* join(downstream)
+      const { values } = yield* client.complete({
+        ref: { type: "ref/prompt", name: "b.review" },
+        argument: { name: "file", value: "ma" }
+      })
+      assert.deepStrictEqual(values, ["main.ts", "map.ts"])
+      const none = yield* client.complete({
+        ref: { type: "ref/resource", uri: "b+test://item/{id}" },
+        argument: { name: "id", value: "" }
+      })
+      assert.deepStrictEqual(none.values, [])
+      const unknown = yield* Effect.flip(
+        client.complete({ ref: { type: "ref/prompt", name: "review" }, argument: { name: "file", value: "" } })
+      )
+      assert.include(unknown.message, "review")
+    }).pipe(Effect.provide(mounting(upstream, Sources.layerCallers)))
+  )
+
+  it.effect("of resources have the prefix in lists, in what is read and nowhere else", () =>
+    Effect.gen(function* () {
+      const client = yield* join(downstream)
+      const listed = yield* Stream.runCollect(client.resources)
+      assert.deepStrictEqual(
+        listed.map(({ uri }) => uri),
+        ["b+test://news"]
+      )
+      const templates = yield* Stream.runCollect(client.resourceTemplates)
+      assert.deepStrictEqual(
+        templates.map(({ uriTemplate }) => uriTemplate),
+        ["b+test://item/{id}"]
+      )
+      assert.deepInclude((yield* client.read("b+test://item/7")).contents[0], {
+        uri: "b+test://item/7",
+        text: "item 7"
+      })
+      assert.include((yield* Effect.flip(client.read("test://news"))).message, "test://news")
+    }).pipe(Effect.provide(mounting(upstream, Sources.layerCallers)))
+  )
+})
+
+describe("A question that names no call", () => {
+  it.effect("is refused while two callers have calls in flight, and no user is asked", () =>
+    Effect.gen(function* () {
+      const { started } = yield* Behind
+      const first = yield* Effect.provide(join(Revision.latestStateful), user("first"), { local: true })
+      const second = yield* Effect.provide(join(Revision.latestStateful), user("second"), { local: true })
+      const waiting = yield* Effect.forkChild(first.callTool("b.hang"), { startImmediately: true })
+      yield* Deferred.await(started)
+      const result = yield* Effect.result(second.callTool("b.greet", { first: "first" }))
+      assert.include(JSON.stringify(result), "Several callers")
+      yield* Fiber.interrupt(waiting)
+    }).pipe(Effect.provide(mounting(Revision.latestStateful, user("process"))))
+  )
+
+  it.effect("reaches the caller while other calls over the same connection are in flight", () =>
+    Effect.gen(function* () {
+      const { started } = yield* Behind
+      const client = yield* Effect.provide(join(Revision.latestStateful), user("caller"))
+      const waiting = yield* Effect.forkChild(client.callTool("b.hang"), { startImmediately: true })
+      yield* Deferred.await(started)
+      assert.strictEqual(text(yield* client.callTool("b.greet", { first: "first" })), "caller and caller")
+      yield* Fiber.interrupt(waiting)
+    }).pipe(Effect.provide(mounting(Revision.latestStateful, user("process"))))
+  )
+})
