@@ -136,11 +136,16 @@ describe("resources/read", () => {
     )
 
     it.effect(
-      `answers ${version >= "2026-07-28" ? -32602 : -32002} in ${version} to what is not there, with the URI${verifies("resources.read.not-found", "resources.security.uri-validated")}`,
+      `answers ${version >= "2026-07-28" ? -32602 : -32002} in ${version} to what is not there, with the URI and never with empty contents${verifies("resources.read.not-found", "resources.read.not-empty", "resources.security.uri-validated")}`,
       () =>
         Effect.gen(function* () {
-          const client = yield* session(all, { version })
+          const hidden = Resources.layerTemplate(
+            { uriTemplate: "hidden://{name}", name: "hidden", visible: () => false },
+            () => Effect.succeed("")
+          )
+          const client = yield* session(Layer.merge(all, hidden), { version })
           const unknown = [
+            "hidden://dish",
             "menu://tomorrow",
             "dish://main",
             "dish://main/fish/cold",

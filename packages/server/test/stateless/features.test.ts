@@ -150,9 +150,26 @@ describe("lists", () => {
         const secret = Layer.mergeAll(
           tool("open"),
           Tools.layer(Tool.make("secret", { description: "" }), () => Effect.succeed("x"), { visible: admin }),
-          resource({ visible: admin, cache: { ttlMs: 1000, cacheScope: "public" } })
+          resource({ visible: admin, cache: { ttlMs: 1000, cacheScope: "public" } }),
+          Resources.layerTemplate(
+            {
+              uriTemplate: "secret://{id}",
+              name: "secret",
+              visible: admin,
+              cache: { ttlMs: 1000, cacheScope: "public" },
+              list: Effect.succeed([{ uri: "secret://1", name: "one" }]),
+              complete: { id: () => Effect.succeed(["1"]) }
+            },
+            () => Effect.succeed("x")
+          ),
+          Prompts.layer(Prompt.make("secret", { arguments: { id: Schema.String } }), () => Effect.succeed("x"), {
+            visible: admin,
+            complete: { id: () => Effect.succeed(["1"]) }
+          })
         )
-        const server = yield* serve({ features: secret, caching: { tools: { scope: "public" } } })
+        const scope = "public"
+        const caching = { tools: { scope }, prompts: { scope }, resources: { scope }, resourceTemplates: { scope } } as const
+        const server = yield* serve({ features: secret, caching })
         const as = (subject: string) => join(server, { principal: { ...Principal.anonymous, subject } })
         const [guest, boss] = [yield* as("guest"), yield* as("admin")]
         const names = ({ tools }: any) => tools.map(({ name }: any) => name)
@@ -161,6 +178,26 @@ describe("lists", () => {
         assert.strictEqual((yield* guest.refused("tools/call", { name: "secret" })).code, -32602)
         assert.strictEqual((yield* guest.refused(...read("a://b"))).code, -32602)
         assert.strictEqual((yield* boss.request(...read("a://b"))).contents[0].text, "x")
+        const listed = (client: typeof guest, method: string, field: string) =>
+          Effect.map(client.request(method), (result) => result[field].map(({ name }: any) => name))
+        for (const [method, field, all] of [
+          ["prompts/list", "prompts", ["secret"]],
+          ["resources/list", "resources", ["b", "one"]],
+          ["resources/templates/list", "resourceTemplates", ["secret"]]
+        ] as const) {
+          assert.deepStrictEqual(yield* listed(boss, method, field), all)
+          assert.deepStrictEqual(yield* listed(guest, method, field), [])
+        }
+        const argument = { name: "id", value: "" }
+        for (const [method, params] of [
+          read("secret://1"),
+          ["prompts/get", { name: "secret", arguments: { id: "1" } }],
+          ["completion/complete", { ref: { type: "ref/prompt", name: "secret" }, argument }],
+          ["completion/complete", { ref: { type: "ref/resource", uri: "secret://{id}" }, argument }]
+        ] as const) {
+          yield* boss.request(method, params)
+          assert.strictEqual((yield* guest.refused(method, params)).code, -32602, method)
+        }
       })
   )
 
