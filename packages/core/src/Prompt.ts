@@ -6,6 +6,7 @@
 import { issue } from "@effect-mcp/protocol/Codecs"
 import type { Icon } from "@effect-mcp/protocol/model/Icon"
 import type * as Model from "@effect-mcp/protocol/model/Prompt"
+import * as Validate from "@effect-mcp/protocol/Validate"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
@@ -29,7 +30,7 @@ export interface Options {
   readonly meta?: { readonly [key: string]: unknown } | undefined
 }
 
-/** Describes a prompt. A field that is `Schema.optionalKey` is an optional argument; `title` and `description` annotations are shown. */
+/** Describes a prompt. Throws for an icon that is neither `https` nor `data`. A field that is `Schema.optionalKey` is an optional argument; `title` and `description` annotations are shown. */
 export const make = <const A extends Schema.Struct.Fields & Arguments = {}>(
   name: string,
   options: Options & { readonly arguments?: A } = {}
@@ -48,7 +49,7 @@ export const make = <const A extends Schema.Struct.Fields & Arguments = {}>(
       name,
       ...(title === undefined ? undefined : { title }),
       ...(description === undefined ? undefined : { description }),
-      ...(icons === undefined ? undefined : { icons }),
+      ...(icons === undefined ? undefined : { icons: Validate.icons(`Prompt ${name}`, icons) }),
       ...(meta === undefined ? undefined : { _meta: meta }),
       arguments: Object.entries(fields).map(([argument, field]) => describe(argument, field))
     }

@@ -11,6 +11,7 @@ import type { ResourceContents } from "@effect-mcp/protocol/model/Content"
 import type { Icon } from "@effect-mcp/protocol/model/Icon"
 import type * as Model from "@effect-mcp/protocol/model/Resource"
 import * as UriTemplate from "@effect-mcp/protocol/UriTemplate"
+import * as Validate from "@effect-mcp/protocol/Validate"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -148,8 +149,12 @@ export interface TemplateOptions<RL, RC> extends Described {
   readonly visible?: Visible | undefined
 }
 
+/** A field that the specification does not allow is a defect. */
 const describe = (options: Described) => {
   const { name, title, description, mimeType, annotations, icons, meta } = options
+  Validate.mimeType(`Resource ${name}`, mimeType)
+  Validate.annotations(`Resource ${name}`, annotations)
+  Validate.icons(`Resource ${name}`, icons)
   return {
     name,
     ...(title === undefined ? undefined : { title }),

@@ -10,6 +10,7 @@ import * as JsonSchemaValidator from "@effect-mcp/protocol/JsonSchemaValidator"
 import type { ContentBlock } from "@effect-mcp/protocol/model/Content"
 import type { Icon } from "@effect-mcp/protocol/model/Icon"
 import type * as Model from "@effect-mcp/protocol/model/Tool"
+import * as Validate from "@effect-mcp/protocol/Validate"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -177,7 +178,7 @@ const build = (
     description,
     ...(title === undefined ? undefined : { title }),
     ...(annotations === undefined ? undefined : { annotations }),
-    ...(icons === undefined ? undefined : { icons }),
+    ...(icons === undefined ? undefined : { icons: Validate.icons(`Tool ${name}`, icons) }),
     ...(meta === undefined ? undefined : { _meta: meta }),
     get inputSchema() {
       return (inputSchema ??= { ...input.jsonSchema, type: "object" })

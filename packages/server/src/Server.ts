@@ -15,6 +15,7 @@ import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { Icon } from "@effect-mcp/protocol/model/Icon"
 import * as Revision from "@effect-mcp/protocol/Revision"
+import * as Validate from "@effect-mcp/protocol/Validate"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -141,7 +142,7 @@ const identityOf = <E, R>(options: Options<E, R>, features: Features.Features): 
       ...(title === undefined ? undefined : { title }),
       ...(description === undefined ? undefined : { description }),
       ...(websiteUrl === undefined ? undefined : { websiteUrl }),
-      ...(icons === undefined ? undefined : { icons })
+      ...(icons === undefined ? undefined : { icons: Validate.icons(`Server ${name}`, icons) })
     },
     instructions,
     revisions,

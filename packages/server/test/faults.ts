@@ -47,5 +47,53 @@ export const faults: ReadonlyArray<Fault> = [
     to: "one.read(uri) !== undefined",
     test: "packages/server/test/watching.test.ts",
     ids: ["resources.security.access-control", "resources.security.permission-checked"]
+  },
+  {
+    name: "bytes of a picture are hexadecimal",
+    file: "packages/core/src/Content.ts",
+    from: "Base64.encode(data)",
+    to: 'Array.from(data, (byte) => byte.toString(16).padStart(2, "0")).join("")',
+    test: "packages/server/test/prompts.test.ts",
+    ids: ["prompts.content.image"]
+  },
+  {
+    name: "a picture has no media type",
+    file: "packages/core/src/Content.ts",
+    from: "mimeType: Validate.mimeType(owner, mimeType),",
+    to: 'mimeType: "",',
+    test: "packages/server/test/prompts.test.ts",
+    ids: ["prompts.content.image"]
+  },
+  {
+    name: "a prompt's text is altered on its way out",
+    file: "packages/core/src/Prompts.ts",
+    from: '{ type: "text", text: content }',
+    to: '{ type: "text", text: content.replace(/[<>{}]/g, "") }',
+    test: "packages/server/test/prompts.test.ts",
+    ids: ["prompts.security.validated"]
+  },
+  {
+    name: "a member of a hidden template is read as empty contents",
+    file: "packages/server/src/ResourceRegistry.ts",
+    from: "          ? elsewhere\n",
+    to: "          ? Effect.succeed({ contents: [] })\n",
+    test: "packages/server/test/resources.test.ts",
+    ids: ["resources.read.not-empty"]
+  },
+  {
+    name: "a hidden prompt is offered to everyone",
+    file: "packages/server/src/PromptRegistry.ts",
+    from: "entry.visible?.(principal) !== false",
+    to: "true",
+    test: "packages/server/test/stateless/features.test.ts",
+    ids: ["caching.access.controlled"]
+  },
+  {
+    name: "a hidden template is read by everyone",
+    file: "packages/server/src/ResourceRegistry.ts",
+    from: "const [match] = seen(matching, principal, uri)",
+    to: "const [match] = matching",
+    test: "packages/server/test/stateless/features.test.ts",
+    ids: ["caching.access.controlled"]
   }
 ]

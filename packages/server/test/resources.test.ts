@@ -114,6 +114,32 @@ describe("resources/list and resources/templates/list", () => {
   )
 })
 
+it.effect(
+  "a resource or a template with a type, an annotation or an icon that is none is a defect that says which",
+  () =>
+    Effect.gen(function* () {
+      const read = Effect.succeed("")
+      for (const [wrong, word] of [
+        [{ mimeType: "text" }, "mimeType"],
+        [{ annotations: { priority: 2 } }, "annotations.priority"],
+        [{ annotations: { lastModified: "yesterday" } }, "annotations.lastModified"],
+        [{ icons: [{ src: "http://example.com/i.png" }] }, "icon"]
+      ] as const) {
+        for (const layer of [
+          Resources.layer({ uri: "x:", name: "it", ...wrong }, read),
+          Resources.layerTemplate({ uriTemplate: "x:{a}", name: "it", ...wrong }, () => read)
+        ]) {
+          const exit = yield* Effect.exit(session(layer))
+          assert.isTrue(Exit.isFailure(exit) && Cause.hasDies(exit.cause))
+          assert.match(Exit.isFailure(exit) ? Cause.pretty(exit.cause) : "", new RegExp(`Resource it.*${word}`))
+        }
+      }
+      const icons = [{ src: "http://example.com/i.png" }]
+      const exit = yield* Effect.exit(serve({ features: all, icons }))
+      assert.match(Exit.isFailure(exit) ? Cause.pretty(exit.cause) : "", /Server test: .*icon.*https or data/)
+    })
+)
+
 describe("resources/read", () => {
   for (const version of everyVersion()) {
     it.effect(

@@ -5,6 +5,7 @@ import type * as Method from "@effect-mcp/protocol/Method"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
 import { subscriptionId } from "@effect-mcp/protocol/model/Meta"
 import type { LogMessageParams } from "@effect-mcp/protocol/model/Logging"
+import * as Validate from "@effect-mcp/protocol/Validate"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -75,9 +76,10 @@ export const make = Effect.fnUntraced(function* <E, R>(
 
   const dropped: Connection.Options["dropped"] =
     options.dropped ?? ((reason, level) => void runFork(Effect.logWithLevel(level)(`MCP client: ${reason}`)))
-  const { keepAlive: keptAlive } = options
+  const { clientInfo = defaultInfo, keepAlive: keptAlive } = options
+  Validate.icons(`Client ${clientInfo.name}`, clientInfo.icons)
   const connection = connect({
-    clientInfo: options.clientInfo ?? defaultInfo,
+    clientInfo,
     revisions: options.revisions,
     defaults,
     services: { ...services, elicitation: services.elicitation && urls.remembering(services.elicitation) },

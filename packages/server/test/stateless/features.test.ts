@@ -168,7 +168,12 @@ describe("lists", () => {
           })
         )
         const scope = "public"
-        const caching = { tools: { scope }, prompts: { scope }, resources: { scope }, resourceTemplates: { scope } } as const
+        const caching = {
+          tools: { scope },
+          prompts: { scope },
+          resources: { scope },
+          resourceTemplates: { scope }
+        } as const
         const server = yield* serve({ features: secret, caching })
         const as = (subject: string) => join(server, { principal: { ...Principal.anonymous, subject } })
         const [guest, boss] = [yield* as("guest"), yield* as("admin")]
