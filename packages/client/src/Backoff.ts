@@ -54,15 +54,21 @@ export const isRefusal = (error: unknown): boolean =>
 export class Backoff {
   private failures = 0
   private since: number | undefined
+  private useful = false
   private readonly policy: Policy
 
   constructor(policy: Policy) {
     this.policy = policy
   }
 
-  /** It does what it is for. */
-  succeeded(): void {
+  /** Begins anew: the failures so far do not count. */
+  reset(): void {
     this.failures = 0
+  }
+
+  /** It does what it is for: it is not given up at its next end, but waited for as long as one that does nothing. */
+  succeeded(): void {
+    this.useful = true
   }
 
   /** It stands from now on; whether that is a success will be seen. */
@@ -72,9 +78,12 @@ export class Backoff {
 
   /** It failed, or does not stand any more: `true` when that was once too often. */
   readonly failed: Effect.Effect<boolean> = Effect.map(Elapsed.now, (now) => {
+    const attempts = this.policy.attempts ?? defaultAttempts
     if (this.since !== undefined && now - this.since >= stable) this.failures = 0
+    else if (this.useful) this.failures = Math.min(this.failures, Math.max(0, attempts - 1))
     this.since = undefined
-    return ++this.failures > (this.policy.attempts ?? defaultAttempts)
+    this.useful = false
+    return ++this.failures > attempts
   })
 
   /** Waits until the next try. */

@@ -45,7 +45,10 @@ export interface Options {
   readonly clientInfo?: Implementation | undefined
   /** The revisions to speak; the newest of them is offered. Default: all. */
   readonly revisions?: ReadonlyArray<Version> | undefined
-  /** How long a request waits for its answer, or for its next progress. Default 60 seconds. */
+  /**
+   * How long a request waits for its answer, or for its next progress. Default 60 seconds. Opening the conversation may take as long,
+   * whatever is tried for it.
+   */
   readonly timeout?: Duration.Input | undefined
   /** Whether progress starts the wait anew. Default true. */
   readonly resetOnProgress?: boolean | undefined
@@ -53,14 +56,21 @@ export interface Options {
   readonly maxTotal?: Duration.Input | undefined
   /** How long a request that needs pages visited first (-32042) waits for them. Default 10 minutes. */
   readonly urlTimeout?: Duration.Input | undefined
-  /** How long a server may take to show that it is of the stateless era, before the older handshake is tried, too. Default 3 seconds. */
+  /**
+   * How long a server may take to show that it is of the stateless era, before the older handshake is tried, too. Default 3 seconds;
+   * never more than half of `timeout`.
+   */
   readonly probeTimeout?: Duration.Input | undefined
   /** Rounds of questions that one request may take (2026-07-28). Default 10. */
   readonly maxRounds?: number | undefined
   /** Answers kept at most, where the server allows keeping them (2026-07-28). Default 256; 0 keeps none. */
   readonly cacheSize?: number | undefined
+  /** Bytes that all kept answers may have together, about; a larger one is not kept. Default 32 Mi. */
+  readonly cacheBytes?: number | undefined
   /** Pages that a listing reads at most. Default 1000. */
   readonly maxPages?: number | undefined
+  /** Bytes that a listing reads at most over all of its pages, about; then it fails with `InvalidResult`. Default 64 Mi. */
+  readonly maxListBytes?: number | undefined
   /** Checks results of `callTool` against the output schemas that were listed. Default true. */
   readonly validateOutput?: boolean | undefined
   /** Log messages that wait for a slow reader at most; the oldest are dropped. Default 256. */

@@ -14,7 +14,7 @@ import type * as Method from "@effect-mcp/protocol/Method"
 import { isExtensionId } from "@effect-mcp/protocol/model/Meta"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as Deferred from "effect/Deferred"
-import type * as Duration from "effect/Duration"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
@@ -49,6 +49,8 @@ export interface Options extends Omit<Negotiation.Options, "capabilities" | "tim
   readonly maxRounds: number
   /** Answers kept at most, where the server allows it. */
   readonly cacheSize: number
+  /** Bytes that they may have together. */
+  readonly cacheBytes: number
   /** How often and when to try again what did not reach the server. */
   readonly policy: Policy | undefined
   /** What the server says without being asked, decoded; and for which request, if that is known. In the reader: must not block. */
@@ -120,6 +122,20 @@ const withoutNoise = (
 
 const isIn = <T extends object>(table: T, key: string): key is keyof T & string => Object.hasOwn(table, key)
 
+const tooLate = (
+  { address = "The server" }: Transport,
+  method: string,
+  timeout: Duration.Duration
+): Effect.Effect<never, PeerModule.Timeout> =>
+  Effect.fail(
+    new PeerModule.Timeout({
+      method,
+      message:
+        `${address} did not answer ${method} within ${Duration.format(timeout)}. ` +
+        "Check that it is an MCP server and that it has started, or give it more time (`timeout`)."
+    })
+  )
+
 /** Opens the conversation over a wire: starts the reader in the scope, then shakes hands. */
 export const make = Effect.fnUntraced(function* (
   transport: Transport,
@@ -167,11 +183,17 @@ export const make = Effect.fnUntraced(function* (
   )
   const { clientInfo, defaults, probeTimeout, revisions } = options
   const handshake = Negotiation.initialize(peer, { ...options, capabilities, timeout: defaults.timeout })
-  const patience = Negotiation.allowed(revisions).length === 0 ? undefined : probeTimeout
+  const older = Negotiation.allowed(revisions).length > 0
+  // Half of the time is left for the older handshake.
+  const timeout = Duration.fromInputUnsafe(defaults.timeout)
+  const patience = older
+    ? Duration.min(Duration.fromInputUnsafe(probeTimeout), Duration.divideUnsafe(timeout, 2))
+    : undefined
+  const late = tooLate(transport, older ? "initialize" : "server/discover", timeout)
   const found = Discovery.probe(peer, { clientInfo, capabilities, revisions, timeout: defaults.timeout }).pipe(
     Discovery.orElse(handshake, patience)
   )
-  negotiated = yield* Effect.mapError(
+  const opened =
     transport.era === "stateful" && patience !== undefined
       ? // It may be another by now.
         Effect.catchIf(
@@ -179,8 +201,12 @@ export const make = Effect.fnUntraced(function* (
           (error) => error._tag !== "Closed" || Discovery.isForeign(error),
           () => found
         )
-      : found,
-    denied
+      : found
+  negotiated = yield* opened.pipe(
+    // The probe and the handshake share the time that one request has.
+    Effect.timeoutOrElse({ duration: timeout, orElse: () => late }),
+    Effect.catchTag("Timeout", () => late),
+    Effect.mapError(denied)
   )
   const agreement = negotiated
   const scope = yield* Scope.Scope
@@ -196,6 +222,7 @@ export const make = Effect.fnUntraced(function* (
           answer: (question) => answer(question, conversation),
           maxRounds: options.maxRounds,
           cacheSize: options.cacheSize,
+          cacheBytes: options.cacheBytes,
           policy: options.policy
         }))
   Deferred.doneUnsafe(agreed, Effect.succeed(agreement))

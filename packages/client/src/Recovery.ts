@@ -149,7 +149,7 @@ export const make = Effect.fnUntraced(function* <E, R>({
       const cause = obstacle(exit.cause)
       const closed = new Closed({ message: `The connection cannot be had again: ${cause.message}`, cause })
       // Whoever needs one next makes a fresh start.
-      backoff.succeeded()
+      backoff.reset()
       state = { _tag: "Lost", closed, cleared: Effect.void }
       Deferred.doneUnsafe(opened, Effect.fail(unsent(closed)))
       return void Deferred.doneUnsafe(broken, Effect.fail(cause))

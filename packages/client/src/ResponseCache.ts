@@ -5,13 +5,17 @@
  * stale is forgotten at once.
  */
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
+import { sizeOf } from "./internal/sizeOf.ts"
 
 /** Answers kept at most. */
 export const defaultCapacity = 256
+/** Bytes that they may have together. */
+export const defaultBytes = 32 * 1024 * 1024
 
 interface Kept {
   readonly result: unknown
   readonly freshUntil: number
+  readonly size: number
 }
 
 /** Everything of the params that the answer depends on. */
@@ -26,9 +30,17 @@ export class ResponseCache {
   /** By method, how often its answers were called stale. */
   private readonly changes = new Map<string, number>()
   private readonly capacity: number
+  private readonly maxBytes: number
+  private bytes = 0
 
-  constructor(capacity: number = defaultCapacity) {
+  constructor(capacity: number = defaultCapacity, maxBytes: number = defaultBytes) {
     this.capacity = capacity
+    this.maxBytes = maxBytes
+  }
+
+  private delete(key: string): void {
+    this.bytes -= this.kept.get(key)?.size ?? 0
+    this.kept.delete(key)
   }
 
   get size(): number {
@@ -41,7 +53,7 @@ export class ResponseCache {
     const entry = this.kept.get(key)
     if (entry === undefined) return undefined
     if (now < entry.freshUntil) return entry.result
-    this.kept.delete(key)
+    this.delete(key)
     return undefined
   }
 
@@ -56,17 +68,22 @@ export class ResponseCache {
     if (generation !== this.generation(method)) return
     if (this.capacity <= 0 || typeof ttlMs !== "number" || !(ttlMs > 0)) return
     const key = keyOf(method, params)
-    this.kept.delete(key)
-    const [oldest] = this.kept.keys()
-    if (oldest !== undefined && this.kept.size >= this.capacity) this.kept.delete(oldest)
-    this.kept.set(key, { result, freshUntil: now + ttlMs })
+    this.delete(key)
+    const size = key.length + sizeOf(result)
+    if (size > this.maxBytes) return
+    for (const oldest of this.kept.keys()) {
+      if (this.kept.size < this.capacity && this.bytes + size <= this.maxBytes) break
+      this.delete(oldest)
+    }
+    this.bytes += size
+    this.kept.set(key, { result, freshUntil: now + ttlMs, size })
   }
 
   /** Forgets the answers of these methods. */
   forget(...methods: ReadonlyArray<string>): void {
     for (const method of methods) this.changes.set(method, this.generation(method) + 1)
     for (const key of this.kept.keys()) {
-      if (methods.some((method) => key.startsWith(`${method} `))) this.kept.delete(key)
+      if (methods.some((method) => key.startsWith(`${method} `))) this.delete(key)
     }
   }
 }

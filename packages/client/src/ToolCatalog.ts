@@ -1,7 +1,8 @@
 /**
  * What the server last said of its tools, as far as a call needs it: whether it must run as a task, what its result looks like.
  *
- * Filled by listing, emptied when the server says that the list changed. A tool that was never listed is called unchecked.
+ * Filled by listing, emptied when the server says that the list changed. A tool that was never listed is called unchecked. Bounded in
+ * bytes: the tools that were listed least recently go first.
  */
 import * as HeaderParams from "@effect-mcp/protocol/HeaderParams"
 import * as JsonSchemaValidator from "@effect-mcp/protocol/JsonSchemaValidator"
@@ -11,6 +12,7 @@ import type { Revision } from "@effect-mcp/protocol/Revision"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import { InvalidResult, TaskRequired } from "./ClientError.ts"
+import { sizeOf } from "./internal/sizeOf.ts"
 
 type Compiled = Result.Result<JsonSchemaValidator.Validator, JsonSchemaValidator.UnsupportedSchema>
 
@@ -19,6 +21,7 @@ interface Entry {
   validator: Compiled | undefined
   /** Why it cannot be called over this wire. */
   readonly problem: HeaderParams.Problem | undefined
+  readonly size: number
 }
 
 interface Conversation {
@@ -35,18 +38,37 @@ export class ToolCatalog {
   private readonly absent = new Set<string>()
   private readonly conversation: Conversation
   private readonly rejected: (reason: string) => void
+  private readonly maxBytes: number
+  private bytes = 0
 
-  /** `rejected` is told of every tool that is not taken, and why. */
-  constructor(conversation: Conversation, rejected: (reason: string) => void) {
+  /** `rejected` is called with the reason for every tool that is not taken. */
+  constructor(conversation: Conversation, rejected: (reason: string) => void, maxBytes: number) {
     this.conversation = conversation
     this.rejected = rejected
+    this.maxBytes = maxBytes
+  }
+
+  private delete(name: string): void {
+    this.bytes -= this.entries.get(name)?.size ?? 0
+    this.entries.delete(name)
+  }
+
+  private set(tool: Tool, problem: HeaderParams.Problem | undefined): void {
+    this.delete(tool.name)
+    const size = sizeOf(tool)
+    this.bytes += size
+    this.entries.set(tool.name, { tool, validator: undefined, problem, size })
+    for (const name of this.entries.keys()) {
+      if (this.bytes <= this.maxBytes) return
+      this.delete(name)
+    }
   }
 
   /** Gives those of the tools that can be called: over a wire with headers, none whose arguments cannot be put there. */
   learn(tools: ReadonlyArray<Tool>): ReadonlyArray<Tool> {
     return tools.filter((tool) => {
       const [problem] = this.conversation.headers ? HeaderParams.parse(tool.inputSchema).problems : []
-      this.entries.set(tool.name, { tool, validator: undefined, problem })
+      this.set(tool, problem)
       if (problem !== undefined) this.rejected(`The tool ${tool.name} is left out: ${problem.message}`)
       return problem === undefined
     })
@@ -68,6 +90,7 @@ export class ToolCatalog {
 
   forget(): void {
     this.entries.clear()
+    this.bytes = 0
     this.absent.clear()
   }
 

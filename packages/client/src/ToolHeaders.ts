@@ -35,8 +35,8 @@ export interface ToolHeaders {
 export interface Options {
   readonly connection: Healing
   readonly catalog: ToolCatalog
-  /** Pages that a listing reads at most. */
-  readonly maxPages: number
+  /** How much a listing reads at most. */
+  readonly limits: Lists.Limits
 }
 
 /** What a schema annotates, found out once. */
@@ -47,9 +47,9 @@ const paramsOf = (schema: JsonObject): ReadonlyArray<HeaderParams.HeaderParam> =
   return known
 }
 
-export const make = ({ catalog, connection, maxPages }: Options): ToolHeaders => {
+export const make = ({ catalog, connection, limits }: Options): ToolHeaders => {
   const list = (options?: CallOptions): Effect.Effect<void, ClientError> =>
-    Lists.pages(connection, "tools/list", maxPages, options).pipe(
+    Lists.pages(connection, "tools/list", limits, options).pipe(
       Stream.runForEach(({ tools }) => Effect.sync(() => void catalog.learn(tools))),
       // A server that does not show its tools may still have this one.
       Effect.catchTag("McpError", () => Effect.void)

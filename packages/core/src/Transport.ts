@@ -99,6 +99,8 @@ export interface Transport {
   readonly missed?: Stream.Stream<void> | undefined
   /** Whether requests take headers along (HTTP): then those of 2026-07-28 must. Default false. */
   readonly headers?: boolean | undefined
+  /** Where the other side is, for messages: a URL without its query, or a command line. Holds nothing that steers a terminal. */
+  readonly address?: string | undefined
   /** What the other side was found to be on an earlier wire: a server with sessions need not be asked for the newer era again. */
   readonly era?: "stateful" | undefined
 }

@@ -26,6 +26,7 @@ import * as Queue from "effect/Queue"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as Body from "../http/Body.ts"
+import { placeOf } from "../http/Denial.ts"
 import * as Refusal from "../http/Refusal.ts"
 import * as SameOrigin from "../http/SameOrigin.ts"
 
@@ -124,7 +125,11 @@ const subjectOf = (line: string): { readonly method: string; readonly id: JsonRp
   return { method: message.method, id: JsonRpc.isRequest(message) ? message.id : undefined }
 }
 
-const silent = () => new TransportError({ reason: "Open", message: "The server does not say where to send messages" })
+const silent = (url: URL) =>
+  new TransportError({
+    reason: "Open",
+    message: `${placeOf(url)} opened a stream, but did not say where to send messages. Check that it speaks HTTP with SSE (2024-11-05).`
+  })
 
 /** Opens the stream, and reads it up to where to POST. */
 const connect = Effect.fnUntraced(function* (
@@ -140,7 +145,7 @@ const connect = Effect.fnUntraced(function* (
     )
   }
   const events = yield* eventsOf(response, limit)
-  const [endpoint, rest] = yield* Pull.catchDone(findEndpoint(events, url), () => Effect.fail(silent()))
+  const [endpoint, rest] = yield* Pull.catchDone(findEndpoint(events, url), () => Effect.fail(silent(url)))
   return { events, endpoint, rest }
 })
 
@@ -165,7 +170,7 @@ export const open = Effect.fnUntraced(function* (
   const { endpoint, events, rest } = yield* connect(answer, url, limit).pipe(
     Effect.timeoutOrElse({
       duration: options.endpointTimeout ?? "10 seconds",
-      orElse: () => Effect.fail(silent())
+      orElse: () => Effect.fail(silent(url))
     }),
     Scope.provide(stream),
     Effect.onError((cause) => Scope.close(stream, Exit.failCause(cause)))
@@ -225,6 +230,7 @@ export const open = Effect.fnUntraced(function* (
       Stream.tapError(() => Scope.close(stream, Exit.void))
     ),
     sink: outbox.sink,
-    broken: outbox.broken
+    broken: outbox.broken,
+    address: placeOf(url)
   }
 })

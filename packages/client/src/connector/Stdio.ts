@@ -18,6 +18,7 @@ import { type ChildProcessHandle, ChildProcessSpawner } from "effect/process/Chi
 import type * as PlatformError from "effect/PlatformError"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import { excerpt } from "../internal/excerpt.ts"
 import { Hub } from "../internal/Hub.ts"
 import { exitWithParent } from "../internal/lastResort.ts"
 
@@ -75,8 +76,12 @@ export const inheritedEnvironment = (): { readonly [name: string]: string } =>
     })
   )
 
-/** Lines of stderr kept for errors. */
+/** Lines of stderr kept for errors, and the characters of each; a longer line is read in pieces. */
 const lastLines = 20
+const lineLength = 500
+const longestLine = 64 * 1024
+/** How much of a command line is shown, in characters. */
+const nameLength = 200
 
 const commandOf = (options: Options): ChildProcess.Command => {
   const { args = [], command, cwd, env, stderr = "keep" } = options
@@ -89,8 +94,13 @@ const commandOf = (options: Options): ChildProcess.Command => {
   })
 }
 
-const nameOf = ({ command }: Options): string =>
-  typeof command === "string" ? command : command._tag === "StandardCommand" ? command.command : "the command"
+/** The command line, as errors show it. */
+const nameOf = ({ args = [], command }: Options): string => {
+  if (typeof command === "string") return excerpt([command, ...args].join(" "), nameLength)
+  if (command._tag !== "StandardCommand") return "the command"
+  const shown = command.args.map((arg) => (typeof arg === "string" ? arg : "<redacted>"))
+  return excerpt([command.command, ...shown].join(" "), nameLength)
+}
 
 const transportError = (reason: TransportError["reason"], message: string) => (cause: PlatformError.PlatformError) =>
   new TransportError({ reason, message: `${message}: ${cause.message}`, cause })
@@ -106,17 +116,30 @@ interface Words {
 const listen = Effect.fnUntraced(function* (handle: ChildProcessHandle): Effect.fn.Return<Words, never, Scope.Scope> {
   const hub = new Hub<string>()
   const last: Array<string> = []
+  let open = ""
+  const hear = (line: string): void => {
+    last.push(excerpt(line, lineLength))
+    if (last.length > lastLines) last.shift()
+    hub.publish(line)
+  }
   const fiber = yield* handle.stderr.pipe(
     Stream.decodeText,
-    Stream.splitLines,
-    Stream.runForEach((line) =>
+    Stream.runForEach((text) =>
       Effect.sync(() => {
-        last.push(line)
-        if (last.length > lastLines) last.shift()
-        hub.publish(line)
+        const lines = (open + text).split(/\r?\n/)
+        open = lines.pop() ?? ""
+        for (const line of lines) hear(line)
+        if (open.length < longestLine) return
+        hear(open)
+        open = ""
       })
     ),
-    Effect.onExit(() => Effect.sync(() => hub.close(Exit.void))),
+    Effect.onExit(() =>
+      Effect.sync(() => {
+        if (open !== "") hear(open)
+        hub.close(Exit.void)
+      })
+    ),
     Effect.ignore,
     Effect.forkScoped({ startImmediately: true })
   )
@@ -141,6 +164,8 @@ const endOf = (handle: ChildProcessHandle): Effect.Effect<End> =>
 
 /** How long what an ended process wrote may still take to arrive. */
 const drainTime = "250 millis"
+/** How long a server that never said anything may take to exit, unless the options say otherwise: there is no conversation to end. */
+const mute = "250 millis"
 /** How long a server whose stdout ended may take to exit, so that it can be said how. */
 const obituaryTime = "1 second"
 
@@ -178,8 +203,14 @@ export const open = Effect.fnUntraced(function* (
   const ended = Deferred.makeUnsafe<End>()
   const exited = Deferred.await(ended)
   yield* Effect.forkScoped(Deferred.into(endOf(handle), ended), { startImmediately: true })
-  const pull = yield* Stream.toPull(handle.stdout)
-  yield* Effect.addFinalizer(() => stop(handle, exited, Effect.ignore(Effect.forever(pull)), options))
+  let spoke = false
+  const pull = Effect.map(yield* Stream.toPull(handle.stdout), (chunk) => {
+    spoke = true
+    return chunk
+  })
+  yield* Effect.addFinalizer(() =>
+    stop(handle, exited, Effect.ignore(Effect.forever(pull)), spoke ? options : { exitTimeout: mute, ...options })
+  )
 
   // Its last words may still be on the way.
   const obituary: Effect.Effect<never, TransportError> = Effect.flatMap(exited, ({ exitCode, how }) =>
@@ -187,7 +218,9 @@ export const open = Effect.fnUntraced(function* (
       Effect.fail(
         new TransportError({
           reason: "Exited",
-          message: [`${name} ${how}`, ...words.last].join("\n"),
+          message: [`${name} ${how}${words.last.length > 0 ? "; the end of its stderr:" : ""}`, ...words.last].join(
+            "\n"
+          ),
           exitCode,
           stderr: words.last.join("\n")
         })
@@ -217,5 +250,5 @@ export const open = Effect.fnUntraced(function* (
     },
     options
   )
-  return { ...transport, pid: handle.pid, stderr: words.hub.stream(256) }
+  return { ...transport, address: name, pid: handle.pid, stderr: words.hub.stream(256) }
 })

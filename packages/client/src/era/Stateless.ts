@@ -38,6 +38,7 @@ export interface Options {
   readonly maxRounds: number
   /** Answers kept at most. */
   readonly cacheSize: number
+  readonly cacheBytes: number
   /** How often and when a round that did not reach the server is sent again; without one it is not. */
   readonly policy: Policy | undefined
 }
@@ -62,7 +63,7 @@ export const make = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Stateless, McpError.McpError, Scope.Scope> {
   const { answer, declared, defaults, maxRounds, negotiated, peer, policy } = options
   const { revision, serverCapabilities } = negotiated
-  const cache = new ResponseCache(options.cacheSize)
+  const cache = new ResponseCache(options.cacheSize, options.cacheBytes)
   const declare = (logLevel?: LoggingLevel) => Declaration.entries(revision.version, { ...declared, logLevel })
   let meta = yield* declare()
   const listening = new Listening(peer, () => meta, defaults.timeout)

@@ -22,6 +22,9 @@ export interface Answered {
   readonly body: string
 }
 
+/** A URL as it may be shown: its query may hold a secret. */
+export const placeOf = ({ origin, pathname }: URL): string => `${origin}${pathname}`
+
 export const isDenied = (status: number): boolean => status === 401 || status === 403
 
 const length = 200
@@ -61,7 +64,7 @@ export const make = (
   const scopes = (demand.scopes ?? []).map((scope) => excerpt(scope, length))
   const resourceMetadata = demand.resourceMetadata && excerpt(demand.resourceMetadata, 2000)
   const code = demand.error && excerpt(demand.error, length)
-  const place = `${url.origin}${url.pathname}`
+  const place = placeOf(url)
   const said = [code, excerpt(words(body), length)].filter((text) => text !== undefined && text !== "").join(", ")
   const parts = [
     `${place} ${status === 401 ? "wants authorization for" : "does not allow"} ${method}`,

@@ -8,6 +8,7 @@ import type { Decoded } from "@effect-mcp/core/Transport"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
+import * as Elapsed from "../internal/Elapsed.ts"
 import * as Answer from "./Answer.ts"
 import * as Body from "./Body.ts"
 import type { Endpoint } from "./Endpoint.ts"
@@ -20,6 +21,22 @@ export interface Options {
   readonly delay?: Duration.Input | undefined
   /** How long to wait at most, unless the server wants more. Default 30 seconds. */
   readonly maxDelay?: Duration.Input | undefined
+  /**
+   * How long to wait at least, whatever the server says. Default 100 ms. Doubles, up to 20 times as much, with every connection in a
+   * row that ended within a second.
+   */
+  readonly minDelay?: Duration.Input | undefined
+}
+
+/** A connection that ended within this time (milliseconds) ended at once. */
+const atOnce = 1000
+/** How much `minDelay` may grow. */
+const growth = 20
+
+/** The connections in a row that failed, and those that ended at once. */
+interface Tries {
+  readonly failures: number
+  readonly brief: number
 }
 
 /**
@@ -27,6 +44,8 @@ export interface Options {
  * could not meet what the server demands, such as a login that the user declined: each further try may ask the user again.
  */
 type Ended = "Read" | "Refused" | "Failed" | "Gone" | "Denied"
+
+const none: Tries = { failures: 0, brief: 0 }
 
 export class Reconnect {
   /** Whether this server gives streams: unknown until it did, or did not. */
@@ -37,6 +56,7 @@ export class Reconnect {
   private readonly attempts: number
   private readonly delay: number
   private readonly maxDelay: number
+  private readonly minDelay: number
 
   constructor(endpoint: Endpoint, limit: number, options: Options = {}, maxDepth?: number) {
     this.endpoint = endpoint
@@ -45,6 +65,7 @@ export class Reconnect {
     this.attempts = options.attempts ?? 5
     this.delay = Duration.toMillis(Duration.fromInputUnsafe(options.delay ?? "500 millis"))
     this.maxDelay = Duration.toMillis(Duration.fromInputUnsafe(options.maxDelay ?? "30 seconds"))
+    this.minDelay = Duration.toMillis(Duration.fromInputUnsafe(options.minDelay ?? "100 millis"))
   }
 
   /** Forgets what was known of the server, for another session. */
@@ -53,11 +74,12 @@ export class Reconnect {
   }
 
   /** Waits before another connection, never less than the server asked for. */
-  private pause({ retry = 0 }: Body.Position, failures: number): Effect.Effect<void> {
+  private pause({ retry = 0 }: Body.Position, { brief, failures }: Tries): Effect.Effect<void> {
+    const least = this.minDelay * Math.min(growth, 2 ** brief)
     const grown = failures === 0 && retry > 0 ? 0 : Math.min(this.maxDelay, this.delay * 2 ** failures)
     // Those who lost the same server do not come back at the same moment.
     return Effect.flatMap(Random.next, (random) =>
-      Effect.sleep(Math.max(retry * (1 + random / 10), grown * (0.5 + random / 2)))
+      Effect.sleep(Math.max(least, retry * (1 + random / 10), grown * (0.5 + random / 2)))
     )
   }
 
@@ -94,6 +116,26 @@ export class Reconnect {
     })
   }
 
+  /** Runs one connection, and counts it. */
+  private attempt(
+    tries: Tries,
+    position: Body.Position,
+    connect: Effect.Effect<Ended>
+  ): Effect.Effect<readonly [Ended, Tries]> {
+    const { signs } = position
+    return Effect.flatMap(Elapsed.now, (begun) =>
+      Effect.flatMap(connect, (ended) =>
+        Effect.map(Elapsed.now, (now) => [
+          ended,
+          {
+            failures: ended === "Read" && position.signs > signs ? 0 : tries.failures + 1,
+            brief: now - begun < atOnce ? tries.brief + 1 : 0
+          }
+        ])
+      )
+    )
+  }
+
   /**
    * Goes on with a stream whose connection ended, over as many connections as it takes until it is `done`. Gives up, with `Refused` or
    * `Failed`, as soon as the server refuses, or after so many failures.
@@ -103,17 +145,14 @@ export class Reconnect {
     deliver: (message: Decoded) => Effect.Effect<void>,
     done: () => boolean
   ): Effect.Effect<Ended> {
-    const next = (failures: number): Effect.Effect<Ended> => {
-      const { signs } = position
-      return Effect.andThen(this.pause(position, failures), this.connect(position, deliver)).pipe(
-        Effect.flatMap((ended) => {
+    const next = (tries: Tries): Effect.Effect<Ended> =>
+      Effect.andThen(this.pause(position, tries), this.attempt(tries, position, this.connect(position, deliver))).pipe(
+        Effect.flatMap(([ended, tries]) => {
           if (done() || ended === "Refused" || ended === "Gone" || ended === "Denied") return Effect.succeed(ended)
-          const count = ended === "Read" && position.signs > signs ? 0 : failures + 1
-          return count < this.attempts ? next(count) : Effect.succeed<Ended>("Failed")
+          return tries.failures < this.attempts ? next(tries) : Effect.succeed<Ended>("Failed")
         })
       )
-    }
-    return Effect.suspend(() => (this.gives === false ? Effect.succeed<Ended>("Refused") : next(0)))
+    return Effect.suspend(() => (this.gives === false ? Effect.succeed<Ended>("Refused") : next(none)))
   }
 
   /**
@@ -127,23 +166,23 @@ export class Reconnect {
   ): Effect.Effect<Ended> {
     const position = Body.start()
     let stood = false
-    const next = (failures: number): Effect.Effect<Ended> => {
-      const { lastEventId, signs } = position
+    const next = (tries: Tries): Effect.Effect<Ended> => {
+      const { lastEventId } = position
       const opened = (): void => {
         if (stood && lastEventId === undefined) missed()
         stood = true
         begun()
       }
-      return Effect.flatMap(this.connect(position, deliver, opened), (ended) => {
+      const attempt = this.attempt(tries, position, this.connect(position, deliver, opened))
+      return Effect.flatMap(attempt, ([ended, tries]) => {
         begun()
         if (ended === "Gone" || ended === "Denied" || (ended === "Refused" && lastEventId === undefined))
           return Effect.succeed(ended)
         // What it has forgotten, or is too large to be read, is not asked for again.
         if (ended === "Refused") position.lastEventId = undefined
-        const count = ended === "Read" && position.signs > signs ? 0 : failures + 1
-        return Effect.andThen(this.pause(position, count), next(count))
+        return Effect.andThen(this.pause(position, tries), next(tries))
       })
     }
-    return next(0)
+    return next(none)
   }
 }

@@ -63,7 +63,7 @@ const isPage = (type: string, body: string): boolean =>
   /^(text\/html|application\/xhtml\+xml)\b/i.test(type) || /^\s*<(!doctype html|html)\b/i.test(body)
 
 const describe = ({ body, method, response: { headers, status }, url }: Denial.Answered): string => {
-  const place = `${url.origin}${url.pathname}`
+  const place = Denial.placeOf(url)
   const given = headers["content-type"]
   const type = given === undefined ? "no content type" : excerpt(given, shown)
   if (isPage(type, body)) {

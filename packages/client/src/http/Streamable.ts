@@ -29,7 +29,7 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { Hub } from "../internal/Hub.ts"
 import * as Body from "./Body.ts"
-import type { Answered } from "./Denial.ts"
+import { type Answered, placeOf } from "./Denial.ts"
 import { isBatch } from "./Endpoint.ts"
 import * as Exchange from "./Exchange.ts"
 import * as Forgotten from "./Forgotten.ts"
@@ -303,6 +303,7 @@ export const make = Effect.fnUntraced(function* (
     },
     broken: Effect.never,
     missed: missed.stream(1),
-    headers: true
+    headers: true,
+    address: placeOf(endpoint.url)
   }
 })

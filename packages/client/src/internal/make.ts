@@ -88,6 +88,7 @@ export const make = Effect.fnUntraced(function* <E, R>(
     probeTimeout: options.probeTimeout ?? "3 seconds",
     maxRounds: options.maxRounds ?? InputRounds.defaultMaxRounds,
     cacheSize: options.cacheSize ?? ResponseCache.defaultCapacity,
+    cacheBytes: options.cacheBytes ?? ResponseCache.defaultBytes,
     policy,
     announced: (method, params, relatedTo) => {
       // They were decoded together; a union cannot say so.
@@ -115,7 +116,11 @@ export const make = Effect.fnUntraced(function* <E, R>(
     dropped
   })
   const { recovery, request } = conversation
-  const tools = (catalog = new ToolCatalog(conversation, (reason) => dropped(reason, "Warn")))
+  const limits: Lists.Limits = {
+    maxPages: options.maxPages ?? Lists.defaultMaxPages,
+    maxBytes: options.maxListBytes ?? Lists.defaultMaxBytes
+  }
+  const tools = (catalog = new ToolCatalog(conversation, (reason) => dropped(reason, "Warn"), limits.maxBytes))
   const hubs = [logs, updates, changes.tools, changes.resources, changes.prompts, urls]
   const end = (closed: Closed): void => {
     watches.close(closed)
@@ -129,8 +134,7 @@ export const make = Effect.fnUntraced(function* <E, R>(
       ? Effect.suspend(() => (areTold(conversation.revision) ? urls.retrying(Effect.suspend(call)) : call()))
       : call()
 
-  const maxPages = options.maxPages ?? Lists.defaultMaxPages
-  const headers = ToolHeaders.make({ connection: conversation, catalog: tools, maxPages })
+  const headers = ToolHeaders.make({ connection: conversation, catalog: tools, limits })
   const calls = Calls.make({
     connection: conversation,
     catalog: tools,
@@ -143,7 +147,7 @@ export const make = Effect.fnUntraced(function* <E, R>(
     method: M,
     itemsOf: (page: Requests[M]["result"]) => ReadonlyArray<A>
   ): Stream.Stream<A, ClientError> =>
-    Stream.flatMap(Lists.pages(conversation, method, maxPages), (page) =>
+    Stream.flatMap(Lists.pages(conversation, method, limits), (page) =>
       Stream.fromIterable(itemsOf(page).map(withSafeIcons))
     )
   const changesOf = (hub: Hub<void>) => Changes.stream({ conversation, hub, policy, dropped })

@@ -27,7 +27,7 @@ interface Scene {
 const scene = Effect.fnUntraced(function* (version: (typeof sessions)[number] = "2025-11-25") {
   const { clock, wake } = yield* Sleeps.make
   const server = yield* Raw.open
-  const peer = yield* Effect.provideService(wired({ url: server.url }), Clock.Clock, clock)
+  const peer = yield* Effect.provideService(wired({ url: server.url, resume: { minDelay: 0 } }), Clock.Clock, clock)
   const get = yield* shakeHands(peer, server, { version })
   return { server, peer, wake, get } satisfies Scene
 })
