@@ -103,13 +103,6 @@ export const faults: ReadonlyArray<Fault> = [
     test: `${clientTest}/Renewal.test.ts`
   },
   {
-    name: "An expired token of another process is taken",
-    file: `${client}/Access.ts`,
-    from: "        Scopes.covers(found.requested, needed) &&\n        !isExpired(found, now),",
-    to: "        Scopes.covers(found.requested, needed),",
-    test: `${clientTest}/Renewal.test.ts`
-  },
-  {
     name: "A login for fewer scopes is waited for as if it were for all",
     file: `${client}/Access.ts`,
     from: "if (Scopes.covers(flight.needed, needed)) return",
@@ -161,5 +154,63 @@ export const faults: ReadonlyArray<Fault> = [
     to: "wellKnown",
     test: `${clientTest}/Discovery.test.ts`,
     ids: ["authorization.client.base-url-metadata"]
-  }
+  },
+  {
+    name: "What is hidden is listed",
+    file: `${server}/Scopes.ts`,
+    from: "sees: hide ? admits(auth, scopes) : undefined",
+    to: "sees: undefined",
+    test: `${serverTest}/Hide.test.ts`
+  },
+  {
+    name: "What is hidden by an inner annotation is shown by an outer one",
+    file: `${server}/Scopes.ts`,
+    from: "const hide = annotation.hide || before?.hide === true",
+    to: "const hide = annotation.hide",
+    test: `${serverTest}/Hide.test.ts`
+  },
+  {
+    name: "A mounted server's hidden tools are listed",
+    file: `${server}/Scopes.ts`,
+    from: "sees(principal) ? list : Effect.succeed([])",
+    to: "sees(principal) ? list : list",
+    test: `${serverTest}/Hide.test.ts`
+  },
+  {
+    name: "A mounted server's hidden tools can be called",
+    file: `${server}/Scopes.ts`,
+    from: "      sees(principal) ? offer : unknown(asked)",
+    to: "      sees(principal) ? offer : offer",
+    test: `${serverTest}/Hide.test.ts`
+  },
+  {
+    name: "A mounted server's hidden resources can be subscribed to",
+    file: `${server}/Scopes.ts`,
+    from: "(sees(principal) ? Effect.void : notFound(uri))",
+    to: "(sees(principal) ? Effect.void : Effect.void)",
+    test: `${serverTest}/Hide.test.ts`
+  },
+  {
+    name: "Lists that depend on the caller are cached for all",
+    file: `${server}/Scopes.ts`,
+    from: '({ ...result, cacheScope: "private" })\n\n',
+    to: "result\n\n",
+    test: `${serverTest}/Hide.test.ts`,
+    ids: ["caching.access.controlled"]
+  },
+  {
+    name: "What a scope guards is cached for all",
+    file: `${server}/Scopes.ts`,
+    from: 'result.cacheScope === "public" ? { ...result, cacheScope: "private" } : result',
+    to: "result",
+    test: `${serverTest}/Hide.test.ts`,
+    ids: ["caching.access.controlled"]
+  },
+  ...["Renewal.test.ts", "Access.model.test.ts"].map((test): Fault => ({
+    name: `An expired token of another process is taken (${test})`,
+    file: `${client}/Access.ts`,
+    from: "        Scopes.covers(found.requested, needed) &&\n        !isExpired(found, now),",
+    to: "        Scopes.covers(found.requested, needed),",
+    test: `${clientTest}/${test}`
+  }))
 ]

@@ -53,6 +53,15 @@ const lack = (
     return yield* Effect.fail(new McpError({ code, message, ...data }))
   })
 
+/** Whether a principal is a caller that by these rules has all of the scopes. */
+export const admits =
+  ({ local, satisfies, scopes: always }: Auth["Service"], scopes: ReadonlyArray<string>) =>
+  (principal: Principal.Principal["Service"]): boolean => {
+    const caller = isCaller(principal) ? principal : local
+    if (caller === undefined || !isCaller(caller)) return false
+    return [...always, ...scopes].every((scope) => satisfies(caller.scopes, scope))
+  }
+
 /** The caller, who by these rules has all of the scopes. What can be known beforehand is worked out once. */
 export const admitted = (
   { local, satisfies, scopes: always }: Auth["Service"],

@@ -2,42 +2,91 @@
  * Scopes of tools, resources and prompts: `Tools.layer(...).pipe(Scopes.requires("files:write"))`.
  *
  * An annotation of layers, so the contract of a tool stays what both sides share and says nothing of one server's policy. What is
- * registered below it is not run, read, completed or subscribed to for a caller who lacks a scope; it is still listed (`visible` hides).
+ * registered below it is not run, read, completed or subscribed to for a caller that lacks a scope. It is still listed, unless `hide`
+ * says otherwise: then it does not exist for such a caller.
  */
 import { PromptRegistry } from "@effect-mcp/core/Prompts"
-import { ResourceRegistry } from "@effect-mcp/core/Resources"
+import { notFound, ResourceRegistry } from "@effect-mcp/core/Resources"
 import { ToolRegistry } from "@effect-mcp/core/Tools"
 import type { Completer } from "@effect-mcp/core/Completions"
-import type { Principal } from "@effect-mcp/core/Principal"
+import { Principal } from "@effect-mcp/core/Principal"
 import type { QueryServices, RequestContext } from "@effect-mcp/core/RequestContext"
 import type { McpError } from "@effect-mcp/protocol/McpError"
-import { MiddlewareRegistry, type Request } from "@effect-mcp/server/Middleware"
+import { MiddlewareRegistry, type Request, type Result } from "@effect-mcp/server/Middleware"
+import { unknownPrompt } from "@effect-mcp/server/PromptRegistry"
+import { unknownTool } from "@effect-mcp/server/ToolRegistry"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
-import { admitted, Auth } from "./Caller.ts"
+import { admits, admitted, Auth } from "./Caller.ts"
 
 type Check = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E | McpError, R | Principal | RequestContext>
 
+type Sees = (principal: Principal["Service"], uri?: string) => boolean
+
+/** What a guarded entry is made of. */
+interface Rules {
+  readonly check: Check
+  /** Who may know of the entry; undefined where everyone may. */
+  readonly sees: Sees | undefined
+}
+
+interface Annotation {
+  readonly scopes: ReadonlyArray<string>
+  readonly hide: boolean
+}
+
 /** Entries that are guarded already: of nested annotations one check remains, and one challenge names the scopes of all. */
 const guarded = <Entry extends object>() => {
-  const known = new WeakMap<Entry, { readonly plain: Entry; readonly scopes: ReadonlyArray<string> }>()
+  const known = new WeakMap<Entry, Annotation & { readonly plain: Entry }>()
   return (
     entry: Entry,
-    scopes: ReadonlyArray<string>,
+    annotation: Annotation,
     auth: Auth["Service"],
-    guard: (entry: Entry, check: Check) => Entry
-  ) => {
+    guard: (entry: Entry, rules: Rules) => Entry
+  ): Entry => {
     const before = known.get(entry)
     const plain = before?.plain ?? entry
-    const all = [...(before?.scopes ?? []), ...scopes]
-    const demanded = admitted(auth, all)
-    const result = guard(plain, (effect) => Effect.andThen(demanded, effect))
-    known.set(result, { plain, scopes: all })
+    const scopes = [...(before?.scopes ?? []), ...annotation.scopes]
+    const hide = annotation.hide || before?.hide === true
+    const demanded = admitted(auth, scopes)
+    const result = guard(plain, {
+      check: (effect) => Effect.andThen(demanded, effect),
+      sees: hide ? admits(auth, scopes) : undefined
+    })
+    known.set(result, { plain, scopes, hide })
     return result
   }
 }
+
+/** Who sees an entry: by its own rule, and by that of the annotation. */
+const visible = (own: Sees | undefined, sees: Sees | undefined): Sees | undefined =>
+  own === undefined || sees === undefined
+    ? (own ?? sees)
+    : (principal, uri) => sees(principal, uri) && own(principal, uri)
+
+/** What a mounted source lists: nothing for a caller that may not know of it. */
+const listed = <A, E, R>(
+  list: Effect.Effect<ReadonlyArray<A>, E, R>,
+  sees: Sees | undefined
+): Effect.Effect<ReadonlyArray<A>, E, R | Principal> =>
+  sees === undefined ? list : Effect.flatMap(Principal, (principal) => (sees(principal) ? list : Effect.succeed([])))
+
+/** What a mounted source answers: that there is no such thing, for a caller that may not know of it. */
+const answered =
+  <A, B, E, R, E2, R2>(
+    ask: (asked: A) => Effect.Effect<B, E, R> | undefined,
+    { check, sees }: Rules,
+    unknown: (asked: A) => Effect.Effect<never, E2, R2>
+  ) =>
+  (asked: A): Effect.Effect<B, E | E2 | McpError, R | R2 | Principal | RequestContext> | undefined => {
+    const offer = ask(asked)
+    if (offer === undefined || sees === undefined) return offer && check(offer)
+    return Effect.flatMap(Principal, (principal): Effect.Effect<B, E | E2, R | R2> =>
+      sees(principal) ? offer : unknown(asked)
+    )
+  }
 
 type Tools = Context.Service.Shape<typeof ToolRegistry>
 type Resources = Context.Service.Shape<typeof ResourceRegistry>
@@ -67,84 +116,128 @@ const completers = (all: { readonly [name: string]: Completer<QueryServices> }, 
     ])
   )
 
+/** What a caller alone may read may be kept for that caller alone. */
+const unshared = <A extends { readonly cacheScope?: "public" | "private" | undefined }>(result: A): A =>
+  result.cacheScope === "public" ? { ...result, cacheScope: "private" } : result
+
+const tools = (registry: Tools, annotation: Annotation, auth: Auth["Service"], registered: Registered): Tools => ({
+  register: (entry) => {
+    registered()
+    return registry.register(
+      tool(entry, annotation, auth, (plain, { check, sees }) => ({
+        ...plain,
+        call: (params) => check(plain.call(params)),
+        visible: visible(plain.visible, sees)
+      }))
+    )
+  },
+  mount: (source, options) => {
+    registered()
+    const guardedSource = toolSource(source, annotation, auth, (plain, rules) => ({
+      ...plain,
+      list: listed(plain.list, rules.sees),
+      call: answered(plain.call, rules, ({ name }) => Effect.fail(unknownTool(name)))
+    }))
+    return registry.mount(guardedSource, options)
+  }
+})
+
+const prompts = (
+  registry: Prompts,
+  annotation: Annotation,
+  auth: Auth["Service"],
+  registered: Registered
+): Prompts => ({
+  register: (entry) => {
+    registered()
+    return registry.register(
+      prompt(entry, annotation, auth, (plain, { check, sees }) => ({
+        ...plain,
+        get: (params) => check(plain.get(params)),
+        complete: completers(plain.complete, check),
+        visible: visible(plain.visible, sees)
+      }))
+    )
+  },
+  mount: (source, options) => {
+    registered()
+    const guardedSource = promptSource(source, annotation, auth, (plain, rules) => ({
+      ...plain,
+      list: listed(plain.list, rules.sees),
+      get: answered(plain.get, rules, ({ name }) => Effect.fail(unknownPrompt(name)))
+    }))
+    return registry.mount(guardedSource, options)
+  }
+})
+
+const resources = (
+  registry: Resources,
+  annotation: Annotation,
+  auth: Auth["Service"],
+  registered: Registered
+): Resources => ({
+  register: (entry) => {
+    registered(annotation.hide ? undefined : (uri) => uri === entry.resource.uri)
+    return registry.register(
+      resource(entry, annotation, auth, (plain, { check, sees }) => ({
+        ...plain,
+        read: Effect.map(check(plain.read), unshared),
+        visible: visible(plain.visible, sees)
+      }))
+    )
+  },
+  registerTemplate: (entry) => {
+    registered(annotation.hide ? undefined : (uri) => entry.read(uri) !== undefined)
+    return registry.registerTemplate(
+      template(entry, annotation, auth, (plain, { check, sees }) => ({
+        ...plain,
+        read: offered(plain.read, (read) => Effect.map(check(read), unshared)),
+        complete: completers(plain.complete, check),
+        visible: visible(plain.visible, sees)
+      }))
+    )
+  },
+  mount: (source) => {
+    registered((uri) => source.read({ uri }) !== undefined)
+    const guardedSource = resourceSource(source, annotation, auth, (plain, rules) => ({
+      ...plain,
+      list: listed(plain.list, rules.sees),
+      templates: listed(plain.templates, rules.sees),
+      read: offered(
+        answered(plain.read, rules, ({ uri }) => notFound(uri)),
+        Effect.map(unshared)
+      )
+    }))
+    return registry.mount(guardedSource)
+  },
+  changed: registry.changed
+})
+
 /** Registries that guard what is registered with them, in the place of those they wrap. */
 const wrap = (
   context: Context.Context<never>,
-  scopes: ReadonlyArray<string>,
+  annotation: Annotation,
   auth: Auth["Service"],
-  registered: (covers?: Covers) => void
-) => {
+  registered: Registered
+): Context.Context<never> => {
   let wrapped: Context.Context<never> = context
-  const replace = <Id, Shape>(tag: Context.Key<Id, Shape>, make: (registry: Shape) => Shape) => {
+  const replace = <Id, Shape>(
+    tag: Context.Key<Id, Shape>,
+    make: (registry: Shape, annotation: Annotation, auth: Auth["Service"], registered: Registered) => Shape
+  ) => {
     const registry = Context.getOption(context, tag)
-    if (registry._tag === "Some") wrapped = Context.add(wrapped, tag, make(registry.value))
+    if (registry._tag === "Some")
+      wrapped = Context.add(wrapped, tag, make(registry.value, annotation, auth, registered))
   }
-  replace(ToolRegistry, (tools) => ({
-    register: (entry) => {
-      registered()
-      return tools.register(
-        tool(entry, scopes, auth, (plain, check) => ({ ...plain, call: (params) => check(plain.call(params)) }))
-      )
-    },
-    mount: (source, options) => {
-      registered()
-      const guardedSource = toolSource(source, scopes, auth, (plain, check) => ({
-        ...plain,
-        call: offered(plain.call, check)
-      }))
-      return tools.mount(guardedSource, options)
-    }
-  }))
-  replace(PromptRegistry, (prompts) => ({
-    register: (entry) => {
-      registered()
-      return prompts.register(
-        prompt(entry, scopes, auth, (plain, check) => ({
-          ...plain,
-          get: (params) => check(plain.get(params)),
-          complete: completers(plain.complete, check)
-        }))
-      )
-    },
-    mount: (source, options) => {
-      registered()
-      const guardedSource = promptSource(source, scopes, auth, (plain, check) => ({
-        ...plain,
-        get: offered(plain.get, check)
-      }))
-      return prompts.mount(guardedSource, options)
-    }
-  }))
-  replace(ResourceRegistry, (resources) => ({
-    register: (entry) => {
-      registered((uri) => uri === entry.resource.uri)
-      return resources.register(
-        resource(entry, scopes, auth, (plain, check) => ({ ...plain, read: check(plain.read) }))
-      )
-    },
-    registerTemplate: (entry) => {
-      registered((uri) => entry.read(uri) !== undefined)
-      return resources.registerTemplate(
-        template(entry, scopes, auth, (plain, check) => ({
-          ...plain,
-          read: offered(plain.read, check),
-          complete: completers(plain.complete, check)
-        }))
-      )
-    },
-    mount: (source) => {
-      registered((uri) => source.read({ uri }) !== undefined)
-      return resources.mount(
-        resourceSource(source, scopes, auth, (plain, check) => ({ ...plain, read: offered(plain.read, check) }))
-      )
-    },
-    changed: resources.changed
-  }))
+  replace(ToolRegistry, tools)
+  replace(PromptRegistry, prompts)
+  replace(ResourceRegistry, resources)
   return wrapped
 }
 
-/** Whether a URI is of what was registered. */
+/** Whether a subscription to a URI is to be refused: hidden entries refuse by themselves, as they do not exist, sources cannot. */
 type Covers = (uri: string) => boolean
+type Registered = (covers?: Covers) => void
 
 /** What a request subscribes to. */
 const subscribed = (request: Request): ReadonlyArray<string> => {
@@ -152,20 +245,56 @@ const subscribed = (request: Request): ReadonlyArray<string> => {
   return request.method === "subscriptions/listen" ? (request.params.notifications.resourceSubscriptions ?? []) : []
 }
 
+const lists: ReadonlySet<string> = new Set([
+  "tools/list",
+  "prompts/list",
+  "resources/list",
+  "resources/templates/list"
+] satisfies ReadonlyArray<Request["method"]>)
+
+/** A list that depends on who asks is nobody else's to keep, whatever the server's caching hints say. */
+const toCallerAlone = (result: Result): Result => ({ ...result, cacheScope: "private" })
+
+/** The scopes, and what becomes of lists. */
+export interface RequiresOptions {
+  readonly scopes: readonly [string, ...ReadonlyArray<string>]
+  /**
+   * Hides what is guarded from callers that lack a scope: it is not listed, and a request for it is answered as one for a name that does
+   * not exist, without a challenge. Lists are then cached for their caller alone. Default false: it is listed, and a request for it is
+   * answered with 403 and the scopes, so that a client can ask for more.
+   */
+  readonly hide?: boolean | undefined
+}
+
+type Scopes = readonly [string, ...ReadonlyArray<string>]
+
+const annotationOf = (given: Scopes | readonly [RequiresOptions]): Annotation => {
+  const [first, ...rest] = given
+  return typeof first === "string"
+    ? { scopes: [first, ...rest.filter((scope) => typeof scope === "string")], hide: false }
+    : { scopes: first.scopes, hide: first.hide === true }
+}
+
 /**
  * Lets only callers with all of these scopes use what the layer registers. Dies if the layer registers nothing by itself: it was
  * built before, beside this annotation, and would go unguarded.
+ *
+ * @example
+ * Tools.layer(DeleteFile, deleteFile).pipe(Auth.requires("files:write"))
+ * Tools.layer(DeleteFile, deleteFile).pipe(Auth.requires({ scopes: ["files:write"], hide: true }))
  */
 export const requires =
-  (...scopes: readonly [string, ...ReadonlyArray<string>]) =>
+  (...given: Scopes | readonly [RequiresOptions]) =>
   <E, R>(features: Layer.Layer<never, E, R>): Layer.Layer<never, E, R | Auth | MiddlewareRegistry> =>
     Layer.fromBuildMemo((memoMap, scope) =>
       Effect.gen(function* () {
+        const annotation = annotationOf(given)
+        const { hide, scopes } = annotation
         const context = yield* Effect.context<R>()
         const auth = yield* Auth
         const covers: Array<Covers> = []
         let count = 0
-        const wrapped = wrap(context, scopes, auth, (covered) => {
+        const wrapped = wrap(context, annotation, auth, (covered) => {
           count++
           if (covered !== undefined) covers.push(covered)
         })
@@ -180,15 +309,20 @@ export const requires =
           )
         }
         // Middleware costs every request something.
-        if (covers.length === 0) return Context.empty()
+        if (covers.length === 0 && !hide) return Context.empty()
         const { register } = yield* MiddlewareRegistry
         const demanded = admitted(auth, scopes)
+        const sees = admits(auth, scopes)
+        const refused = (uri: string) =>
+          hide
+            ? Effect.flatMap(Principal, (principal) => (sees(principal) ? Effect.void : notFound(uri)))
+            : Effect.asVoid(demanded)
         yield* Effect.provideService(
-          register((request, next) =>
-            subscribed(request).some((uri) => covers.some((covered) => covered(uri)))
-              ? Effect.andThen(demanded, next)
-              : next
-          ),
+          register((request, next) => {
+            if (hide && lists.has(request.method)) return Effect.map(next, toCallerAlone)
+            const uri = subscribed(request).find((uri) => covers.some((covered) => covered(uri)))
+            return uri === undefined ? next : Effect.andThen(refused(uri), next)
+          }),
           Scope.Scope,
           scope
         )

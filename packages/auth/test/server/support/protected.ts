@@ -83,6 +83,8 @@ export interface Options<E, R> {
   readonly issuers?: ReadonlyArray<string>
   readonly verifier?: (issuer: string) => Layer.Layer<TokenVerifier, never, HttpClient.HttpClient>
   readonly endpoint?: Partial<Http.Options>
+  /** How long lists may be kept, and by whom. */
+  readonly caching?: McpServer.Options<E, R>["caching"]
   /** Serves HTTP with SSE at `/sse` as well, under the same guard. */
   readonly sse?: boolean
   /** Further routes beside the endpoint. */
@@ -108,6 +110,7 @@ const addressOf = (context: Context.Context<HttpServer.HttpServer>) =>
   HttpServer.formatAddress(Context.get(context, HttpServer.HttpServer).address)
 
 export const open = Effect.fnUntraced(function* <E>({
+  caching,
   endpoint: endpointOptions,
   features,
   guard,
@@ -132,7 +135,7 @@ export const open = Effect.fnUntraced(function* <E>({
     Layer.merge(Http.layer({ path: "/mcp", ...endpointOptions }), sse ? Sse.layer({ path: "/sse" }) : Layer.empty)
   )
   const app = Http.serve(Layer.merge(endpoint, routes), { disableLogger: true, disableListenLog: true }).pipe(
-    Layer.provide(McpServer.layer({ name: "protected", version: "1", features })),
+    Layer.provide(McpServer.layer({ name: "protected", version: "1", features, caching })),
     Layer.provide(auth),
     Layer.provide(FetchHttpClient.layer)
   )

@@ -1,0 +1,197 @@
+/** What is hidden from callers that lack a scope: each kind, own and mounted, in every revision that has authorization. */
+import * as Auth from "@effect-mcp/auth/server/Auth"
+import * as Prompt from "@effect-mcp/core/Prompt"
+import * as Prompts from "@effect-mcp/core/Prompts"
+import * as Resources from "@effect-mcp/core/Resources"
+import * as Tool from "@effect-mcp/core/Tool"
+import * as Tools from "@effect-mcp/core/Tools"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Stream } from "effect"
+import { openAt, type Reply, revisions } from "./support/protected.ts"
+
+const tool = (name: string) =>
+  Tools.layer(Tool.make(name, { description: name }), () => Effect.map(Auth.caller, ({ subject }) => subject))
+const prompt = (name: string) => Prompts.layer(Prompt.make(name), () => Effect.succeed("Be brief"))
+const resource = (name: string) =>
+  Resources.layer(
+    { uri: `file:///${name}`, name, cache: { ttlMs: 1000, cacheScope: "public" } },
+    Effect.succeed("psst"),
+    Stream.never
+  )
+const template = (name: string) =>
+  Resources.layerTemplate(
+    {
+      uriTemplate: `${name}://{id}`,
+      name,
+      list: Effect.succeed([{ uri: `${name}://1`, name: `${name} 1` }]),
+      complete: { id: () => Effect.succeed(["1"]) }
+    },
+    ({ id }) => Effect.succeed(String(id))
+  )
+
+const all = (kind: string) =>
+  Layer.mergeAll(
+    tool(`${kind}-tool`),
+    prompt(`${kind}-prompt`),
+    resource(`${kind}-resource`),
+    template(`${kind}-template`)
+  )
+
+/** Another server's tools, prompts and resources, as a gateway mounts them. */
+const mounted = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const tools = yield* Tools.ToolRegistry
+    const prompts = yield* Prompts.PromptRegistry
+    const resources = yield* Resources.ResourceRegistry
+    const changes = Stream.never
+    yield* tools.mount({
+      list: Effect.succeed([{ name: "mounted-tool", inputSchema: { type: "object" } }]),
+      call: ({ name }) => (name === "mounted-tool" ? Effect.succeed({ content: [] }) : undefined),
+      changes
+    })
+    yield* prompts.mount({
+      list: Effect.succeed([{ name: "mounted-prompt" }]),
+      get: ({ name }) => (name === "mounted-prompt" ? Effect.succeed({ messages: [] }) : undefined),
+      changes
+    })
+    yield* resources.mount({
+      list: Effect.succeed([{ uri: "file:///mounted-resource", name: "mounted-resource" }]),
+      templates: Effect.succeed([{ uriTemplate: "mounted-template://{id}", name: "mounted-template" }]),
+      read: ({ uri }) =>
+        uri === "file:///mounted-resource" ? Effect.succeed({ contents: [{ uri, text: "psst" }] }) : undefined,
+      watch: () => Stream.never,
+      changes
+    })
+  })
+)
+
+const features = Layer.mergeAll(
+  all("open"),
+  Layer.merge(all("secret"), mounted).pipe(Auth.requires({ scopes: ["secret"], hide: true })),
+  // Nested: both scopes are needed to see it.
+  tool("inner-tool").pipe(Auth.requires({ scopes: ["inner"], hide: true }), Auth.requires("outer"))
+)
+
+const caching = {
+  tools: { scope: "public" },
+  prompts: { scope: "public" },
+  resources: { scope: "public" },
+  resourceTemplates: { scope: "public" }
+} as const
+
+const lists = [
+  ["tools/list", "tools"],
+  ["prompts/list", "prompts"],
+  ["resources/list", "resources"],
+  ["resources/templates/list", "resourceTemplates"]
+] as const
+
+describe.each(revisions)("What is hidden at %s", (revision) => {
+  const open = openAt(revision)
+  const subscription: readonly [string, (uri: string) => object] =
+    revision === "2026-07-28"
+      ? ["subscriptions/listen", (uri) => ({ notifications: { resourceSubscriptions: [uri] } })]
+      : ["resources/subscribe", (uri) => ({ uri })]
+  const requests = (kind: string): ReadonlyArray<readonly [method: string, params: object]> => [
+    ["tools/call", { name: `${kind}-tool`, arguments: {} }],
+    ["prompts/get", { name: `${kind}-prompt` }],
+    ["resources/read", { uri: `file:///${kind}-resource` }],
+    ...(kind === "mounted"
+      ? []
+      : [
+          ["resources/read", { uri: `${kind}-template://1` }] as const,
+          [
+            "completion/complete",
+            { ref: { type: "ref/prompt", name: `${kind}-prompt` }, argument: { name: "x", value: "" } }
+          ] as const,
+          [
+            "completion/complete",
+            { ref: { type: "ref/resource", uri: `${kind}-template://{id}` }, argument: { name: "id", value: "" } }
+          ] as const
+        ])
+  ]
+
+  it.effect("is listed for callers with the scope alone, whoever asked before", () =>
+    Effect.gen(function* () {
+      const { bearer, post } = yield* open({ features, caching })
+      const poor = yield* bearer({ subject: "alice" })
+      const rich = yield* bearer({ subject: "bob", scopes: ["secret"] })
+      // Twice each, in turns: what one was shown is not kept for the other.
+      for (const [caller, kinds] of [
+        [poor, ["open"]],
+        [rich, ["open", "secret", "mounted"]],
+        [poor, ["open"]],
+        [rich, ["open", "secret", "mounted"]]
+      ] as const) {
+        for (const [method, field] of lists) {
+          const { json } = yield* post(method, {}, caller)
+          const names: ReadonlyArray<string> = json.result[field].map(
+            ({ name }: { name: string }) => name.split("-")[0]
+          )
+          assert.deepStrictEqual(new Set(names), new Set(kinds), method)
+          assert.strictEqual(json.result.cacheScope, revision === "2026-07-28" ? "private" : undefined)
+        }
+      }
+    })
+  )
+
+  it.effect("does not exist for callers without the scope: they are told what they are told of a made-up name", () =>
+    Effect.gen(function* () {
+      const { bearer, post } = yield* open({ features })
+      const poor = yield* bearer()
+      const rich = yield* bearer({ scopes: ["secret"] })
+      const said = ({ headers, json, status }: Reply, kind: string) => [
+        status,
+        headers.get("www-authenticate"),
+        JSON.stringify(json.error).replaceAll(kind, "?")
+      ]
+      const madeUp = requests("nothing")
+      for (const kind of ["secret", "mounted"])
+        for (const [index, [method, params]] of requests(kind).entries()) {
+          const none = yield* post(method, madeUp[index]![1], poor)
+          assert.deepStrictEqual(said(yield* post(method, params, poor), kind), said(none, "nothing"), method)
+          if (method !== "completion/complete" || kind !== "secret")
+            assert.isDefined((yield* post(method, params, rich)).json.result, `${kind} ${method}`)
+        }
+    })
+  )
+
+  it.effect("a subscription to what is hidden is refused without a challenge, or opened for nothing", () =>
+    Effect.gen(function* () {
+      const { bearer, post } = yield* open({ features })
+      const poor = yield* bearer()
+      const [method, params] = subscription
+      const reply = yield* post(method, params("file:///mounted-resource"), poor)
+      assert.isNull(reply.headers.get("www-authenticate"))
+      assert.isDefined(reply.json.error)
+    })
+  )
+
+  it.effect("stays hidden under further annotations, until all scopes are there", () =>
+    Effect.gen(function* () {
+      const { bearer, call, post } = yield* open({ features })
+      for (const scopes of [["inner"], ["outer"], ["inner", "outer"]]) {
+        const caller = yield* bearer({ scopes })
+        const { json } = yield* post("tools/list", {}, caller)
+        const shown = json.result.tools.some(({ name }: { name: string }) => name === "inner-tool")
+        assert.strictEqual(shown, scopes.length === 2, scopes.join(" "))
+        assert.strictEqual((yield* call("inner-tool", caller)).json.result !== undefined, shown)
+      }
+    })
+  )
+})
+
+describe("What a scope guards at 2026-07-28", () => {
+  it.effect("is kept by caches for its caller alone, even where its own hint says public", () =>
+    Effect.gen(function* () {
+      const guarded = Layer.mergeAll(resource("open"), resource("guarded").pipe(Auth.requires("read")))
+      const { bearer, post } = yield* openAt("2026-07-28")({ features: guarded, caching })
+      const rich = yield* bearer({ scopes: ["read"] })
+      const scopeOf = (reply: Reply) => reply.json.result.cacheScope
+      assert.strictEqual(scopeOf(yield* post("resources/read", { uri: "file:///open" }, rich)), "public")
+      assert.strictEqual(scopeOf(yield* post("resources/read", { uri: "file:///guarded" }, rich)), "private")
+      // All see the same list: nothing is hidden.
+      assert.strictEqual(scopeOf(yield* post("resources/list", {}, rich)), "public")
+    })
+  )
+})
