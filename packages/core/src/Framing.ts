@@ -181,6 +181,11 @@ export class LineDecoder {
     this.maxDepth = maxDepth
   }
 
+  /** Bytes that are kept of the line that has not ended: never more than the limit, or 1024 where it is smaller. */
+  get held(): number {
+    return this.head === undefined ? this.size : this.head.length + this.tail.length
+  }
+
   push(chunk: Uint8Array): Array<Decoded> {
     const out: Array<Decoded> = []
     let start = 0

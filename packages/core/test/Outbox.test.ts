@@ -147,6 +147,51 @@ describe("the outbox", () => {
     })
   )
 
+  it.effect("counts what the wire took: any number of answers and messages may leave, one after the other", () =>
+    Effect.gen(function* () {
+      const wrote = yield* Queue.unbounded<void>()
+      const outbox = yield* Outbox.make(
+        Stream.runForEach(() => Queue.offer(wrote, undefined)),
+        { controlCap: 500, highWater: 500 }
+      )
+      for (let n = 0; n < 50; n++) {
+        outbox.sink.send(answer(n, "x".repeat(100)), "control")
+        yield* Queue.take(wrote)
+        outbox.sink.send(note(n, "x".repeat(100)), "data")
+        yield* Queue.take(wrote)
+        assert.isAtMost(outbox.size(), 200)
+      }
+      // Pulling again is what says that the last was taken.
+      outbox.sink.send(answer(99), "control")
+      yield* Queue.take(wrote)
+      assert.isTrue(outbox.sink.writable())
+      assert.isAtMost(outbox.size(), 100)
+    })
+  )
+
+  it.effect("counts a batch of answers as the text that it is, and has all of its room again", () =>
+    Effect.gen(function* () {
+      const waiting: Array<() => void> = []
+      const outbox = yield* Outbox.make(
+        {
+          write: (_, taken) => void waiting.push(taken),
+          end: () => {},
+          run: Effect.never
+        },
+        { flush: 0 }
+      )
+      const batch = [answer(1), answer(2, "é")]
+      outbox.sink.send(batch, "control")
+      outbox.sink.send(note(1), "data")
+      const size = `[${batch.map(JsonRpc.encode).join(",")}]`.length + JsonRpc.encode(note(1)).length
+      assert.strictEqual(outbox.size(), size)
+      yield* settle
+      assert.strictEqual(outbox.size(), size)
+      for (const taken of waiting) taken()
+      assert.strictEqual(outbox.size(), 0)
+    })
+  )
+
   it.effect("lets one answer be larger than the cap", () =>
     Effect.gen(function* () {
       const { sink, writes, let1 } = yield* gated({ controlCap: 1000 })

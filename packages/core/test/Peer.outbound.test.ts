@@ -29,6 +29,39 @@ describe("a request of ours", () => {
       })
   )
 
+  it.effect(
+    `has an id that no other of the session had, however the others ended${verifies("json-rpc.request.id-unique")}`,
+    () =>
+      Effect.gen(function* () {
+        const { peer, receive, messages } = yield* serve
+        const last = () => messages().findLast((message) => message.method !== "notifications/cancelled")
+        for (let round = 0; round < 3; round++) {
+          // Each ends before the next begins, so that nothing waits meanwhile.
+          const answered = yield* start(peer.request("answered"))
+          receive(success(last().id))
+          yield* Fiber.join(answered)
+          const failed = yield* start(Effect.flip(peer.request("failed")))
+          receive({ jsonrpc: "2.0", id: last().id, error: { code: 1, message: "no" } })
+          yield* Fiber.join(failed)
+          yield* Fiber.interrupt(yield* start(peer.request("interrupted")))
+          const late = yield* start(Effect.flip(peer.request("late", {}, { timeout: "1 second" })))
+          yield* TestClock.adjust("1 second")
+          yield* Fiber.join(late)
+          // And several at once, of which the first to end is not the last to begin.
+          const several = [yield* start(peer.request("a")), yield* start(peer.request("b"))]
+          const [a, b] = messages().slice(-2)
+          receive(success(a.id))
+          const more = yield* start(peer.request("c"))
+          receive(success(last().id))
+          receive(success(b.id))
+          yield* Fiber.joinAll([...several, more])
+        }
+        const ids = messages().flatMap(({ id, method }) => (method === "notifications/cancelled" ? [] : [id]))
+        assert.strictEqual(ids.length, 21)
+        assert.strictEqual(new Set(ids).size, ids.length)
+      })
+  )
+
   it.effect("fails with the error it is answered with, data and all", () =>
     Effect.gen(function* () {
       const { peer, receive } = yield* serve

@@ -136,6 +136,8 @@ describe("the text of a message", () => {
         send({ jsonrpc: "2.0", method, params: { progressToken: 1, progress: a, total: b, message: a } })
         send({ params: { other: a, progress: b }, method, jsonrpc: "2.0" })
         send({ jsonrpc: "2.0", method, params: { progress: a }, other: b })
+        send({ jsonrpc: "2.0", method, params: { progressToken: 1, progress: 1 }, other: b })
+        send({ jsonrpc: "2.0", method, params: { progressToken: 1, progress: 1 }, _meta: { a } })
       }
     }
     // Fields in any order, and somebody else's anywhere.
@@ -151,6 +153,36 @@ describe("the text of a message", () => {
     send({ jsonrpc: "2.0", method, params: {} })
     send({ jsonrpc: "2.0", method })
     send({ jsonrpc: "2.0", id: 1, method, params: { progress: 1 } })
+  })
+
+  it("escapes the line ends of Unicode in every kind of message, since some peers split lines there", () => {
+    const text = "a\u2028b\u2029c"
+    const params = { [text]: text }
+    const messages: ReadonlyArray<JsonRpc.Message> = [
+      JsonRpc.request(text, text, params),
+      JsonRpc.notification("notifications/message", params),
+      JsonRpc.notification("notifications/progress", { progressToken: text, progress: 1, message: text }),
+      JsonRpc.notification("notifications/progress", { progressToken: 1, progress: 1, other: text }),
+      JsonRpc.failure(text, { code: 1, message: text, data: params }),
+      JsonRpc.success(text, params),
+      JsonRpc.success(1, params),
+      JsonRpc.success(text, {}),
+      JsonRpc.success(1, [text]),
+      JsonRpc.success(1, text),
+      JsonRpc.success(1, { toJSON: () => params }),
+      JsonRpc.success(1, new JsonRpc.RawResult(JSON.stringify(params))),
+      JsonRpc.success(text, new JsonRpc.RawResult("{}"))
+    ]
+    for (const message of messages) {
+      const line = JsonRpc.encode(message)
+      assert.notMatch(line, /[\u2028\u2029]/)
+      const result =
+        "result" in message && message.result instanceof JsonRpc.RawResult ? message.result.json : undefined
+      assert.deepStrictEqual(
+        JSON.parse(line),
+        result === undefined ? JSON.parse(JSON.stringify(message)) : { ...message, result: JSON.parse(result) }
+      )
+    }
   })
 
   it("takes a result that is text already as it is", () => {

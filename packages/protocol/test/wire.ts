@@ -51,7 +51,7 @@ export const wire = (version: Version): WireTables => {
 
   const meta = { _meta: opt(obj) }
   const newMeta = since("2025-06-18", meta)
-  const token = one([Str, Num])
+  const token = one([Str, Schema.Int])
   // Questions of 2026-07-28 have no `_meta` in the schema, which is open; a general field is not taken from them here.
   const questions = { _meta: opt(Schema.StructWithRest(S({ progressToken: opt(token) }), [obj])) }
   const icons = since("2025-11-25", {

@@ -24,6 +24,10 @@ import { type InFlight, type Registrar, Running, view } from "./running.ts"
 /** Nothing is ever put into it. */
 const none = new BusyMap<JsonRpc.Id, Running>()
 
+/** An id as an error shows it; a failure may have none. */
+const nameOf = (id: JsonRpc.Id | null | undefined): string =>
+  id === undefined ? "undefined" : excerpt(JSON.stringify(id))
+
 export class Actor implements Registrar {
   readonly sink: Sink
   private readonly handlers: Handlers
@@ -136,7 +140,7 @@ export class Actor implements Registrar {
     if (this.find(request.id) !== undefined) {
       // Ids are unique per sender; a second use must never disturb the first.
       sink.discard?.(request.id)
-      return handlers.dropped?.(`Request id ${excerpt(JSON.stringify(request.id))} is already in flight`)
+      return handlers.dropped?.(`Request id ${nameOf(request.id)} is already in flight`)
     }
     const answer = handlers.immediate?.(request)
     if (answer !== undefined) return sink.send(JsonRpc.success(request.id, answer), "control", request.id)
@@ -193,7 +197,7 @@ export class Actor implements Registrar {
   private receiveMessage(message: JsonRpc.Message, envelope: Envelope, sink: Sink): void {
     if (JsonRpc.isResponse(message)) {
       if (!this.outbound.answer(message)) {
-        this.handlers.dropped?.(`An answer to no request: ${excerpt(JSON.stringify(message.id))}`)
+        this.handlers.dropped?.(`An answer to no request: ${nameOf(message.id)}`)
       }
     } else if (JsonRpc.isRequest(message)) this.receiveRequest(message, envelope, sink)
     else this.receiveNotification(message, envelope)

@@ -43,7 +43,7 @@ export const withMeta = <M extends JsonObject>(message: M, entries: Meta): M & {
 })
 
 /** Chosen by the sender of a request, and unique among its requests in flight. */
-export const ProgressToken = Schema.Union([Schema.String, Schema.Finite])
+export const ProgressToken = Schema.Union([Schema.String, Schema.Int])
 export type ProgressToken = typeof ProgressToken.Type
 
 /** `_meta` of a request. */
