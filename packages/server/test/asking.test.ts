@@ -331,42 +331,51 @@ describe("roots", () => {
     )
   }
 
-  it.effect(
-    `announce their changes to a running handler, where the client declared that${verifies("roots.server.changes-handled")}`,
-    () =>
-      Effect.gen(function* () {
-        const heard = yield* Queue.unbounded<string>()
-        const features = Tools.layer(Tool.make("watch", { description: "" }), () =>
-          Effect.flatMap(Roots.Roots, ({ changes }) =>
-            changes === undefined
-              ? Effect.succeed("never")
-              : Effect.as(
-                  Stream.runForEach(Stream.take(changes, 2), () => Queue.offer(heard, "changed")),
-                  "twice"
-                )
+  for (const version of versions()) {
+    it.effect(
+      `Changes of roots in ${version} reach a running handler where the client declared that it announces them`,
+      () =>
+        Effect.gen(function* () {
+          const heard = yield* Queue.unbounded<string>()
+          const features = Tools.layer(Tool.make("watch", { description: "" }), () =>
+            Effect.flatMap(Roots.Roots, ({ changes }) =>
+              changes === undefined
+                ? Effect.succeed("never")
+                : Effect.as(
+                    Stream.runForEach(Stream.take(changes, 2), () => Queue.offer(heard, "changed")),
+                    "twice"
+                  )
+            )
           )
-        )
-        const client = yield* session(features, { capabilities: { roots: { listChanged: true } } })
-        const call = yield* Effect.forkChild(client.call("watch"), { startImmediately: true })
-        yield* settle
-        yield* client.notify("notifications/roots/list_changed")
-        assert.strictEqual(yield* Queue.take(heard), "changed")
-        yield* client.notify("notifications/roots/list_changed")
-        assert.strictEqual((yield* Fiber.join(call)).content[0].text, "twice")
-        const without = yield* session(features, { capabilities: { roots: {} } })
-        assert.strictEqual((yield* without.call("watch")).content[0].text, "never")
-      })
-  )
+          const client = yield* session(features, { version, capabilities: { roots: { listChanged: true } } })
+          const call = yield* Effect.forkChild(client.call("watch"), { startImmediately: true })
+          yield* settle
+          yield* client.notify("notifications/roots/list_changed")
+          assert.strictEqual(yield* Queue.take(heard), "changed")
+          yield* client.notify("notifications/roots/list_changed")
+          assert.strictEqual((yield* Fiber.join(call)).content[0].text, "twice")
+          const without = yield* session(features, { version, capabilities: { roots: {} } })
+          assert.strictEqual((yield* without.call("watch")).content[0].text, "never")
+        }),
+      verifies("roots.server.changes-handled")
+    )
+  }
 
-  it.effect(`that cannot be had are an error of the question (2025-11-25)${verifies("roots.server.unavailable")}`, () =>
-    Effect.gen(function* () {
-      const client = yield* session(asking(Roots.list), {
-        capabilities: { roots: {} },
-        answer: () => Effect.fail(McpError.internalError("No disk"))
-      })
-      assert.deepInclude(yield* ask(client), { _tag: "McpError", code: -32603, message: "No disk" })
-    })
-  )
+  for (const version of versions()) {
+    it.effect(
+      `Roots that the client cannot give in ${version} are an error of the question`,
+      () =>
+        Effect.gen(function* () {
+          const client = yield* session(asking(Roots.list), {
+            version,
+            capabilities: { roots: {} },
+            answer: () => Effect.fail(McpError.internalError("No disk"))
+          })
+          assert.deepInclude(yield* ask(client), { _tag: "McpError", code: -32603, message: "No disk" })
+        }),
+      verifies("roots.server.unavailable")
+    )
+  }
 })
 
 describe("what the client did not declare is never asked: CapabilityMissing, and nothing on the wire", () => {
@@ -506,21 +515,24 @@ describe("a question", () => {
       })
   )
 
-  it.effect(
-    `that nobody answers ends with Timeout, and is cancelled on the wire (2025-11-25)${verifies("lifecycle.timeout.every-request", "lifecycle.timeout.cancels", "lifecycle.error.timeout")}`,
-    () =>
-      Effect.gen(function* () {
-        const client = yield* session(form, { capabilities: elicitation }, { askTimeout: "1 minute" })
-        const call = yield* Effect.forkChild(ask(client), { startImmediately: true })
-        yield* client.nextAsk
-        yield* TestClock.adjust("59 seconds")
-        assert.isUndefined(call.pollUnsafe())
-        yield* TestClock.adjust("1 second")
-        yield* settle
-        assert.deepInclude(yield* Fiber.join(call), { _tag: "Timeout", method: "elicitation/create" })
-        assert.strictEqual(client.notes("notifications/cancelled").length, 1)
-      })
-  )
+  for (const version of versions("2025-06-18")) {
+    it.effect(
+      `A question of ${version} without an answer ends with Timeout, and is cancelled on the wire`,
+      () =>
+        Effect.gen(function* () {
+          const client = yield* session(form, { capabilities: elicitation, version }, { askTimeout: "1 minute" })
+          const call = yield* Effect.forkChild(ask(client), { startImmediately: true })
+          yield* client.nextAsk
+          yield* TestClock.adjust("59 seconds")
+          assert.isUndefined(call.pollUnsafe())
+          yield* TestClock.adjust("1 second")
+          yield* settle
+          assert.deepInclude(yield* Fiber.join(call), { _tag: "Timeout", method: "elicitation/create" })
+          assert.strictEqual(client.notes("notifications/cancelled").length, 1)
+        }),
+      verifies("lifecycle.timeout.every-request", "lifecycle.timeout.cancels", "lifecycle.error.timeout")
+    )
+  }
 
   it.effect("that nobody may answer yet, because the client never says initialized, ends with Timeout too", () =>
     Effect.gen(function* () {

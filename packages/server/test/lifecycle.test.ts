@@ -39,15 +39,24 @@ describe("version negotiation", () => {
     )
   }
 
-  for (const offered of ["1999-01-01", "2026-07-28", "2099-01-01", ""]) {
+  for (const newest of versions()) {
     it.effect(
-      `answers ${JSON.stringify(offered)} with the newest revision that has sessions${verifies("lifecycle.version.server-answers-other", "lifecycle.version.server-answers-latest", "lifecycle.error.version-mismatch")}`,
+      `A server whose newest revision with sessions is ${newest} answers with it to any that it does not speak`,
       () =>
         Effect.gen(function* () {
-          const client = yield* session(echo, { handshake: false })
-          const initialized = yield* client.request("initialize", initialize(offered))
-          assert.strictEqual(initialized.protocolVersion, "2025-11-25")
-        })
+          const revisions = [...versions("2024-11-05", newest), "2026-07-28"] as const
+          const server = yield* serve({ features: echo, revisions })
+          for (const offered of ["1999-01-01", "2026-07-28", "2099-01-01", ""]) {
+            const client = yield* connect(server, { handshake: false })
+            const initialized = yield* client.request("initialize", initialize(offered))
+            assert.strictEqual(initialized.protocolVersion, newest)
+          }
+        }),
+      verifies(
+        "lifecycle.version.server-answers-other",
+        "lifecycle.version.server-answers-latest",
+        "lifecycle.error.version-mismatch"
+      )
     )
   }
 
@@ -104,36 +113,43 @@ describe("before and after the handshake", () => {
     )
   }
 
-  it.effect(
-    `asks nothing before initialized; the question leaves as soon as it is said${verifies("lifecycle.server.only-ping-and-log-before-initialized")}`,
-    () =>
-      Effect.gen(function* () {
-        const client = yield* session(ask, {
-          handshake: "answered",
-          capabilities: { elicitation: {} },
-          answer: () => Effect.succeed({ action: "accept", content: {} })
-        })
-        const call = yield* Effect.forkChild(client.call("ask"), { startImmediately: true })
-        yield* settle
-        assert.deepStrictEqual(client.asked, [])
-        yield* client.notify("notifications/initialized")
-        assert.strictEqual((yield* Fiber.join(call)).content[0].text, "yes")
-      })
-  )
+  for (const version of versions("2025-06-18")) {
+    it.effect(
+      `A handler in ${version} asks nothing before initialized; its question leaves right after it`,
+      () =>
+        Effect.gen(function* () {
+          const client = yield* session(ask, {
+            version,
+            handshake: "answered",
+            capabilities: { elicitation: {} },
+            answer: () => Effect.succeed({ action: "accept", content: {} })
+          })
+          const call = yield* Effect.forkChild(client.call("ask"), { startImmediately: true })
+          yield* settle
+          assert.deepStrictEqual(client.asked, [])
+          yield* client.notify("notifications/initialized")
+          assert.strictEqual((yield* Fiber.join(call)).content[0].text, "yes")
+        }),
+      verifies("lifecycle.server.only-ping-and-log-before-initialized")
+    )
+  }
 
-  it.effect(
-    `announces nothing before initialized, and what changed since the handshake right after it${verifies("lifecycle.server.only-ping-and-log-before-initialized")}`,
-    () =>
-      Effect.gen(function* () {
-        const server = yield* serve({ features: Layer.mergeAll(echo, late) })
-        const client = yield* connect(server, { handshake: "answered" })
-        yield* client.call("register")
-        yield* settle
-        assert.strictEqual(client.received.filter((message) => "method" in message).length, 0)
-        yield* client.notify("notifications/initialized")
-        assert.strictEqual(client.notes("notifications/tools/list_changed").length, 1)
-      })
-  )
+  for (const version of versions()) {
+    it.effect(
+      `A server in ${version} announces nothing before initialized, and what changed since the handshake right after it`,
+      () =>
+        Effect.gen(function* () {
+          const server = yield* serve({ features: Layer.mergeAll(echo, late) })
+          const client = yield* connect(server, { handshake: "answered", version })
+          yield* client.call("register")
+          yield* settle
+          assert.strictEqual(client.received.filter((message) => "method" in message).length, 0)
+          yield* client.notify("notifications/initialized")
+          assert.strictEqual(client.notes("notifications/tools/list_changed").length, 1)
+        }),
+      verifies("lifecycle.server.only-ping-and-log-before-initialized")
+    )
+  }
 })
 
 /** A tool that registers another one for as long as the server lives. */

@@ -4,6 +4,7 @@ import * as Resources from "@effect-mcp/core/Resources"
 import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
 import * as McpError from "@effect-mcp/protocol/McpError"
+import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Latch, Layer, Logger, References, Schema, Scope, Stream } from "effect"
@@ -33,67 +34,94 @@ const call = (id: unknown, name: string, more: object = {}) => ({
   method: "tools/call",
   params: { name, ...more }
 })
+/** What every request of the revision says of its client. */
+const context = (version: string) =>
+  version < "2026-07-28"
+    ? {}
+    : {
+        _meta: {
+          [Meta.protocolVersion]: version,
+          [Meta.clientInfo]: { name: "raw", version: "0" },
+          [Meta.clientCapabilities]: {}
+        }
+      }
 const cancelled = (params: object) => ({ jsonrpc: "2.0", method: "notifications/cancelled", params })
 const answers = (client: { received: ReadonlyArray<any> }, id: unknown) =>
   client.received.filter((message) => message.id === id && !("method" in message))
 
 describe("cancellation", () => {
-  for (const version of versions()) {
+  for (const version of everyVersion()) {
     it.effect(
-      `stops the handler, runs its finalizers and answers nothing, in ${version}${verifies("cancellation.receiver.stops", "cancellation.receiver.frees-resources", "cancellation.receiver.no-response")}`,
+      `A cancelled request of ${version} interrupts its handler, runs its finalizers and is not answered`,
       () =>
         Effect.gen(function* () {
           const { features, finalized, started } = yield* hanging
           const client = yield* session(features, { version })
-          client.send(call("mine", "hang"))
+          client.send(call("mine", "hang", context(version)))
           yield* started.await
           client.send(cancelled({ requestId: "mine", reason: "enough" }))
           yield* settle
           assert.deepStrictEqual(finalized, ["handler", "scope"])
           assert.deepStrictEqual(answers(client, "mine"), [])
           assert.deepStrictEqual(yield* client.session.peer.inFlight, [])
-        })
+        }),
+      verifies(
+        "cancellation.receiver.stops",
+        "cancellation.receiver.frees-resources",
+        "cancellation.receiver.no-response"
+      )
+    )
+
+    it.effect(
+      `A cancellation in ${version} that names no request in flight, or is malformed, is ignored`,
+      () =>
+        Effect.gen(function* () {
+          const { features, finalized, started } = yield* hanging
+          const client = yield* session(Layer.merge(features, tool("quick", Effect.succeed("done"))), { version })
+          client.send(call(1000, "hang", context(version)))
+          yield* started.await
+          client.send(call(1001, "quick", context(version)))
+          yield* settle
+          for (const params of [
+            { requestId: 1001 },
+            { requestId: 4711 },
+            { requestId: "1000" },
+            {},
+            { requestId: null },
+            { requestId: { a: 1 } }
+          ]) {
+            client.send(cancelled(params))
+          }
+          client.send({ jsonrpc: "2.0", method: "notifications/cancelled" })
+          yield* settle
+          assert.strictEqual(answers(client, 1001).length, 1)
+          assert.deepStrictEqual(finalized, [])
+          assert.strictEqual((yield* client.session.peer.inFlight).length, 1)
+        }),
+      verifies(
+        "cancellation.invalid.unknown-id-ignored",
+        "cancellation.invalid.completed-ignored",
+        "cancellation.invalid.malformed-ignored",
+        "cancellation.race.graceful"
+      )
     )
   }
 
-  it.effect(
-    `that names nothing in flight, or is malformed, is ignored (2025-11-25)${verifies("cancellation.invalid.unknown-id-ignored", "cancellation.invalid.completed-ignored", "cancellation.invalid.malformed-ignored", "cancellation.race.graceful")}`,
-    () =>
-      Effect.gen(function* () {
-        const { features, finalized, started } = yield* hanging
-        const client = yield* session(Layer.merge(features, tool("quick", Effect.succeed("done"))))
-        client.send(call(1000, "hang"))
-        yield* started.await
-        client.send(call(1001, "quick"))
-        yield* settle
-        for (const params of [
-          { requestId: 1001 },
-          { requestId: 4711 },
-          { requestId: "1000" },
-          {},
-          { requestId: null },
-          { requestId: { a: 1 } }
-        ]) {
-          client.send(cancelled(params))
-        }
-        client.send({ jsonrpc: "2.0", method: "notifications/cancelled" })
-        yield* settle
-        assert.strictEqual(answers(client, 1001).length, 1)
-        assert.deepStrictEqual(finalized, [])
-        assert.strictEqual((yield* client.session.peer.inFlight).length, 1)
-      })
-  )
-
-  it.effect(`of initialize has no effect${verifies("cancellation.initialize-not-cancelled")}`, () =>
-    Effect.gen(function* () {
-      const client = yield* session(tool("a", Effect.succeed("")), { handshake: false })
-      const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "x", version: "0" } }
-      client.send({ jsonrpc: "2.0", id: 7, method: "initialize", params })
-      client.send(cancelled({ requestId: 7 }))
-      yield* settle
-      assert.strictEqual(answers(client, 7)[0].result.protocolVersion, "2025-06-18")
-    })
-  )
+  for (const version of versions()) {
+    it.effect(
+      `A cancellation of initialize in ${version} has no effect`,
+      () =>
+        Effect.gen(function* () {
+          const client = yield* session(tool("a", Effect.succeed("")), { handshake: false })
+          const params = { protocolVersion: version, capabilities: {}, clientInfo: { name: "x", version: "0" } }
+          client.send({ jsonrpc: "2.0", id: 7, method: "initialize", params })
+          client.send(cancelled({ requestId: 7 }))
+          yield* settle
+          assert.strictEqual(answers(client, 7)[0].result.protocolVersion, version)
+        }),
+      verifies("cancellation.initialize-not-cancelled")
+    )
+  }
 
   it.effect("by an operator is answered, with the reason: -32000", () =>
     Effect.gen(function* () {
@@ -205,15 +233,15 @@ describe("progress", () => {
 })
 
 describe("envelopes", () => {
-  for (const version of versions()) {
+  for (const version of everyVersion()) {
     it.effect(
-      `are answered with the id they came with, value and type, in ${version}${verifies("json-rpc.response.same-id", "json-rpc.response.result-or-error", "json-rpc.error.code-integer", "json-rpc.error.message-short", "json-rpc.notification.no-id", "json-rpc.message.conformant")}`,
+      `A request of ${version} is answered under its id, value and type, with a result or an error`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(tool("a", Effect.succeed("")), { version })
           for (const id of ["", "0", 0, -1, 9007199254740991, "x".repeat(1000)]) {
-            client.send(call(id, "a"))
-            client.send(call(`${id}!`, "nope"))
+            client.send(call(id, "a", context(version)))
+            client.send(call(`${id}!`, "nope", context(version)))
             yield* settle
             const [good] = answers(client, id)
             assert.deepStrictEqual(Object.keys(good).toSorted(), ["id", "jsonrpc", "result"])
@@ -222,11 +250,20 @@ describe("envelopes", () => {
             assert.isTrue(Number.isInteger(bad.error.code))
             assert.notInclude(bad.error.message, "\n")
           }
-        })
+        }),
+      verifies(
+        "json-rpc.response.same-id",
+        "json-rpc.response.result-or-error",
+        "json-rpc.error.code-integer",
+        "json-rpc.error.code-and-message",
+        "json-rpc.error.message-short",
+        "json-rpc.notification.no-id",
+        "json-rpc.message.conformant"
+      )
     )
 
     it.effect(
-      `that cannot be read are answered -32600, with ${version >= "2025-11-25" ? "no id" : "a null id"} where it is unknown, in ${version}${verifies("json-rpc.request.id-not-null", "json-rpc.request.id-type")}`,
+      `A message of ${version} that is no request is answered -32600, with ${version >= "2025-11-25" ? "no id" : "a null id"}`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(tool("a", Effect.succeed("")), { version })
@@ -245,10 +282,13 @@ describe("envelopes", () => {
             assert.strictEqual(found.error.code, -32600)
             assert.strictEqual(found.id, version >= "2025-11-25" ? undefined : null)
           }
-          assert.deepStrictEqual(yield* client.request("ping"), {})
-        })
+          assert.deepStrictEqual((yield* client.call("a")).isError ?? false, false)
+        }),
+      verifies("json-rpc.request.id-not-null", "json-rpc.request.id-type")
     )
+  }
 
+  for (const version of versions()) {
     it.effect(
       `of notifications are never answered, known or not, in ${version}${version >= "2025-03-26" ? verifies("json-rpc.notification.no-response") : ""}`,
       () =>
@@ -327,42 +367,55 @@ describe("envelopes", () => {
 
 describe("keep-alive", () => {
   const keepAlive = { every: "30 seconds", timeout: "5 seconds", failures: 2 } as const
-  it.effect(
-    `pings an initialized client at the interval it was told${verifies("ping.sender.periodic", "ping.sender.configurable", "ping.sender.timeout-appropriate", "ping.sender.not-excessive")}`,
-    () =>
-      Effect.gen(function* () {
-        const client = yield* session(tool("a", Effect.succeed("")), { handshake: "answered" }, { keepAlive })
-        yield* TestClock.adjust("2 minutes")
-        assert.deepStrictEqual(client.notes("ping"), [])
-        yield* client.notify("notifications/initialized")
-        yield* client.notify("notifications/initialized")
-        for (let n = 1; n <= 5; n++) {
-          yield* TestClock.adjust("30 seconds")
-          yield* settle
-          assert.strictEqual(client.notes("ping").length, n)
-        }
-      })
-  )
+  for (const version of versions()) {
+    it.effect(
+      `The server pings an initialized client of ${version} at the interval that it was given`,
+      () =>
+        Effect.gen(function* () {
+          const client = yield* session(
+            tool("a", Effect.succeed("")),
+            { handshake: "answered", version },
+            { keepAlive }
+          )
+          yield* TestClock.adjust("2 minutes")
+          assert.deepStrictEqual(client.notes("ping"), [])
+          yield* client.notify("notifications/initialized")
+          yield* client.notify("notifications/initialized")
+          for (let n = 1; n <= 5; n++) {
+            yield* TestClock.adjust("30 seconds")
+            yield* settle
+            assert.strictEqual(client.notes("ping").length, n)
+          }
+        }),
+      verifies(
+        "ping.sender.periodic",
+        "ping.sender.configurable",
+        "ping.sender.timeout-appropriate",
+        "ping.sender.not-excessive"
+      )
+    )
 
-  it.effect(
-    `drops a client that does not answer, with its handlers and its session${verifies("ping.timeout.connection-failure")}`,
-    () =>
-      Effect.gen(function* () {
-        const { features, finalized, started } = yield* hanging
-        const server = yield* serve({ features, keepAlive })
-        const client = yield* connect(server, { answer: () => Effect.never })
-        client.send(call("x", "hang"))
-        yield* started.await
-        yield* TestClock.adjust("36 seconds")
-        yield* settle
-        assert.strictEqual((yield* server.sessions).length, 1)
-        yield* TestClock.adjust("40 seconds")
-        yield* settle
-        assert.deepStrictEqual(yield* server.sessions, [])
-        assert.deepStrictEqual(finalized, ["handler", "scope"])
-        assert.isTrue(Exit.isFailure(yield* Effect.exit(client.session.peer.awaitClosed)))
-      })
-  )
+    it.effect(
+      `The server drops a client of ${version} that answers no ping, with its handlers and its session`,
+      () =>
+        Effect.gen(function* () {
+          const { features, finalized, started } = yield* hanging
+          const server = yield* serve({ features, keepAlive })
+          const client = yield* connect(server, { answer: () => Effect.never, version })
+          client.send(call("x", "hang"))
+          yield* started.await
+          yield* TestClock.adjust("36 seconds")
+          yield* settle
+          assert.strictEqual((yield* server.sessions).length, 1)
+          yield* TestClock.adjust("40 seconds")
+          yield* settle
+          assert.deepStrictEqual(yield* server.sessions, [])
+          assert.deepStrictEqual(finalized, ["handler", "scope"])
+          assert.isTrue(Exit.isFailure(yield* Effect.exit(client.session.peer.awaitClosed)))
+        }),
+      verifies("ping.timeout.connection-failure")
+    )
+  }
 
   it.effect("forgives a client that answers again in time", () =>
     Effect.gen(function* () {
@@ -537,17 +590,23 @@ it.effect(
     })
 )
 
-it.effect(`a cancelled request is logged with its reason (2025-11-25)${verifies("cancellation.reason-logged")}`, () => {
-  const logged: Array<unknown> = []
-  const logger = Logger.make(({ message }) => logged.push(message))
-  const features = Tools.layer(Tool.make("slow", { description: "" }), () => Effect.never)
-  return Effect.gen(function* () {
-    const client = yield* connect(yield* serve({ features }), {})
-    yield* Effect.forkChild(client.call("slow"), { startImmediately: true })
-    yield* settle
-    const [running] = yield* client.session.peer.inFlight
-    yield* client.notify("notifications/cancelled", { requestId: running!.id, reason: "Lost interest" })
-    yield* settle
-    assert.include(JSON.stringify(logged), "Lost interest")
-  }).pipe(Effect.provide(Logger.layer([logger])), Effect.provideService(References.MinimumLogLevel, "All"))
-})
+for (const version of everyVersion()) {
+  it.effect(
+    `The reason of a cancellation is logged in ${version}`,
+    () => {
+      const logged: Array<unknown> = []
+      const logger = Logger.make(({ message }) => logged.push(message))
+      const features = Tools.layer(Tool.make("slow", { description: "" }), () => Effect.never)
+      return Effect.gen(function* () {
+        const client = yield* connect(yield* serve({ features }), { version })
+        yield* Effect.forkChild(client.call("slow"), { startImmediately: true })
+        yield* settle
+        const [running] = yield* client.session.peer.inFlight
+        yield* client.notify("notifications/cancelled", { requestId: running!.id, reason: "Lost interest" })
+        yield* settle
+        assert.include(JSON.stringify(logged), "Lost interest")
+      }).pipe(Effect.provide(Logger.layer([logger])), Effect.provideService(References.MinimumLogLevel, "All"))
+    },
+    verifies("cancellation.reason-logged")
+  )
+}

@@ -12,6 +12,7 @@ import { SocketServer } from "effect/socket"
 import * as net from "node:net"
 import * as os from "node:os"
 import * as path from "node:path"
+import { versions } from "./support/raw.ts"
 
 const finalized: Array<string> = []
 const features = Layer.mergeAll(
@@ -25,7 +26,7 @@ const features = Layer.mergeAll(
 )
 
 /** A connection without opinions. */
-const dial = (where: net.NetConnectOpts) =>
+const dial = (where: net.NetConnectOpts, version = "2025-06-18") =>
   Effect.gen(function* () {
     const messages = yield* Queue.unbounded<any>()
     const socket = yield* Effect.acquireRelease(
@@ -48,7 +49,7 @@ const dial = (where: net.NetConnectOpts) =>
     const request = (id: unknown, method: string, params?: object) =>
       Effect.andThen(send({ jsonrpc: "2.0", id, method, params }), Queue.take(messages))
     yield* request(0, "initialize", {
-      protocolVersion: "2025-06-18",
+      protocolVersion: version,
       capabilities: {},
       clientInfo: { name: "x", version: "0" }
     })
@@ -87,31 +88,34 @@ for (const [name, where] of endpoints) {
   })
 
   describe(`over ${name}`, () => {
-    it.live(`serves several clients, each its own session${verifies("transport.custom.preserves-protocol")}`, () =>
-      Effect.gen(function* () {
-        const { server, target } = yield* listening
-        const clients = yield* Effect.all(
-          Array.from({ length: 5 }, () => dial(target)),
-          { concurrency: "unbounded" }
-        )
-        assert.strictEqual((yield* server.sessions).length, 5)
-        assert.strictEqual(new Set((yield* server.sessions).map(({ id }) => id)).size, 5)
-        yield* Effect.forEach(
-          clients,
-          (client, index) =>
-            Effect.gen(function* () {
-              const text = `é\n${index}`.repeat(10_000)
-              const progress = yield* client.request(
-                1,
-                "tools/call",
-                call("echo", { text }, { _meta: { progressToken: index } })
-              )
-              assert.deepStrictEqual(progress.params, { progressToken: index, progress: 1 })
-              assert.strictEqual((yield* Queue.take(client.messages)).result.content[0].text, text)
-            }),
-          { concurrency: "unbounded" }
-        )
-      })
+    it.live(
+      `A server over ${name} serves clients of ${versions().join(", ")} at once, each its own session`,
+      () =>
+        Effect.gen(function* () {
+          const { server, target } = yield* listening
+          const clients = yield* Effect.all(
+            [...versions(), ...versions()].map((version) => dial(target, version)),
+            { concurrency: "unbounded" }
+          )
+          assert.strictEqual((yield* server.sessions).length, 8)
+          assert.strictEqual(new Set((yield* server.sessions).map(({ id }) => id)).size, 8)
+          yield* Effect.forEach(
+            clients,
+            (client, index) =>
+              Effect.gen(function* () {
+                const text = `é\n${index}`.repeat(10_000)
+                const progress = yield* client.request(
+                  1,
+                  "tools/call",
+                  call("echo", { text }, { _meta: { progressToken: index } })
+                )
+                assert.deepStrictEqual(progress.params, { progressToken: index, progress: 1 })
+                assert.strictEqual((yield* Queue.take(client.messages)).result.content[0].text, text)
+              }),
+            { concurrency: "unbounded" }
+          )
+        }),
+      verifies("transport.custom.preserves-protocol")
     )
 
     it.live("a connection that breaks, or talks nonsense, ends its own session only", () =>
