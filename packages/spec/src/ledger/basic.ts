@@ -5,12 +5,16 @@ export const meta = requirements(
   at("basic#meta", since("2025-06-18"), {
     "meta.reserved.no-assumptions": both.mustNot("Nothing is assumed about values at reserved `_meta` keys."),
     "meta.prefix.format": both.must(
-      "The prefix of a `_meta` key is a series of labels with dots between, then a slash."
+      "The prefix of a `_meta` key is a series of labels with dots between, then a slash.",
+      { sameInAll: true }
     ),
     "meta.prefix.label": both.must(
-      "A label starts with a letter, ends with a letter or digit, has hyphens inside only."
+      "A label starts with a letter, ends with a letter or digit, has hyphens inside only.",
+      { sameInAll: true }
     ),
-    "meta.name.format": both.must("The name of a `_meta` key is empty or starts and ends with a letter or digit.")
+    "meta.name.format": both.must("The name of a `_meta` key is empty or starts and ends with a letter or digit.", {
+      sameInAll: true
+    })
   }),
   at("basic#meta", since("2025-11-25"), {
     "meta.prefix.reverse-dns": both.should("The prefix of a `_meta` key is in reverse DNS notation.")
@@ -44,9 +48,12 @@ export const jsonSchema = requirements(
     "json-schema.dialect.recommended": both.should("Schemas that an implementation writes use JSON Schema 2020-12.")
   }),
   at("basic#implementation-requirements", since("2025-11-25"), {
-    "json-schema.dialect.default": both.must("A schema without `$schema` is taken as JSON Schema 2020-12."),
+    "json-schema.dialect.default": both.must("A schema without `$schema` is taken as JSON Schema 2020-12.", {
+      sameInAll: true
+    }),
     "json-schema.dialect.validated": both.must(
-      "A schema is validated by the dialect that it declares, or the default."
+      "A schema is validated by the dialect that it declares, or the default.",
+      { sameInAll: true }
     ),
     "json-schema.dialect.unsupported": both.must("An unsupported dialect is answered with an error that says so."),
     "json-schema.dialect.documented": both.should("The supported dialects are documented.", {

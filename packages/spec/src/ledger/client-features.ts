@@ -36,7 +36,7 @@ export const roots = requirements(
     })
   }),
   at("client/roots#implementation-guidelines", every, {
-    "roots.consent": host.should("The user consents before roots are exposed."),
+    "roots.consent": host.should("The user consents before roots are exposed.", { sameInAll: true }),
     "roots.ui": host.should("The user interface makes roots easy to manage."),
     "roots.client.accessibility-validated": client.should(
       "A client checks that a root is accessible before it exposes it.",
@@ -58,7 +58,7 @@ export const roots = requirements(
 
 export const sampling = requirements(
   at("client/sampling#user-interaction-model", every, {
-    "sampling.consent.human-in-loop": host.should("A human can always deny a sampling request."),
+    "sampling.consent.human-in-loop": host.should("A human can always deny a sampling request.", { sameInAll: true }),
     "sampling.ui.review": host.should("The user interface makes it easy to review a sampling request."),
     "sampling.ui.edit": host.should("The user can see and edit the prompt before it is sent."),
     "sampling.ui.response-review": host.should("The user can review the response before it is delivered.")
@@ -67,9 +67,11 @@ export const sampling = requirements(
     "sampling.capability.declared": client.must("A client that samples declares the `sampling` capability.")
   }),
   at("client/sampling#model-preferences", every, {
-    "sampling.hints.in-order": client.must("Hints are evaluated in order and the first match is taken."),
-    "sampling.hints.before-priorities": client.should("Hints go before the numeric priorities."),
-    "sampling.hints.substring": client.should("A hint matches every model whose name contains it.")
+    "sampling.hints.in-order": client.must("Hints are evaluated in order and the first match is taken.", {
+      sameInAll: true
+    }),
+    "sampling.hints.before-priorities": client.should("Hints go before the numeric priorities.", { sameInAll: true }),
+    "sampling.hints.substring": client.should("A hint matches every model whose name contains it.", { sameInAll: true })
   }),
   at("client/sampling#error-handling", stateful, {
     "sampling.error.returned": client.should("A client answers a failed sampling request with an error."),

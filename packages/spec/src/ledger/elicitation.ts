@@ -12,17 +12,24 @@ export const elicitation = requirements(
       "A form never asks for passwords, keys, tokens, payment data or other secrets.",
       author
     ),
-    "elicitation.ui.shows-server": host.must("The user interface shows which server asks.", { softer: ["2025-06-18"] }),
+    "elicitation.ui.shows-server": host.must("The user interface shows which server asks.", {
+      softer: ["2025-06-18"],
+      sameInAll: true
+    }),
     "elicitation.ui.decline-and-cancel": host.must("The user can decline and cancel; privacy is respected.", {
-      softer: ["2025-06-18"]
+      softer: ["2025-06-18"],
+      sameInAll: true
     }),
     "elicitation.ui.review": host.must("The user can review and change the answers of a form before they are sent.", {
-      softer: ["2025-06-18"]
+      softer: ["2025-06-18"],
+      sameInAll: true
     })
   }),
   at("client/elicitation#user-interaction-model", since("2025-11-25"), {
     "elicitation.url.for-sensitive": server.must("What is sensitive is asked for in URL mode.", author),
-    "elicitation.ui.url-consent": host.must("The user interface shows the host of a URL and asks for consent first.")
+    "elicitation.ui.url-consent": host.must("The user interface shows the host of a URL and asks for consent first.", {
+      sameInAll: true
+    })
   }),
   at("client/elicitation#capabilities", since("2025-06-18"), {
     "elicitation.capability.declared": client.must("A client that elicits declares the `elicitation` capability.")
@@ -41,7 +48,7 @@ export const elicitation = requirements(
     "elicitation.form.request": server.must("A form request has mode `form` or none, and a `requestedSchema`.")
   }),
   at("client/elicitation#requested-schema", since("2025-11-25"), {
-    "elicitation.form.defaults": host.should("A form shows the default values of its schema.")
+    "elicitation.form.defaults": host.should("A form shows the default values of its schema.", { sameInAll: true })
   }),
   at("client/elicitation#url-mode-elicitation-requests", since("2025-11-25"), {
     "elicitation.url.valid": server.must("The `url` of a request is a valid URL.")
@@ -142,8 +149,12 @@ export const elicitation = requirements(
     "elicitation.url.consent": client.mustNot("A client never opens the URL without explicit consent of the user."),
     "elicitation.url.shown-in-full": client.must("A client gives the full URL to the user before it asks for consent."),
     "elicitation.url.opened-securely": host.must("The URL is opened where client and model cannot see what happens."),
-    "elicitation.ui.domain-highlighted": host.should("The user interface highlights the domain of the URL."),
-    "elicitation.ui.suspicious-warned": host.should("The user interface warns of a suspicious URL, such as Punycode."),
+    "elicitation.ui.domain-highlighted": host.should("The user interface highlights the domain of the URL.", {
+      sameInAll: true
+    }),
+    "elicitation.ui.suspicious-warned": host.should("The user interface warns of a suspicious URL, such as Punycode.", {
+      sameInAll: true
+    }),
     "elicitation.ui.not-clickable": host.shouldNot("No URL is clickable but that of a URL elicitation.")
   }),
   at("client/elicitation#identifying-the-user", since("2025-11-25"), {

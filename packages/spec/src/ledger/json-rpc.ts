@@ -10,7 +10,9 @@ export const jsonRpc = requirements(
     "json-rpc.request.id-not-null": both.mustNot("A request never has a null id, and one that does is refused.")
   }),
   at("basic#requests", stateful, {
-    "json-rpc.request.id-unique": both.mustNot("A requestor never uses a request id twice within one session.")
+    "json-rpc.request.id-unique": both.mustNot("A requestor never uses a request id twice within one session.", {
+      sameInAll: true
+    })
   }),
   at("basic#responses", every, {
     "json-rpc.response.same-id": both.must("A response carries the id of the request that it answers, value and type."),
@@ -18,7 +20,9 @@ export const jsonRpc = requirements(
     "json-rpc.error.code-integer": both.must("The code of an error is an integer.")
   }),
   at("basic#responses", until("2025-06-18"), {
-    "json-rpc.response.not-both": both.mustNot("A response never carries a result and an error at once.")
+    "json-rpc.response.not-both": both.mustNot("A response never carries a result and an error at once.", {
+      sameInAll: true
+    })
   }),
   at("basic#responses", since("2025-03-26"), {
     "json-rpc.error.code-and-message": both.must("An error carries at least a code and a message.")

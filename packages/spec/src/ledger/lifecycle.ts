@@ -53,15 +53,18 @@ export const lifecycle = requirements(
   }),
   at("basic/lifecycle#stdio", every, {
     "lifecycle.shutdown.stdio-close-stdin": client.should(
-      "A client shuts a stdio server down by closing its stdin first and then waits for it to exit."
+      "A client shuts a stdio server down by closing its stdin first and then waits for it to exit.",
+      { sameInAll: true }
     )
   }),
   at("basic/lifecycle#stdio", stateful, {
     "lifecycle.shutdown.stdio-sigterm": client.should(
-      "A client sends SIGTERM to a stdio server that does not exit in reasonable time after its stdin closed."
+      "A client sends SIGTERM to a stdio server that does not exit in reasonable time after its stdin closed.",
+      { sameInAll: true }
     ),
     "lifecycle.shutdown.stdio-sigkill": client.should(
-      "A client sends SIGKILL to a stdio server that does not exit in reasonable time after SIGTERM."
+      "A client sends SIGKILL to a stdio server that does not exit in reasonable time after SIGTERM.",
+      { sameInAll: true }
     )
   }),
   at("basic/lifecycle#timeouts", every, {

@@ -32,7 +32,7 @@ export const resources = requirements(
     })
   }),
   at("server/resources#custom-uri-schemes", since("2025-06-18"), {
-    "resources.uri.rfc3986": server.must("A URI with a custom scheme conforms to RFC 3986.")
+    "resources.uri.rfc3986": server.must("A URI with a custom scheme conforms to RFC 3986.", { sameInAll: true })
   }),
   at("server/resources#error-handling", every, {
     "resources.error.internal": server.should("A failure inside the server is answered with error -32603.")

@@ -107,7 +107,10 @@ export const pagination = requirements(
     )
   }),
   at("server/utilities/pagination#implementation-guidelines", every, {
-    "pagination.server.stable-cursors": server.should("A cursor stays usable while its client pages through the list."),
+    "pagination.server.stable-cursors": server.should(
+      "A cursor stays usable while its client pages through the list.",
+      { sameInAll: true }
+    ),
     "pagination.server.invalid-cursor-graceful": server.should("An invalid cursor is handled without any damage."),
     "pagination.client.end": client.should("A missing `nextCursor` is the end of the list."),
     "pagination.client.both-flows": client.should("A client handles lists with and without pages."),

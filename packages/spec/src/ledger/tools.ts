@@ -30,15 +30,17 @@ export const tools = requirements(
     )
   }),
   at("server/tools#tool-names", since("2025-11-25"), {
-    "tools.name.length": server.should("The name of a tool has 1 to 128 characters."),
+    "tools.name.length": server.should("The name of a tool has 1 to 128 characters.", { sameInAll: true }),
     "tools.name.case-sensitive": server.should("Tool names that differ in case are different names."),
     "tools.name.characters": server.should(
-      "The name of a tool consists of ASCII letters, digits, underscores, hyphens and dots only."
+      "The name of a tool consists of ASCII letters, digits, underscores, hyphens and dots only.",
+      { sameInAll: true }
     ),
     "tools.name.no-special-characters": server.shouldNot(
-      "The name of a tool contains no spaces, commas or other special characters."
+      "The name of a tool contains no spaces, commas or other special characters.",
+      { sameInAll: true }
     ),
-    "tools.name.unique": server.should("The name of a tool is unique within its server.")
+    "tools.name.unique": server.should("The name of a tool is unique within its server.", { sameInAll: true })
   }),
   at("server/tools#embedded-resources", since("2025-06-18"), {
     "tools.result.embedded-resource-capability": server.should(

@@ -6,12 +6,19 @@ export const http = requirements(
     "http.endpoint.single": server.must("A server has one endpoint path that supports both POST and GET.")
   }),
   at("basic/transports#security-warning", every, {
-    "http.origin.validated": server.must("A server validates the `Origin` header of every incoming connection."),
-    "http.security.localhost": server.should("A server that runs locally binds to the loopback interface only."),
+    "http.origin.validated": server.must("A server validates the `Origin` header of every incoming connection.", {
+      sameInAll: true
+    }),
+    "http.security.localhost": server.should("A server that runs locally binds to the loopback interface only.", {
+      sameInAll: true
+    }),
     "http.security.authenticated": server.should("A server authenticates every connection.")
   }),
   at("basic/transports#security-warning", since("2025-11-25"), {
-    "http.origin.forbidden": server.must("A request whose `Origin` is present and invalid is answered with status 403.")
+    "http.origin.forbidden": server.must(
+      "A request whose `Origin` is present and invalid is answered with status 403.",
+      { sameInAll: true }
+    )
   }),
   at("basic/transports#sending-messages-to-the-server", since("2025-03-26"), {
     "http.post.own-request": client.must("A client sends every message as a new POST to the endpoint."),

@@ -7,13 +7,18 @@ export const stdio = requirements(
   }),
   at("basic/transports#stdio", every, {
     "stdio.framing.newline": both.mustNot(
-      "Messages are delimited by newlines and never contain an embedded one, whatever their strings hold."
+      "Messages are delimited by newlines and never contain an embedded one, whatever their strings hold.",
+      { sameInAll: true }
     ),
-    "stdio.stdout.only-messages": server.mustNot("A server never writes anything to stdout but protocol messages."),
+    "stdio.stdout.only-messages": server.mustNot("A server never writes anything to stdout but protocol messages.", {
+      sameInAll: true
+    }),
     "stdio.stdin.only-messages": client.mustNot("A client never writes anything to the server's stdin but messages.")
   }),
   at("basic/transports#stdio", since("2025-11-25"), {
-    "stdio.stderr.not-an-error": client.shouldNot("A client does not take output on stderr for an error.")
+    "stdio.stderr.not-an-error": client.shouldNot("A client does not take output on stderr for an error.", {
+      sameInAll: true
+    })
   }),
   at("basic/transports/stdio", since("2026-07-28"), {
     "stdio.framing.reused": both.should("Transports over other byte streams use the framing of stdio.")
@@ -46,7 +51,7 @@ export const stdio = requirements(
 
 export const transport = requirements(
   at("basic/transports", since("2025-03-26"), {
-    "transport.encoding.utf-8": both.must("Messages are encoded in UTF-8.")
+    "transport.encoding.utf-8": both.must("Messages are encoded in UTF-8.", { sameInAll: true })
   }),
   at("basic/transports#custom-transports", every, {
     "transport.custom.documented": both.should(

@@ -91,8 +91,10 @@ export const progress = requirements(
     "progress.token.in-progress": both.must("Progress names only a token whose operation is still in progress.")
   }),
   at("basic/utilities/progress#implementation-notes", every, {
-    "progress.token.tracked": both.should("Both sides keep track of the active progress tokens."),
-    "progress.rate-limited": both.should("Progress notifications are rate limited so that they never flood the peer."),
+    "progress.token.tracked": both.should("Both sides keep track of the active progress tokens.", { sameInAll: true }),
+    "progress.rate-limited": both.should("Progress notifications are rate limited so that they never flood the peer.", {
+      sameInAll: true
+    }),
     "progress.stops-after-completion": both.must("No progress is sent after the operation completed.")
   })
 )
