@@ -25,7 +25,7 @@ type ServerOptions = McpServer.Options<never, never>
 
 export interface Options<E, R> extends Pick<
   ServerOptions,
-  "askTimeout" | "drain" | "keepAlive" | "limits" | "logging" | "revisions" | "rounds"
+  "askTimeout" | "drain" | "keepAlive" | "limits" | "logging" | "rateLimit" | "revisions" | "rounds"
 > {
   /** Opens a wire to the server behind: one for each client. */
   readonly connector: Effect.Effect<Transport, E, R>
@@ -91,7 +91,7 @@ export const layer = <E extends { readonly message: string }, R>(
 ): Layer.Layer<McpServer.McpServer | Gateway, never, Exclude<R, Scope.Scope>> =>
   Layer.unwrap(
     Effect.map(make(options), ({ gateway, greet, middleware }) => {
-      const { askTimeout, drain, keepAlive, limits, logging, revisions, rounds } = options
+      const { askTimeout, drain, keepAlive, limits, logging, rateLimit, revisions, rounds } = options
       return Layer.merge(
         Layer.succeed(Gateway, gateway),
         McpServer.layer({
@@ -104,6 +104,7 @@ export const layer = <E extends { readonly message: string }, R>(
           drain,
           keepAlive,
           limits,
+          rateLimit,
           // What passes is decided behind.
           logging: { level: "debug", perSecond: 1000, ...logging },
           revisions,

@@ -143,9 +143,9 @@ export const make = (upstreams: Upstreams, calls: Calls): Middleware.Middleware 
   }
 
   /** Where answers name who gave them, that is the server behind, whether it named itself or not; elsewhere it is not said. */
-  const signed: Middleware.Middleware = (request, next) =>
+  const signed: Middleware.Middleware = (request, next, proceed) =>
     Effect.gen(function* () {
-      const result = yield* relay(request, next)
+      const result = yield* relay(request, next, proceed)
       const { revision } = yield* RequestContext
       const { [Meta.serverInfo]: signature, ...meta } = isJsonObject(result._meta) ? result._meta : nothing
       if (revision.era === "stateless") {

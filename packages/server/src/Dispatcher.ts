@@ -143,7 +143,7 @@ export const answer = (
 ): Effect.Effect<Result, McpError.McpError, RequestServices> =>
   // Where nothing lies around it, the handler is asked right here: what is done already then takes no step of a fiber.
   features.wrapped()
-    ? features.middleware(request, run(handlers, request, session))
+    ? features.middleware(request, (request) => run(handlers, request, session))
     : handle(handlers, request, session, now)
 
 /** Runs the handler of a decoded request. */

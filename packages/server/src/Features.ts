@@ -25,7 +25,7 @@ export interface Features {
   readonly tools: Tools.ToolSet
   readonly resources: Resources.ResourceSet
   readonly prompts: Prompts.PromptSet
-  readonly middleware: (request: Middleware.Request, next: Middleware.Next) => Middleware.Next
+  readonly middleware: (request: Middleware.Request, handle: Middleware.Proceed) => Middleware.Next
   /** Whether there is middleware. */
   readonly wrapped: () => boolean
 }

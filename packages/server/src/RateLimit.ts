@@ -1,53 +1,84 @@
 /**
- * How often each caller may ask (spec: security considerations of tools and of completion).
+ * How often each caller may ask (spec: security considerations of tools and of completion). On by default.
  *
- * A middleware: give it the methods to limit. A caller is a principal by its subject, or else a session; what is over the limit
- * fails with `LimitExceeded` and says when to come back. Concurrency is bounded apart from this, by the server's `limits`.
+ * A caller is a principal by issuer and subject, else the address that the endpoint knows, else a session. What is over the limit
+ * fails with -31429 and says when to come back. Concurrency is bounded apart from this, by the server's `limits`.
  */
-import { Principal } from "@effect-mcp/core/Principal"
-import { RequestContext } from "@effect-mcp/core/RequestContext"
+import * as Principal from "@effect-mcp/core/Principal"
 import * as McpError from "@effect-mcp/protocol/McpError"
-import * as Clock from "effect/Clock"
-import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import type * as Clock from "effect/Clock"
 import { TokenBucket } from "./internal/TokenBucket.ts"
-import * as Middleware from "./Middleware.ts"
+import type * as Middleware from "./Middleware.ts"
 
-/** Requests per second and caller, by method; twice as many may come in one burst. Methods left out are not limited. */
-export type Limits = { readonly [M in Middleware.Request["method"]]?: number }
+/**
+ * Requests per second and caller, by method; twice as many may come in one burst. Methods left out are not limited.
+ *
+ * A request that asks its client in rounds (2026-07-28) counts once, in its first round; later rounds have a budget of ten times as
+ * many, so that a state which is sent again and again is bounded, too.
+ */
+export type Options = { readonly [M in Middleware.Request["method"]]?: number }
 
-/** Callers that are remembered before those with a full budget are forgotten. */
+/**
+ * 1000 calls of tools and 1000 completions per second and caller. Many times what a model or a person at a keyboard sends, so normal
+ * use never meets it; it stops a client that loops. Give less where a call is dear.
+ */
+export const defaults: Options = { "tools/call": 1000, "completion/complete": 1000 }
+
+/** Callers that are remembered at least before those with a full budget are forgotten. */
 const callersKept = 1024
+/** How many later rounds there may be for a first one. */
+const roundsPerRequest = 10
 
-/** Limits the rate of requests for as long as the layer lives. */
-export const layer = (limits: Limits): Layer.Layer<never, never, Middleware.MiddlewareRegistry> =>
-  Layer.suspend(() => {
-    const buckets = new Map<string, TokenBucket>()
-    const bucketOf = (key: string, perSecond: number, now: number): TokenBucket => {
-      const known = buckets.get(key)
-      if (known !== undefined) return known
-      // A full bucket is as good as a new one, so memory is bounded by who asked lately.
-      if (buckets.size >= callersKept)
-        for (const [idle, bucket] of buckets) if (bucket.isFull(now)) buckets.delete(idle)
-      const bucket = new TokenBucket(perSecond, now)
-      buckets.set(key, bucket)
-      return bucket
+/** A session, or what else a request came by: where it has neither name nor address, it counts by itself. */
+export interface Caller {
+  /** How many it has asked lately, by method; for the limiter alone. */
+  buckets: Map<string, TokenBucket> | undefined
+}
+
+/** What a request is refused with, if it is; `undefined` where it may go on. */
+export type RateLimit = (
+  method: string,
+  resumed: boolean,
+  caller: Caller,
+  principal: Principal.Principal["Service"],
+  address: string | undefined
+) => McpError.McpError | undefined
+
+/** Counts by the clock of the server. */
+export const make = (options: Options | false, clock: Clock.Clock): RateLimit => {
+  const limits = new Map<string, number>(Object.entries(options === false ? {} : options))
+  if (limits.size === 0) return () => undefined
+  const named = new Map<string, Map<string, TokenBucket>>()
+  let sweepAt = callersKept
+  const forget = (now: number): void => {
+    // A full bucket is as good as a new one, so memory is bounded by who asked lately.
+    for (const [name, buckets] of named) {
+      if ([...buckets.values()].every((bucket) => bucket.isFull(now))) named.delete(name)
     }
-    return Middleware.layer(({ method }, next) => {
-      const perSecond = limits[method]
-      if (perSecond === undefined) return next
-      return Effect.gen(function* () {
-        const { claims, subject } = yield* Principal
-        const { sessionId } = yield* RequestContext
-        const now = yield* Clock.currentTimeMillis
-        const bucket = bucketOf(
-          JSON.stringify([method, claims["iss"] ?? null, subject ?? null, subject === undefined ? sessionId : null]),
-          perSecond,
-          now
-        )
-        if (bucket.take(now)) return yield* next
-        const retryAfterMs = bucket.wait(now)
-        return yield* McpError.limitExceeded(`No more than ${perSecond} ${method} per second`, { retryAfterMs })
-      })
-    })
-  })
+    // Looked through again only once there are twice as many, so that a new caller costs little however many there are.
+    sweepAt = Math.max(callersKept, 2 * named.size)
+  }
+  const bucketsOf = (name: string, now: number): Map<string, TokenBucket> => {
+    const known = named.get(name)
+    if (known !== undefined) return known
+    if (named.size >= sweepAt) forget(now)
+    const buckets = new Map<string, TokenBucket>()
+    named.set(name, buckets)
+    return buckets
+  }
+  return (method, resumed, caller, principal, address) => {
+    const limit = limits.get(method)
+    if (limit === undefined) return undefined
+    const perSecond = resumed ? limit * roundsPerRequest : limit
+    const key = resumed ? `later rounds of ${method}` : method
+    const now = clock.currentTimeMillisUnsafe()
+    const name = Principal.nameOf(principal) ?? address
+    const buckets = name === undefined ? (caller.buckets ??= new Map()) : bucketsOf(name, now)
+    let bucket = buckets.get(key)
+    if (bucket === undefined) buckets.set(key, (bucket = new TokenBucket(perSecond, now)))
+    if (bucket.take(now)) return undefined
+    const retryAfterMs = bucket.wait(now)
+    const message = `Too many requests: ${key} at most ${perSecond} times a second for one caller; try again in ${retryAfterMs} ms`
+    return McpError.limitExceeded(message, { limit: "rateLimit", allowed: perSecond, retryAfterMs })
+  }
+}

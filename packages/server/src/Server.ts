@@ -40,6 +40,7 @@ import * as InputRounds from "./mrtr/InputRounds.ts"
 import { ReplayGuard } from "./mrtr/ReplayGuard.ts"
 import { layerRandom, StateSeal } from "./mrtr/StateSeal.ts"
 import { defaultPageSize } from "./Pagination.ts"
+import * as RateLimit from "./RateLimit.ts"
 import type { Session } from "./Session.ts"
 import * as Stateful from "./Stateful.ts"
 import * as Stateless from "./Stateless.ts"
@@ -75,6 +76,8 @@ export interface Options<E, R> {
   readonly logging?: Logging.Options | undefined
   /** What one session, one caller and all clients together may make the server do at once and keep. Default: see `Limits`. */
   readonly limits?: Limits.Options | undefined
+  /** Requests per second and caller, by method; `false` for no limit. Default: see `RateLimit.defaults`. */
+  readonly rateLimit?: RateLimit.Options | false | undefined
   /** How long what is listed may be kept, by list (2026-07-28 on). Default: stale at once, private. */
   readonly caching?: Caching.Hints | undefined
   /** Bounds of requests that ask their client in rounds (2026-07-28 on). */
@@ -86,6 +89,8 @@ export interface Options<E, R> {
 }
 
 export interface DispatchOptions {
+  /** Where the request came from, where that is known: anonymous callers are told apart by it. */
+  readonly address?: string | undefined
   /** Completes when whoever dispatches is about to stop: a subscription then ends with its result. Default never. */
   readonly closing?: Effect.Effect<void> | undefined
   /** Called when the request has passed all checks that need no handler: what is refused without it never got to one. */
@@ -157,7 +162,9 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
   shortLived()
   const features = yield* Features.build(options.features)
   const identity = identityOf(options, features)
-  const logging = Logging.make(options.logging ?? {}, yield* Clock.Clock)
+  const clock = yield* Clock.Clock
+  const logging = Logging.make(options.logging ?? {}, clock)
+  const rateLimit = RateLimit.make(options.rateLimit ?? RateLimit.defaults, clock)
   const limits = new Limits.Limits(options.limits)
   const handlers = Dispatcher.make(features, limits, options.pageSize ?? defaultPageSize)
   const listeners = new Set<Announcer>()
@@ -166,6 +173,7 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
     features,
     handlers,
     limits,
+    rateLimit,
     logging,
     askTimeout: options.askTimeout ?? "10 minutes",
     greet: options.greet
@@ -175,6 +183,7 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
     features,
     handlers,
     limits,
+    rateLimit,
     logging,
     listeners,
     rounds: InputRounds.make(
@@ -195,13 +204,16 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
     const era = Stateless.isModern(request) ? stateless : stateful
     return observed(() => era.handle(session, exchange, now), request, now === undefined)
   }
+  // Callers without a name or an address cannot be told apart: they count together.
+  const { buckets }: RateLimit.Caller = { buckets: new Map() }
   const dispatch = (
     request: JsonRpc.Request,
     envelope: Envelope,
     sink: Sink,
-    { admitted, closing = Effect.never, now }: DispatchOptions = {}
+    { address, admitted, closing = Effect.never, now }: DispatchOptions = {}
   ): Effect.Effect<void> => {
-    const origin = { principal: envelope.principal ?? Principal.anonymous, kept: 0, closing, admitted }
+    const principal = envelope.principal ?? Principal.anonymous
+    const origin = { principal, kept: 0, closing, admitted, buckets, address }
     const handle = (now?: Context.Context<never>) => stateless.handle(origin, { request, envelope, sink }, now)
     const answer = (exit: Exit.Exit<unknown, McpError.McpError>): void => {
       const ended = Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)

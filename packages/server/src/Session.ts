@@ -18,6 +18,7 @@ import * as Queue from "effect/Queue"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { Announcer, type ListKind, type Options as Announcing } from "./Announcer.ts"
+import type * as RateLimit from "./RateLimit.ts"
 
 export interface Negotiated {
   readonly revision: Revision
@@ -43,6 +44,8 @@ export class Session implements Announcing {
   readonly scope: Scope.Scope
   /** Bytes that are kept for it; see `Limits`. */
   kept = 0
+  /** What it has asked lately; see `RateLimit`. */
+  buckets: RateLimit.Caller["buckets"] = undefined
   /** Whether `initialize` is being answered. */
   opening = false
   /** Set by `initialize`, once. */

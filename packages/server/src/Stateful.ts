@@ -20,6 +20,7 @@ import * as Lifecycle from "./Lifecycle.ts"
 import type { Limits } from "./Limits.ts"
 import type { Logging } from "./Logging.ts"
 import type { Request, Result } from "./Middleware.ts"
+import type { RateLimit } from "./RateLimit.ts"
 import * as Services from "./RequestServices.ts"
 import type { Negotiated, Session } from "./Session.ts"
 
@@ -28,6 +29,7 @@ export interface Options {
   readonly features: Features.Features
   readonly handlers: Dispatcher.Handlers
   readonly limits: Limits
+  readonly rateLimit: RateLimit
   readonly logging: Logging
   /** How long a client has to answer a question. */
   readonly askTimeout: Duration.Input
@@ -35,7 +37,7 @@ export interface Options {
 }
 
 /** Answers requests of this era. */
-export const make = ({ identity, features, greet, handlers, limits, logging, askTimeout }: Options) => {
+export const make = ({ identity, features, greet, handlers, limits, logging, askTimeout, rateLimit }: Options) => {
   /** The session as what its requests share: made once, by whoever is first to need it. */
   const conversationOf = (session: Session, { revision, clientCapabilities }: Negotiated): Connection =>
     (session.conversation ??= {
@@ -107,6 +109,8 @@ export const make = ({ identity, features, greet, handlers, limits, logging, ask
       return Effect.fail(McpError.methodNotFound(method))
     }
     const principal = exchange.envelope.principal ?? session.principal
+    const excess = rateLimit(method, false, session, principal, undefined)
+    if (excess !== undefined) return Effect.fail(excess)
     const one = new Services.One(exchange, principal, () => factsOf(session, negotiated, exchange), now)
     const encode = (result: Result): Effect.Effect<unknown, McpError.McpError> =>
       ListText.encoded(result, revision.version, () => orElse(codec.result.encode(result), unsayable, method))

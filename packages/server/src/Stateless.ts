@@ -31,8 +31,10 @@ import { listen } from "./Listen.ts"
 import type { Holder, Limits } from "./Limits.ts"
 import * as ListText from "./ListText.ts"
 import type { Logging } from "./Logging.ts"
+import * as Middleware from "./Middleware.ts"
 import type { Request, Result } from "./Middleware.ts"
 import * as InputRounds from "./mrtr/InputRounds.ts"
+import type * as RateLimit from "./RateLimit.ts"
 import * as Services from "./RequestServices.ts"
 
 export interface Options {
@@ -40,6 +42,7 @@ export interface Options {
   readonly features: Features.Features
   readonly handlers: Dispatcher.Handlers
   readonly limits: Limits
+  readonly rateLimit: RateLimit.RateLimit
   readonly logging: Logging
   readonly rounds: InputRounds.InputRounds
   readonly caching: Caching.Hints
@@ -47,7 +50,9 @@ export interface Options {
 }
 
 /** What a request of this era came by: a session's wire, or a POST of its own. */
-export interface Origin extends Holder {
+export interface Origin extends Holder, RateLimit.Caller {
+  /** The address it came from, where that is known. */
+  readonly address?: string | undefined
   /** Completes when the server is about to end by itself: subscriptions then end with their result. */
   readonly closing: Effect.Effect<void>
   /** Undefined for a POST of its own. */
@@ -80,7 +85,7 @@ const permitted = (error: McpError.McpError): McpError.McpError =>
 
 /** Answers requests of this era. */
 export const make = (options: Options) => {
-  const { identity, features, handlers, limits, logging, rounds, caching, listeners } = options
+  const { identity, features, handlers, limits, logging, rateLimit, rounds, caching, listeners } = options
   const served = new Map<string, Revision>(
     identity.revisions
       .filter((revision) => revision.era === "stateless")
@@ -150,15 +155,14 @@ export const make = (options: Options) => {
     const capabilities = declared[Meta.clientCapabilities]
     const asked: InputRounds.Run = { exchange, principal, revision, capabilities, factsOf, request }
     const mayAsk = asking.has(request.method)
-    if (now !== undefined && !features.wrapped() && !InputRounds.isResumed(request) && !own.has(request.method)) {
+    if (now !== undefined && !features.wrapped() && !Middleware.isResumed(request) && !own.has(request.method)) {
       const answer = (one: Now) => Dispatcher.answer(features, handlers, request, undefined, one)
       if (mayAsk) return rounds.runNow(answer, asked, now)
       const one = new Services.One(exchange, principal, () => factsOf(InputRounds.none), now)
       return Services.provide(answer(one), one)
     }
     const run: InputRounds.Handler<Result> = (enter) =>
-      features.middleware(
-        request,
+      features.middleware(request, (request) =>
         Effect.suspend((): Effect.Effect<Result, McpError.McpError, RequestServices> => {
           if (request.method === "server/discover") return Effect.succeed(discover())
           if (request.method !== "subscriptions/listen") {
@@ -201,6 +205,9 @@ export const make = (options: Options) => {
     if (codec === undefined || !Features.offers(identity.capabilities(), method, revision)) {
       return Effect.fail(McpError.methodNotFound(method))
     }
+    const principal = envelope.principal ?? origin.principal
+    const excess = rateLimit(method, typeof params?.requestState === "string", origin, principal, origin.address)
+    if (excess !== undefined) return Effect.fail(excess)
     const encode = (result: Result | InputRounds.Asked): Effect.Effect<unknown, McpError.McpError> => {
       if (InputRounds.isAsked(result)) return Effect.succeed(signed(result.wire))
       return ListText.encoded(result, revision.version, () => {

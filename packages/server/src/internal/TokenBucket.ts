@@ -12,7 +12,7 @@ export class TokenBucket {
 
   /** How many are there now. */
   level(now: number): number {
-    this.tokens = Math.min(2 * this.perSecond, this.tokens + ((now - this.at) / 1000) * this.perSecond)
+    this.tokens = Math.min(2 * this.perSecond, this.tokens + (Math.max(0, now - this.at) / 1000) * this.perSecond)
     this.at = now
     return this.tokens
   }

@@ -47,12 +47,6 @@ export const none: ClientInput["Service"] = {
   ask: (method) => Effect.fail(McpError.invalidRequest(`This request may not be answered with questions: ${method}`))
 }
 
-/** Whether a request brings the state of an earlier round. */
-export const isResumed = ({ params }: Request): boolean => {
-  const untyped: unknown = params
-  return isJsonObject(untyped) && typeof untyped.requestState === "string"
-}
-
 export interface Run {
   readonly exchange: AskedFor
   readonly principal: Principal["Service"]
