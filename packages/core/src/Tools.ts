@@ -8,6 +8,7 @@ import type { ContentBlock } from "@effect-mcp/protocol/model/Content"
 import type * as Model from "@effect-mcp/protocol/model/Tool"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Layer from "effect/Layer"
@@ -42,6 +43,14 @@ export interface ToolSource {
 
 export class Tools extends Context.Service<Tools, ToolSource>()("@effect-mcp/core/Tools") {}
 
+/** What a tool may take at most; beyond it the model reads a result with `isError` that names the tool and the limit. */
+export interface Limits {
+  /** How long one call may run, answers of the client that it waits for included; it is interrupted then. Default 1 hour. */
+  readonly time?: Duration.Input | undefined
+  /** How many bytes its result may have: text, encoded media and structured content, as UTF-8. Default 3 MiB. */
+  readonly bytes?: number | undefined
+}
+
 export interface ToolEntry {
   readonly tool: Model.Tool
   /** Called when its effect is about to run, or even `now`. */
@@ -51,6 +60,8 @@ export interface ToolEntry {
   ) => Effect.Effect<Model.CallToolResult, McpError.McpError, RequestServices>
   /** Who sees the tool and may call it; to others it does not exist. Default everyone. */
   readonly visible?: ((principal: Principal["Service"]) => boolean) | undefined
+  /** Its own limits; without them those of the server apply. */
+  readonly limits?: Limits | undefined
 }
 
 /** Where feature layers register. A name that is taken is a defect. */
@@ -87,7 +98,7 @@ type HandlerError<F> = F | ToolFailure | AskError | McpError.McpError
 
 /** A handler's typed failures, as results or protocol errors. Asking that failed is something the model should read. */
 const recover =
-  <F>(failure: ValueCodec<F> | undefined) =>
+  <F>(name: string, failure: ValueCodec<F> | undefined) =>
   (error: HandlerError<F>): Effect.Effect<Model.CallToolResult, McpError.McpError, RequestContext> => {
     if (error instanceof McpError.McpError) return Effect.fail(error)
     if (error instanceof CapabilityMissing) {
@@ -100,10 +111,11 @@ const recover =
     if (isOwn(error)) return Effect.succeed(failed(error.message))
     return failure === undefined
       ? Effect.die(error)
-      : failure.encode(error).pipe(
-          Effect.map((encoded) => failed(messageOf(error) ?? JSON.stringify(encoded), encoded)),
-          Effect.orDie
-        )
+      : Effect.matchEffect(failure.encode(error), {
+          onSuccess: (encoded) => Effect.succeed(failed(messageOf(error) ?? JSON.stringify(encoded), encoded)),
+          onFailure: ({ message }) =>
+            Effect.die(new Error(`The failure of the tool ${name} does not fit its failure schema: ${message}`))
+        })
   }
 // By class, not by tag: a declared failure may well be called Timeout.
 const isOwn = <F>(error: F | ToolFailure | AskError): error is ToolFailure | AskError =>
@@ -122,7 +134,7 @@ const messageOf = (error: unknown): string | undefined =>
 export const layer = <I, O, F, H, R>(
   tool: Tool<I, O, F, H>,
   handler: (input: I) => Effect.Effect<H, HandlerError<NoInfer<F>>, R>,
-  options: { readonly visible?: (principal: Principal["Service"]) => boolean } = {}
+  options: { readonly visible?: (principal: Principal["Service"]) => boolean; readonly limits?: Limits } = {}
 ): Layer.Layer<never, never, ToolRegistry | Exclude<R, RequestServices>> =>
   feature(ToolRegistry, (registry, services: Context.Context<Exclude<R, RequestServices>>) => {
     const inContext = isolate<R>(services)
@@ -143,11 +155,13 @@ const caller = <I, O, F, H>(
   const encode = (value: H): Effect.Effect<Model.CallToolResult> =>
     output === undefined
       ? Effect.succeed(resultOf(value as Output))
-      : Effect.mapEager(Effect.catchEager(output.encode(value as O & H), Effect.die), (structuredContent) => ({
+      : Effect.mapEager(Effect.catchEager(output.encode(value as O & H), unfit), (structuredContent) => ({
           content: text(JSON.stringify(structuredContent)),
           structuredContent
         }))
-  const recovered = recover(tool.failure)
+  const unfit = ({ message }: InvalidValue): Effect.Effect<never> =>
+    Effect.die(new Error(`The output of the tool ${tool.name} does not fit its output schema: ${message}`))
+  const recovered = recover(tool.name, tool.failure)
   const run = (
     input: I,
     now: Now | undefined

@@ -6,7 +6,7 @@
 import type { PromptRegistry } from "@effect-mcp/core/Prompts"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import type { ResourceRegistry } from "@effect-mcp/core/Resources"
-import type { ToolRegistry } from "@effect-mcp/core/Tools"
+import type { Limits, ToolRegistry } from "@effect-mcp/core/Tools"
 import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
 import type { Revision } from "@effect-mcp/protocol/Revision"
 import * as Context from "effect/Context"
@@ -30,12 +30,16 @@ export interface Features {
   readonly wrapped: () => boolean
 }
 
-/** Builds a features layer in the scope. `R` is what its handlers need beside the registries and the request's own services. */
+/**
+ * Builds a features layer in the scope. `R` is what its handlers need beside the registries and the request's own services.
+ * `limits` are those of tools that say none of their own.
+ */
 export const build = Effect.fnUntraced(function* <E, R>(
-  layer: Layer.Layer<never, E, R>
+  layer: Layer.Layer<never, E, R>,
+  limits?: Limits
 ): Effect.fn.Return<Features, E, Exclude<R, Registries | RequestServices> | Scope.Scope> {
   const scope = yield* Scope.Scope
-  const tools = yield* Tools.make
+  const tools = yield* Tools.make(limits)
   const resources = yield* Resources.make
   const prompts = yield* Prompts.make
   const middleware = yield* Middleware.make

@@ -4,6 +4,7 @@
  * A session keeps what `initialize` brought and the URIs that it subscribes to; an open `subscriptions/listen` keeps its request.
  * What would go beyond a limit is refused with -31429; `data` says which limit it was, what was given and what is allowed.
  */
+import type { Limits as ToolLimits } from "@effect-mcp/core/Tools"
 import * as Principal from "@effect-mcp/core/Principal"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
@@ -15,6 +16,8 @@ export interface Options {
   readonly inFlight?: number | undefined
   /** Requests of one session that wait behind those. Default 1024. */
   readonly pending?: number | undefined
+  /** Limits of tools that say none of their own. Default 1 hour and 3 MiB. */
+  readonly tool?: ToolLimits | undefined
   /** `clientInfo` and `capabilities` of `initialize`, as JSON. Default 16 KiB; icons that do not fit are not kept. */
   readonly clientBytes?: number | undefined
   /** One URI that is subscribed to. Default 8 KiB. */
@@ -41,7 +44,12 @@ const perSubscription = 512
 
 const sizeOf = (value: unknown): number => bytesOf(JSON.stringify(value) ?? "").length
 
-const refusal = (message: string, limit: keyof Options, given: number, allowed: number): McpError.McpError =>
+const refusal = (
+  message: string,
+  limit: Exclude<keyof Options, "tool">,
+  given: number,
+  allowed: number
+): McpError.McpError =>
   McpError.limitExceeded(`${message}: ${given}, at most ${allowed} are allowed`, { limit, given, allowed })
 
 /** Counts what is kept. */

@@ -29,10 +29,13 @@ const callersKept = 1024
 /** How many later rounds there may be for a first one. */
 const roundsPerRequest = 10
 
+/** What a caller has asked lately, by rule. */
+type Buckets = Array<TokenBucket | undefined>
+
 /** A session, or what else a request came by: where it has neither name nor address, it counts by itself. */
 export interface Caller {
-  /** How many it has asked lately, by method; for the limiter alone. */
-  buckets: Map<string, TokenBucket> | undefined
+  /** For the limiter alone. */
+  buckets: Buckets | undefined
 }
 
 /** What a request is refused with, if it is; `undefined` where it may go on. */
@@ -44,41 +47,54 @@ export type RateLimit = (
   address: string | undefined
 ) => McpError.McpError | undefined
 
+/** What one method's limit is. A rule has two buckets: of first rounds, and of later ones. */
+interface Rule {
+  readonly index: number
+  readonly perSecond: number
+}
+
+const excess = (method: string, resumed: boolean, perSecond: number, retryAfterMs: number): McpError.McpError =>
+  McpError.limitExceeded(
+    `Too many requests: ${resumed ? "later rounds of " : ""}${method} at most ${perSecond} times a second for one caller; ` +
+      `try again in ${retryAfterMs} ms`,
+    { limit: "rateLimit", allowed: perSecond, retryAfterMs }
+  )
+
 /** Counts by the clock of the server. */
 export const make = (options: Options | false, clock: Clock.Clock): RateLimit => {
-  const limits = new Map<string, number>(Object.entries(options === false ? {} : options))
-  if (limits.size === 0) return () => undefined
-  const named = new Map<string, Map<string, TokenBucket>>()
+  const rules = new Map<string, Rule>(
+    Object.entries(options === false ? {} : options).map(([method, perSecond], n) => [
+      method,
+      { index: 2 * n, perSecond }
+    ])
+  )
+  const named = new Map<string, Buckets>()
   let sweepAt = callersKept
   const forget = (now: number): void => {
     // A full bucket is as good as a new one, so memory is bounded by who asked lately.
     for (const [name, buckets] of named) {
-      if ([...buckets.values()].every((bucket) => bucket.isFull(now))) named.delete(name)
+      if (buckets.every((bucket) => bucket?.isFull(now) !== false)) named.delete(name)
     }
     // Looked through again only once there are twice as many, so that a new caller costs little however many there are.
     sweepAt = Math.max(callersKept, 2 * named.size)
   }
-  const bucketsOf = (name: string, now: number): Map<string, TokenBucket> => {
+  const bucketsOf = (name: string, now: number): Buckets => {
     const known = named.get(name)
     if (known !== undefined) return known
     if (named.size >= sweepAt) forget(now)
-    const buckets = new Map<string, TokenBucket>()
+    const buckets: Buckets = []
     named.set(name, buckets)
     return buckets
   }
   return (method, resumed, caller, principal, address) => {
-    const limit = limits.get(method)
-    if (limit === undefined) return undefined
-    const perSecond = resumed ? limit * roundsPerRequest : limit
-    const key = resumed ? `later rounds of ${method}` : method
+    const rule = rules.get(method)
+    if (rule === undefined) return undefined
     const now = clock.currentTimeMillisUnsafe()
     const name = Principal.nameOf(principal) ?? address
-    const buckets = name === undefined ? (caller.buckets ??= new Map()) : bucketsOf(name, now)
-    let bucket = buckets.get(key)
-    if (bucket === undefined) buckets.set(key, (bucket = new TokenBucket(perSecond, now)))
-    if (bucket.take(now)) return undefined
-    const retryAfterMs = bucket.wait(now)
-    const message = `Too many requests: ${key} at most ${perSecond} times a second for one caller; try again in ${retryAfterMs} ms`
-    return McpError.limitExceeded(message, { limit: "rateLimit", allowed: perSecond, retryAfterMs })
+    const buckets = name === undefined ? (caller.buckets ??= []) : bucketsOf(name, now)
+    const index = resumed ? rule.index + 1 : rule.index
+    const perSecond = resumed ? rule.perSecond * roundsPerRequest : rule.perSecond
+    const bucket = (buckets[index] ??= new TokenBucket(perSecond, now))
+    return bucket.take(now) ? undefined : excess(method, resumed, perSecond, bucket.wait(now))
   }
 }

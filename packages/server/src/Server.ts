@@ -160,7 +160,7 @@ const identityOf = <E, R>(options: Options<E, R>, features: Features.Features): 
 const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
   const context = yield* Effect.context<never>()
   shortLived()
-  const features = yield* Features.build(options.features)
+  const features = yield* Features.build(options.features, options.limits?.tool)
   const identity = identityOf(options, features)
   const clock = yield* Clock.Clock
   const logging = Logging.make(options.logging ?? {}, clock)
@@ -205,7 +205,7 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
     return observed(() => era.handle(session, exchange, now), request, now === undefined)
   }
   // Callers without a name or an address cannot be told apart: they count together.
-  const { buckets }: RateLimit.Caller = { buckets: new Map() }
+  const { buckets }: RateLimit.Caller = { buckets: [] }
   const dispatch = (
     request: JsonRpc.Request,
     envelope: Envelope,
@@ -303,11 +303,18 @@ const observed = (
   request: JsonRpc.Request,
   traced: boolean
 ): Effect.Effect<unknown, McpError.McpError> => {
-  if (traced) return TraceContext.serverSpan(Effect.tapCause(Effect.suspend(handle), reportDefect), request)
+  if (traced) return TraceContext.serverSpan(Effect.tapCause(Effect.suspend(handle), reportDefect(request)), request)
   const effect = attempt(handle)
-  return Exit.isExit(effect) && Exit.isSuccess(effect) ? effect : Effect.tapCause(effect, reportDefect)
+  return Exit.isExit(effect) && Exit.isSuccess(effect) ? effect : Effect.tapCause(effect, reportDefect(request))
 }
 
 /** What went wrong inside goes to the server's own log; the client only learns -32603. */
-const reportDefect = (cause: Cause.Cause<McpError.McpError>): Effect.Effect<void> =>
-  Cause.hasDies(cause) ? Effect.logError("A handler died", cause) : Effect.void
+const reportDefect =
+  ({ method, params }: JsonRpc.Request) =>
+  (cause: Cause.Cause<McpError.McpError>): Effect.Effect<void> => {
+    if (!Cause.hasDies(cause)) return Effect.void
+    const target = params?.name ?? params?.uri
+    // A name is the client's text: quoted, and not longer than a name may be.
+    const named = typeof target === "string" ? ` ${JSON.stringify(target.slice(0, 128))}` : ""
+    return Effect.logError(`The handler of ${method}${named} died`, cause)
+  }

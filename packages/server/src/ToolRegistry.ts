@@ -2,13 +2,15 @@
 import { Principal } from "@effect-mcp/core/Principal"
 import type { Now } from "@effect-mcp/core/Now"
 import type { QueryServices, RequestServices } from "@effect-mcp/core/RequestContext"
-import { type ToolEntry, ToolRegistry, type ToolSource } from "@effect-mcp/core/Tools"
+import { type Limits, type ToolEntry, ToolRegistry, type ToolSource } from "@effect-mcp/core/Tools"
 import * as HeaderParams from "@effect-mcp/protocol/HeaderParams"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { CallToolParams, CallToolResult, Tool } from "@effect-mcp/protocol/model/Tool"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
 import { listOf, Registry, uniqueBy } from "./Registry.ts"
+import * as ToolLimits from "./ToolLimits.ts"
 
 const prefixed = (source: ToolSource, prefix: string): ToolSource => ({
   list: Effect.map(source.list, (tools) => tools.map((tool) => ({ ...tool, name: prefix + tool.name }))),
@@ -35,9 +37,13 @@ export interface ToolSet extends ToolSource {
   readonly headerParams: (name: unknown, principal: Principal["Service"]) => ReadonlyArray<HeaderParams.HeaderParam>
 }
 
-/** A fresh registry: the tag for feature layers, and what the dispatcher reads. */
-export const make: Effect.Effect<{ readonly tools: ToolSet; readonly context: Context.Context<ToolRegistry> }> =
-  Effect.map(Registry.make<ToolEntry, ToolSource>("tool"), (registry) => {
+/** A fresh registry: the tag for feature layers, and what the dispatcher reads. `limits` are those of tools without their own. */
+export const make = (
+  limits?: Limits
+): Effect.Effect<{ readonly tools: ToolSet; readonly context: Context.Context<ToolRegistry> }, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const registry = yield* Registry.make<ToolEntry, ToolSource>("tool")
+    const limited = yield* ToolLimits.make(limits)
     const visible = (entry: ToolEntry, principal: Principal["Service"]) => entry.visible?.(principal) !== false
     const descriptors = listOf((entry: ToolEntry) => entry.tool)
     const listNow: ToolSet["listNow"] = (principal) => {
@@ -88,7 +94,7 @@ export const make: Effect.Effect<{ readonly tools: ToolSet; readonly context: Co
     return {
       tools,
       context: Context.make(ToolRegistry, {
-        register: (entry) => registry.register(entry.tool.name, entry),
+        register: (entry) => registry.register(entry.tool.name, limited(entry)),
         mount: (source, options) =>
           registry.mount(options?.prefix === undefined ? source : prefixed(source, options.prefix))
       })

@@ -124,7 +124,7 @@ describe("a handler that is done already", () => {
         const client = yield* Effect.provide(open(Tools.layer(Said, handler), version), Logger.layer([logger]))
         const error: any = yield* Effect.flip(client.call("said", { a: 1 }))
         assert.strictEqual(error.code, McpError.InternalError)
-        assert.deepStrictEqual(said.splice(0), ["closed", "A handler died"])
+        assert.deepStrictEqual(said.splice(0), ["closed", 'The handler of tools/call "said" died'])
       }
     })
   )

@@ -8,7 +8,7 @@ import * as Tools from "@effect-mcp/core/Tools"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Middleware from "@effect-mcp/server/Middleware"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Latch, Layer, Schema } from "effect"
+import { Effect, Fiber, Latch, Layer, Schema } from "effect"
 import { everyVersion, session, settle } from "./support/raw.ts"
 
 const Name = Schema.Struct({ name: Schema.String })
@@ -127,7 +127,6 @@ describe("an observer", () => {
       take()
       const call = yield* Effect.forkChild(client.call("t"), { startImmediately: true })
       yield* waiting.await
-      client.notify("notifications/cancelled", { requestId: 0 })
       yield* Fiber.interrupt(call)
       yield* settle
       assert.deepStrictEqual(take(), ["tools/call Cancelled"])
