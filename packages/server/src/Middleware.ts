@@ -48,7 +48,7 @@ export type Outcome =
   | { readonly _tag: "Failed"; readonly error: McpError }
   | { readonly _tag: "Died"; readonly cause: Cause.Cause<McpError> }
 
-const isToolFailure = (result: Result): result is CallToolResult => "isError" in result && result.isError === true
+const isToolFailure = (result: Result): result is CallToolResult => "isError" in result && result.isError
 
 /** What the exit of `next` says. */
 export const outcomeOf = (exit: Exit.Exit<Result, McpError>): Outcome => {

@@ -2,6 +2,7 @@
 import * as Elicitation from "@effect-mcp/core/Elicitation"
 import * as Prompt from "@effect-mcp/core/Prompt"
 import * as Prompts from "@effect-mcp/core/Prompts"
+import { RequestContext } from "@effect-mcp/core/RequestContext"
 import * as Resources from "@effect-mcp/core/Resources"
 import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
@@ -57,6 +58,36 @@ describe("version negotiation", () => {
         "lifecycle.version.server-answers-latest",
         "lifecycle.error.version-mismatch"
       )
+    )
+  }
+
+  for (const version of versions()) {
+    it.effect(
+      `is kept to after the handshake, by a server that speaks all revisions: what ${version} has no words for is not said${verifies("lifecycle.operation.version-respected")}`,
+      () =>
+        Effect.gen(function* () {
+          let spoken: string | undefined
+          const Sum = Tool.make("sum", {
+            description: "",
+            title: "Sum",
+            annotations: { readOnlyHint: true },
+            output: { sum: Schema.Int }
+          })
+          const sum = Tools.layer(Sum, () =>
+            Effect.map(RequestContext, ({ revision }) => {
+              spoken = revision.version
+              return { sum: 4 }
+            })
+          )
+          const client = yield* session(sum, { version })
+          const [tool] = (yield* client.request("tools/list")).tools
+          const result = yield* client.call("sum")
+          assert.strictEqual(spoken, version)
+          assert.deepStrictEqual(
+            ["annotations" in tool, "title" in tool, "outputSchema" in tool, "structuredContent" in result],
+            [version >= "2025-03-26", ...Array.from({ length: 3 }, () => version >= "2025-06-18")]
+          )
+        })
     )
   }
 

@@ -127,10 +127,10 @@ describe("a tool's time limit", () => {
         Plain,
         () =>
           Effect.gen(function* () {
-            const yes = yield* Effect.orDie(Elicitation.confirm("Sure?"))
+            yield* Effect.orDie(Elicitation.confirm("Sure?"))
             yield* answered.open
             yield* Effect.sleep("20 seconds")
-            return `${yes}`
+            return "done"
           }),
         { limits: { time: "30 seconds" } }
       )

@@ -39,7 +39,7 @@ describe.each(Revision.all)("trace context in $version", (revision) => {
     }).pipe(Effect.scoped, Effect.provide(layer))
   })
 
-  it.effect("goes on with what a handler asks, baggage and state included", () => {
+  it.effect(`goes on with what a handler asks, baggage and state included${verifies("meta.trace.format")}`, () => {
     const { layer } = recording()
     const asked: Array<unknown> = []
     const features = Tools.layer(Look, () => Effect.as(Sampling.createMessage({ maxTokens: 1, messages: [] }), "seen"))
@@ -62,7 +62,7 @@ describe.each(Revision.all)("trace context in $version", (revision) => {
 })
 
 describe("a traceparent", () => {
-  it("is read with what travels beside it", () => {
+  it(`is read with what travels beside it${verifies("meta.trace.format")}`, () => {
     const span = TraceContext.parentOf({ traceparent: parent })
     assert.deepStrictEqual(
       { traceId: span?.traceId, spanId: span?.spanId, sampled: span?.sampled },
@@ -79,7 +79,7 @@ describe("a traceparent", () => {
     "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
     "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01",
     "00-0AF7651916CD43DD8448EB211C80319C-00f067aa0ba902b7-01"
-  ])("that is malformed (%s) is ignored", (traceparent) => {
+  ])(`that is malformed (%s) is ignored${verifies("meta.trace.format")}`, (traceparent) => {
     assert.isUndefined(TraceContext.parentOf({ traceparent }))
   })
 

@@ -3,6 +3,7 @@ import * as Elicitation from "@effect-mcp/core/Elicitation"
 import * as Once from "@effect-mcp/core/Once"
 import * as Roots from "@effect-mcp/core/Roots"
 import * as Sampling from "@effect-mcp/core/Sampling"
+import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Deferred, Effect, Exit, Fiber, Schema } from "effect"
 import * as Journal from "../../src/mrtr/Journal.ts"
@@ -126,23 +127,25 @@ describe("a replayed handler", () => {
     })
   )
 
-  it.effect("refuses two identical questions that are open at once, unless they have keys", () =>
-    Effect.gen(function* () {
-      const twice = (keys: ReadonlyArray<string | undefined>) =>
-        play(
-          Effect.all(
-            keys.map((key) => ask("same", key)),
-            { concurrency: "unbounded" }
-          ),
-          (_request, key) => accept({ name: key })
-        )
-      const refused = yield* twice([undefined, undefined])
-      assert(Exit.isFailure(refused.exit))
-      const keyed = yield* twice(["one", "two"])
-      assert.deepStrictEqual(keyed.exit, Exit.succeed(["one", "two"]))
-      const shared = yield* round(Effect.all([ask("a", "k"), ask("b", "k")], { concurrency: 2 }))
-      assert(shared._tag === "Complete" && Exit.isFailure(shared.exit))
-    })
+  it.effect(
+    `refuses two questions of one name that are open at once, so that none of them is lost (2026-07-28)${verifies("mrtr.questions.unique-keys")}`,
+    () =>
+      Effect.gen(function* () {
+        const twice = (keys: ReadonlyArray<string | undefined>) =>
+          play(
+            Effect.all(
+              keys.map((key) => ask("same", key)),
+              { concurrency: "unbounded" }
+            ),
+            (_request, key) => accept({ name: key })
+          )
+        const refused = yield* twice([undefined, undefined])
+        assert(Exit.isFailure(refused.exit))
+        const keyed = yield* twice(["one", "two"])
+        assert.deepStrictEqual(keyed.exit, Exit.succeed(["one", "two"]))
+        const shared = yield* round(Effect.all([ask("a", "k"), ask("b", "k")], { concurrency: 2 }))
+        assert(shared._tag === "Complete" && Exit.isFailure(shared.exit))
+      })
   )
 
   it.effect("may ask the same thing twice in a row", () =>

@@ -2,6 +2,7 @@
 import { Principal, Resources, Tool, Tools } from "@effect-mcp/core"
 import type { ResourceRegistry } from "@effect-mcp/core/Resources"
 import type { ToolRegistry } from "@effect-mcp/core/Tools"
+import type { Sink } from "@effect-mcp/core/Transport"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import type { Announcer } from "@effect-mcp/server/Announcer"
@@ -245,6 +246,51 @@ describe("subscriptions/listen", () => {
       assert.deepStrictEqual(yield* granted("guest"), {})
       assert.deepStrictEqual(yield* granted("admin"), filter)
     })
+  )
+
+  it.effect(
+    `acknowledges before it tells of what changed while it subscribed (2026-07-28)${verifies("subscriptions.acknowledged.nothing-before", "subscriptions.acknowledged.first")}`,
+    () =>
+      Effect.gen(function* () {
+        const { resources } = yield* Features.build(
+          Layer.mergeAll(
+            Resources.layer({ uri: "a:", name: "a" }, Effect.succeed(""), Stream.make(1)),
+            Resources.layer({ uri: "b:", name: "b" }, Effect.succeed(""), Stream.make(1))
+          )
+        )
+        const sent: Array<any> = []
+        const sink: Sink = { send: (message) => void sent.push(message), writable: () => true, ready: Effect.void }
+        const listeners = new Set<Announcer>()
+        // Each subscription takes a while, in which resources and lists change.
+        const slow: typeof resources = {
+          ...resources,
+          subscribe: (uri, principal, subscriber) =>
+            Effect.andThen(resources.subscribe(uri, principal, subscriber), () => {
+              subscriber.resourceUpdated(uri)
+              for (const listener of listeners) listener.listChanged("tools")
+              return settle
+            })
+        }
+        const options = {
+          resources: slow,
+          capabilities: { tools: { listChanged: true }, resources: { subscribe: true } },
+          listeners,
+          closing: Effect.never,
+          limits: new Limits(),
+          holder: { principal: Principal.anonymous, kept: 0 }
+        }
+        const request = { jsonrpc: "2.0", id: 1, method: "subscriptions/listen" } as const
+        const notifications = { toolsListChanged: true, resourceSubscriptions: ["a:", "b:"] }
+        yield* Effect.forkChild(
+          listen(options, { request, envelope: {}, sink }, Principal.anonymous, { notifications }),
+          { startImmediately: true }
+        )
+        yield* Effect.repeat(settle, { until: () => sent.length > 2 })
+        assert.deepStrictEqual(
+          sent.map(({ method, params }) => params.uri ?? method),
+          ["notifications/subscriptions/acknowledged", "a:", "b:"]
+        )
+      })
   )
 
   it.effect("misses no update after its acknowledgement, although the watcher takes its time to start", () =>
