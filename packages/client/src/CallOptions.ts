@@ -17,6 +17,11 @@ export interface CallOptions {
   readonly resetOnProgress?: boolean | undefined
   /** How long to wait whatever the progress. Default 10 minutes. */
   readonly maxTotal?: Duration.Input | undefined
+  /**
+   * How long the request waits for a connection where the last one is lost; it then fails with `Closed`, unsent. Default: as long as the
+   * request may take.
+   */
+  readonly reconnectTimeout?: Duration.Input | undefined
   /** Told of every progress event, in the reader: it must not block. */
   readonly onProgress?: ((event: ProgressParams) => void) | undefined
   /** Given every progress event; one that does not fit is dropped, so a sliding queue suits best. */

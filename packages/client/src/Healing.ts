@@ -77,8 +77,14 @@ export const make = Effect.fnUntraced(function* <E, R>(
   const request: Era["request"] = (method, params, callOptions = {}) =>
     Effect.suspend(() => {
       const safe = reads.has(method) || isSafe(method, params)
+      const { reconnectTimeout } = callOptions
       const { deadline, options } = patience(method, callOptions, defaults, clock)
-      return send({ attempt: (connection) => connection.request(method, params, options), safe, deadline })
+      return send({
+        attempt: (connection) => connection.request(method, params, options),
+        safe,
+        deadline,
+        reconnectTimeout
+      })
     })
   const standing = (subscribe: (connection: Connection) => Era["announcing"]): Era["announcing"] =>
     Effect.suspend(() =>

@@ -4,6 +4,7 @@
  * One is sent again by itself only where that is safe: the server has certainly not acted on it, or may act on it twice. Every such try
  * is a new request with an id of its own, and the time that the caller allowed is for all of them. Any other fails with `Closed`.
  */
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { defaultAttempts, defaultResends, isRefusal, type Policy, wait } from "./Backoff.ts"
 import { type ClientError, Closed, denied, Timeout } from "./ClientError.ts"
@@ -24,6 +25,8 @@ export interface Sending<A, R> {
   readonly safe: boolean
   /** When the caller wants no answer any more; it may move while the request runs. */
   readonly deadline?: Deadline | undefined
+  /** How long it waits for another connection, and then for a second one. Default: until the deadline. */
+  readonly reconnectTimeout?: Duration.Input | undefined
 }
 
 export interface Deadline {
@@ -48,6 +51,19 @@ const expire = ({ at, method }: Deadline): Effect.Effect<never, Timeout> =>
     if (left > 0) return Effect.andThen(Effect.sleep(left), expire({ at, method }))
     return Effect.fail(new Timeout({ method, message: `${method} was not answered in time` }))
   })
+
+/** What is waited for goes on without this request: the next one may find a connection. */
+const within = (
+  { reconnectTimeout }: Pick<Sending<never, never>, "reconnectTimeout">,
+  connection: Effect.Effect<Connection, Closed>
+) =>
+  reconnectTimeout === undefined
+    ? connection
+    : Effect.timeoutOrElse(connection, {
+        duration: reconnectTimeout,
+        orElse: () =>
+          Effect.fail(new Closed({ message: "The connection was lost, and there is no other yet", unsent: true }))
+      })
 
 /** By 404 a server says that the session is gone. By another status it may mean what a new session does not help against. */
 const seemsForgotten = ({ cause }: Closed): boolean =>
@@ -75,12 +91,13 @@ export const make = ({ policy, recovery }: Options) => {
     Effect.flatMap(failed === undefined ? Effect.void : Effect.yieldNow, () => {
       if (failed !== undefined) {
         const { closed, forgotten } = failed
-        const hopeless = tried >= attempts || isRefusal(closed) || seen > (sending.safe ? resends : 0) || forgotten > 1
+        const most = sending.reconnectTimeout === undefined ? attempts : Math.min(attempts, 2)
+        const hopeless = tried >= most || isRefusal(closed) || seen > (sending.safe ? resends : 0) || forgotten > 1
         if (hopeless) return Effect.fail(closed)
       }
       // The next connection has waits of its own.
       const pause = failed !== undefined && recovery.survives(failed.connection, failed.closed) ? tried + 1 : 0
-      const connection = Effect.andThen(wait(pause, policy ?? {}), recovery.acquire)
+      const connection = within(sending, Effect.andThen(wait(pause, policy ?? {}), recovery.acquire))
       return Effect.flatMap(seen === 0 ? connection : Effect.mapError(connection, sent), (connection) =>
         Effect.catchTag(sending.attempt(connection), "Closed", (closed) =>
           again(sending, tried + 1, closed.unsent === true ? seen : seen + 1, failure(closed, connection, failed))

@@ -35,6 +35,11 @@ export interface Options<E, R> extends Pick<
   readonly idle?: Duration.Input | undefined
   /** Conversations with the server behind at most, of all clients together; one more is refused. Default 256. */
   readonly capacity?: number | undefined
+  /**
+   * How long a request waits for a server behind that is gone before it fails; meanwhile the connection is opened again. What the server
+   * behind may have seen is not sent again, and fails at once. Default 1 second.
+   */
+  readonly reconnectTimeout?: Duration.Input | undefined
   /** How long a call that asked waits for its caller to come back with the answer (2026-07-28). Default 10 minutes. */
   readonly patience?: Duration.Input | undefined
   /** Calls that wait so at most; one more, and the one that waits longest is given up. Default 1024. */
@@ -72,7 +77,7 @@ const make = Effect.fnUntraced(function* <E extends { readonly message: string }
   })
 
   return {
-    middleware: Relay.make(upstreams, calls),
+    middleware: Relay.make(upstreams, calls, options.reconnectTimeout ?? "1 second"),
     greet: ((answer, { clientCapabilities, ...who }) =>
       Effect.scoped(
         Effect.map(upstreams.acquire({ ...who, capabilities: clientCapabilities }, false), ({ client }) => ({

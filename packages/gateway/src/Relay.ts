@@ -43,7 +43,12 @@ const asker = Effect.map(
 )
 
 /** Answers every request but `initialize` and `ping`, which no middleware sees. */
-export const make = (upstreams: Upstreams, calls: Calls): Middleware.Middleware => {
+export const make = (
+  upstreams: Upstreams,
+  calls: Calls,
+  /** How long a request waits for a server behind that is gone. */
+  reconnectTimeout: Duration.Input
+): Middleware.Middleware => {
   const acquire = Effect.flatMap(asker, (who) => upstreams.acquire(who, false))
 
   /** A request that nothing comes of but its answer. */
@@ -54,7 +59,7 @@ export const make = (upstreams: Upstreams, calls: Calls): Middleware.Middleware 
       const { meta, params: sent } = Translation.outgoing(params ?? {})
       return yield* Effect.mapError(
         // Method and params were decoded together; the correlation is lost on the way through the union.
-        client.request(method, sent as never, meta === undefined ? {} : { meta }),
+        client.request(method, sent as never, { reconnectTimeout, ...(meta === undefined ? undefined : { meta }) }),
         Translation.toMcpError(method, revision)
       )
     })
@@ -81,7 +86,7 @@ export const make = (upstreams: Upstreams, calls: Calls): Middleware.Middleware 
           }
           yield* wantLogs(upstream, level)
           const visiting = !areTold(context.revision) && elicitationModes(who).url
-          return yield* Effect.mapError(send(upstream, call, request, visiting), failed)
+          return yield* Effect.mapError(send(upstream, call, request, { reconnectTimeout, visiting }), failed)
         }),
         (call) => agree?.check(call) ?? Effect.void
       )
@@ -184,7 +189,7 @@ const send = (
   { client }: Upstream,
   call: Call<Middleware.Result>,
   request: Calling,
-  visiting: boolean
+  { reconnectTimeout, visiting }: { readonly reconnectTimeout: Duration.Input; readonly visiting: boolean }
 ): Effect.Effect<Middleware.Result, McpClient.ClientError> => {
   const { method } = request
   const { meta, params } = Translation.outgoing(request.params)
@@ -192,6 +197,7 @@ const send = (
     // How long is the caller's matter.
     timeout: Duration.infinity,
     maxTotal: Duration.infinity,
+    reconnectTimeout,
     onSend: (id) => {
       call.wireId = id
     },

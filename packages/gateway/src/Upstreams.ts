@@ -42,7 +42,10 @@ export interface Upstreams {
   readonly acquire: (asker: Asker, alone: boolean) => Effect.Effect<Upstream.Upstream, McpError.McpError, Scope.Scope>
   /** Of the server behind; undefined before the first conversation. */
   readonly era: () => Era | undefined
+  /** Conversations that are open. */
   readonly size: () => number
+  /** Sessions and wires of clients that have some, or had. */
+  readonly wires: () => number
 }
 
 /** Of one client, as far as it can be told apart from others. */
@@ -176,6 +179,7 @@ export const make = Effect.fnUntraced(function* <E extends { readonly message: s
         ? Effect.flatMap(Effect.acquireRelease(take(asker, exclusive), release), ({ opened }) => Deferred.await(opened))
         : ofWire(asker, asker.connection.scope),
     era: () => era,
-    size
+    size,
+    wires: () => wires.size
   }
 })

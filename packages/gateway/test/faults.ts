@@ -22,5 +22,61 @@ export const faults: ReadonlyArray<Fault> = [
     from: "({ ...part, uri: prefix + part.uri })",
     to: "({ ...part })",
     test: "packages/gateway/test/mounted.test.ts"
+  },
+  {
+    name: "calls of the same subject of two issuers share a conversation",
+    file: "packages/gateway/src/Upstreams.ts",
+    from: "JSON.stringify([principal.subject, principal.claims.iss, revision.version,",
+    to: "JSON.stringify([principal.subject, revision.version,",
+    test: "packages/gateway/test/upstreams.test.ts"
+  },
+  {
+    name: "clients of two revisions share a conversation",
+    file: "packages/gateway/src/Upstreams.ts",
+    from: "principal.claims.iss, revision.version, clientInfo",
+    to: "principal.claims.iss, clientInfo",
+    test: "packages/gateway/test/upstreams.test.ts"
+  },
+  {
+    name: "the wire of a client is remembered after its end",
+    file: "packages/gateway/src/Upstreams.ts",
+    from: "        wires.delete(wire)\n",
+    to: "",
+    test: "packages/gateway/test/upstreams.test.ts"
+  },
+  {
+    name: "a conversation that could not be opened is remembered",
+    file: "packages/gateway/src/Upstreams.ts",
+    from: "Exit.isFailure(exit) ? close(entry, gone) : Effect.void",
+    to: "Exit.isFailure(exit) ? Scope.close(entry.scope, Exit.void) : Effect.void",
+    test: "packages/gateway/test/upstreams.test.ts"
+  },
+  {
+    name: "later rounds are not checked against their headers",
+    file: "packages/gateway/src/Calls.ts",
+    from: "Effect.andThen(again(known), drive(known))",
+    to: "drive(known)",
+    test: "packages/gateway/test/calls.test.ts"
+  },
+  {
+    name: "the first driver that leaves ends the call for the others",
+    file: "packages/gateway/src/Calls.ts",
+    from: "if (call.drivers > 0) return Effect.void",
+    to: "",
+    test: "packages/gateway/test/calls.test.ts"
+  },
+  {
+    name: "a call waits without bound for a server behind that is gone",
+    file: "packages/gateway/src/Relay.ts",
+    from: "    maxTotal: Duration.infinity,\n    reconnectTimeout,",
+    to: "    maxTotal: Duration.infinity,",
+    test: "packages/gateway/test/lost.test.ts"
+  },
+  {
+    name: "a query waits for a minute for a server behind that is gone",
+    file: "packages/gateway/src/Relay.ts",
+    from: "client.request(method, sent as never, { reconnectTimeout, ...",
+    to: "client.request(method, sent as never, { ...",
+    test: "packages/gateway/test/lost.test.ts"
   }
 ]

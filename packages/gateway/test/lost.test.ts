@@ -1,0 +1,90 @@
+/** A server behind that dies under many calls: each of them ends, with a typed error, whether or not the server comes back. */
+import type { ClientError } from "@effect-mcp/client/ClientError"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import * as Revision from "@effect-mcp/protocol/Revision"
+import { Memory } from "@effect-mcp/core"
+import * as McpServer from "@effect-mcp/server/McpServer"
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Effect, Exit, Fiber, Latch, Layer, Scope } from "effect"
+import { TestClock } from "effect/testing"
+import * as Gateway from "../src/Gateway.ts"
+import { Behind, behind, join } from "./support/gateway.ts"
+
+const versions = ["2025-11-25", "2026-07-28"] as const
+const pairs = versions.flatMap((downstream) => versions.map((upstream) => ({ downstream, upstream })))
+
+/** A gateway whose server behind can die, and comes back when the latch opens. */
+const mortal = (upstream: Revision.Version) =>
+  Effect.gen(function* () {
+    const server = Context.get(yield* Layer.build(behind), McpServer.McpServer)
+    const alive = yield* Latch.make(true)
+    const wires: Array<Scope.Closeable> = []
+    const gateway = Gateway.layer({
+      connector: Effect.gen(function* () {
+        yield* alive.await
+        const scope = yield* Scope.fork(yield* Effect.scope)
+        wires.push(scope)
+        const [client, end] = yield* Scope.provide(Memory.pair(), scope)
+        yield* server.connect(end)
+        return client
+      }),
+      client: { revisions: [upstream] }
+    })
+    const die = Effect.andThen(
+      alive.close,
+      Effect.suspend(() => Effect.forEach(wires.splice(0), (scope) => Scope.close(scope, Exit.void), { discard: true }))
+    )
+    return { alive, die, gateway: yield* Layer.build(gateway) }
+  })
+
+/** A minute passes, second by second, in which the effect has to end. */
+const passing = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.raceFirst(
+    effect,
+    Effect.andThen(
+      Effect.repeat(Effect.andThen(TestClock.adjust("1 second"), Effect.yieldNow), { times: 60 }),
+      Effect.die(new Error("It has not ended within a minute"))
+    )
+  )
+
+describe.each(pairs)(
+  "A gateway ($downstream before $upstream) whose server behind dies",
+  ({ downstream, upstream }) => {
+    it.effect("ends each of 50 calls with an error of the protocol, although the server does not come back", () =>
+      Effect.gen(function* () {
+        const { die, gateway } = yield* mortal(upstream)
+        const client = yield* Effect.provide(join(Revision.get(downstream)!), gateway)
+        const calls = yield* Effect.forEach(Array.from({ length: 50 }), () =>
+          Effect.forkChild(Effect.exit(client.callTool("hang")), { startImmediately: true })
+        )
+        yield* Effect.flatMap(Gateway.Gateway, (self) =>
+          Effect.repeat(Effect.yieldNow, { until: () => self.calls() === 50 })
+        ).pipe(Effect.provide(gateway))
+        yield* die
+        const exits = yield* passing(Effect.forEach(calls, Fiber.join))
+        for (const exit of exits)
+          assert.deepInclude(yield* Effect.flip(exit), { _tag: "McpError", code: McpError.InternalError })
+      }).pipe(Effect.provide(Behind.layer))
+    )
+
+    it.effect("fails a call that comes meanwhile after a second, and answers one that comes when it is back", () =>
+      Effect.gen(function* () {
+        const { alive, die, gateway } = yield* mortal(upstream)
+        const client = yield* Effect.provide(join(Revision.get(downstream)!), gateway)
+        yield* client.callTool("add", { a: 1, b: 2 })
+        yield* die
+        const call = client.callTool("add", { a: 1, b: 2 })
+        const ref = { type: "ref/prompt", name: "review" } as const
+        const query = client.complete({ ref, argument: { name: "file", value: "" } })
+        const requests: ReadonlyArray<Effect.Effect<unknown, ClientError>> = [call, query]
+        for (const request of requests) {
+          const error = yield* passing(Effect.flip(request))
+          assert.deepInclude(error, { _tag: "McpError", code: McpError.InternalError })
+          assert.include(error.message, "there is no other yet")
+        }
+        yield* alive.open
+        assert.deepInclude(yield* client.callTool("add", { a: 1, b: 2 }), { structuredContent: { sum: 3 } })
+      }).pipe(Effect.provide(Behind.layer))
+    )
+  }
+)
