@@ -83,8 +83,51 @@ const valueCodec = <A>(schema: Schema.Codec<A, any>, jsonSchema: () => JsonSchem
   }
 }
 
-const schemaOf = (fields: Fields | AnyCodec): AnyCodec => (isCodec(fields) ? fields : Schema.Struct(fields))
-const isCodec = (fields: Fields | AnyCodec): fields is AnyCodec => Schema.isSchema(fields)
+const isCodec = (fields: unknown): fields is AnyCodec => Schema.isSchema(fields)
+
+/** The schema of one side of a tool; throws `InvalidToolSchema` where JavaScript gives what the types do not allow. */
+const schemaOf = (where: string, fields: Fields | AnyCodec): AnyCodec => {
+  if (isCodec(fields)) return fields
+  const wrong =
+    isRecord(fields) && !isStandard(fields) ? Object.entries(fields).find(([, field]) => !isCodec(field)) : []
+  if (wrong === undefined) return Schema.Struct(fields)
+  const [field] = wrong
+  const given: unknown = field === undefined ? fields : wrong[1]
+  const expected =
+    field === undefined ? "an Effect Schema or a record of them" : "an Effect Schema such as Schema.String"
+  throw new JsonSchema.InvalidToolSchema({
+    where: field === undefined ? where : `${where}, field ${JSON.stringify(field)}`,
+    reason: `${kindOf(given)} is given, but ${expected} is expected. For a JSON Schema there is Tool.raw`
+  })
+}
+
+const isRecord = (u: unknown): u is { readonly [key: string]: unknown } =>
+  typeof u === "object" && u !== null && !Array.isArray(u)
+
+/** Whether it is a schema of another library (https://standardschema.dev). */
+const isStandard = (u: unknown): u is { readonly "~standard": unknown } =>
+  ((typeof u === "object" && u !== null) || typeof u === "function") && "~standard" in u
+
+const kindOf = (given: unknown): string => {
+  if (isStandard(given)) {
+    const { vendor }: { readonly vendor?: unknown } = isRecord(given["~standard"]) ? given["~standard"] : {}
+    return `A Standard Schema${typeof vendor === "string" ? ` of ${vendor}` : ""}`
+  }
+  if (Array.isArray(given)) return "An array"
+  return given === null ? "null" : given === undefined ? "undefined" : `A value of type ${typeof given}`
+}
+
+/** Says whose schema it is that cannot be advertised. */
+const named =
+  <S, A>(where: string, make: (schema: S) => A) =>
+  (schema: S): A => {
+    try {
+      return make(schema)
+    } catch (cause) {
+      if (!(cause instanceof JsonSchema.InvalidToolSchema)) throw cause
+      throw new JsonSchema.InvalidToolSchema({ where, reason: cause.reason })
+    }
+  }
 
 /**
  * Describes a tool. `input` and `output` are fields of a struct or a schema; without `input` the tool takes nothing, without `output`
@@ -103,24 +146,32 @@ export const make = <
   F["Type"],
   undefined extends O ? Output : TypeOf<O>
 > => {
-  const input = schemaOf(options.input ?? {})
-  const output = options.output === undefined ? undefined : schemaOf(options.output)
+  const side = (which: string): string => `The ${which} of the tool ${JSON.stringify(name)}`
+  const input = schemaOf(side("input"), options.input ?? {})
+  const output = options.output === undefined ? undefined : schemaOf(side("output"), options.output)
+  const failure = options.failure === undefined ? undefined : schemaOf(side("failure"), options.failure)
   return build(
     name,
     options,
     valueCodec(
       input,
-      JsonSchema.later(input, (input) => checked(name, JsonSchema.input(input)))
+      JsonSchema.later(
+        input,
+        named(side("input"), (input) => checked(name, JsonSchema.input(input)))
+      )
     ),
     output === undefined
       ? undefined
       : valueCodec(
           output,
-          JsonSchema.later(output, (output) => JsonSchema.output(output).schema)
+          JsonSchema.later(
+            output,
+            named(side("output"), (output) => JsonSchema.output(output).schema)
+          )
         ),
-    options.failure === undefined
+    failure === undefined
       ? undefined
-      : valueCodec(options.failure, JsonSchema.later(options.failure, JsonSchema.fromSchema))
+      : valueCodec(failure, JsonSchema.later(failure, named(side("failure"), JsonSchema.fromSchema)))
   )
 }
 

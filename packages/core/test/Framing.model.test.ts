@@ -69,10 +69,12 @@ const both = (lines: ReadonlyArray<Line>, sizes: ReadonlyArray<number>, limit: n
   const all = concat(...lines.flatMap((line) => [line.bytes, end]))
   const decoder = new Framing.LineDecoder(limit)
   const said: Array<Decoded> = []
+  let held = 0
   for (const chunk of chunked(all, sizes)) {
     said.push(...decoder.push(chunk))
-    assert.isAtMost(decoder.held, Math.max(limit, 1024))
+    held = Math.max(held, decoder.held)
   }
+  assert.isAtMost(held, Math.max(limit, 1024))
   const expected = lines.flatMap((line) =>
     read(crlf ? { ...line, bytes: concat(line.bytes, Uint8Array.of(13)) } : line, limit)
   )
@@ -146,7 +148,7 @@ describe("the line decoder", () => {
           crlf
         )
       ),
-    { arbitrary: { runs: 400 } }
+    { arbitrary: { runs: 150 } }
   )
 
   it.each(Object.keys(shapes) as Array<keyof typeof shapes>)(

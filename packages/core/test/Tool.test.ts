@@ -2,7 +2,7 @@ import * as Tool from "@effect-mcp/core/Tool"
 import * as JsonSchema from "@effect-mcp/protocol/JsonSchema"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Schema } from "effect"
+import { Effect, Schema, SchemaGetter } from "effect"
 
 const header = (name: unknown): Record<string, unknown> => ({ "x-mcp-header": name })
 const annotated = (schema: Schema.Codec<any, any>, name: unknown) => schema.annotate(header(name))
@@ -58,7 +58,90 @@ describe("a tool", () => {
   })
 })
 
+class Money {
+  readonly cents = 0
+}
+const instance = Schema.instanceOf(Money)
+const zod = { "~standard": { version: 1, vendor: "zod", validate: () => ({ value: 1 }) } }
+const callable = Object.assign(() => {}, {
+  "~standard": { version: 1, vendor: "arktype", validate: () => ({ value: 1 }) }
+})
+
+describe("a tool whose schema cannot be advertised is refused when it is made, with the tool and the field", () => {
+  const made = (options: object) => () => Tool.make("pay", { description: "Pays.", ...options })
+  const sides = ["input", "output", "failure"] as const
+  const nested = Schema.Struct({ list: Schema.Array(Schema.Struct({ price: instance })) })
+  it.each(sides)("where a value of its %s has no JSON form", (side) => {
+    for (const schema of [
+      nested,
+      Schema.Struct({ list: Schema.Record(Schema.String, Schema.Struct({ price: instance })) })
+    ]) {
+      assert.throws(
+        made({ [side]: schema }),
+        JsonSchema.InvalidToolSchema,
+        `The ${side} of the tool "pay": Its part at /list/*/price is a Schema.declare or Schema.instanceOf without a JSON form`
+      )
+    }
+    assert.throws(
+      made({ [side]: instance }),
+      JsonSchema.InvalidToolSchema,
+      `The ${side} of the tool "pay": This schema is`
+    )
+  })
+  it("but not where an annotation gives it a JSON form", () => {
+    const priced = instance.pipe(
+      Schema.encodeTo(Schema.Finite, {
+        decode: SchemaGetter.transform(() => new Money()),
+        encode: SchemaGetter.transform(({ cents }) => cents)
+      })
+    )
+    assert.deepInclude(made({ input: { priced } })().descriptor.inputSchema.properties, { priced: { type: "number" } })
+  })
+  it.each([
+    [
+      "a field of another library",
+      { amount: zod },
+      /field "amount": A Standard Schema of zod is given, but an Effect Schema such as Schema.String is expected/
+    ],
+    [
+      "a schema of another library",
+      zod,
+      /tool "pay": A Standard Schema of zod is given, but an Effect Schema or a record of them is expected/
+    ],
+    ["a schema that is a function", callable, /tool "pay": A Standard Schema of arktype is given/],
+    ["a JSON Schema", { type: "object", properties: {} }, /field "type": A value of type string is given.*Tool\.raw/],
+    ["null", null, /tool "pay": null is given/],
+    ["an array", [Schema.String], /tool "pay": An array is given/],
+    ["a constructor", { amount: Number }, /field "amount": A value of type function is given/],
+    ["nothing", { amount: undefined }, /field "amount": undefined is given/]
+  ] as const)("where it is given %s", (_, given, message) => {
+    for (const side of sides) {
+      // No input at all is that of a tool without arguments.
+      if (given === null && side === "input") continue
+      assert.throws(made({ [side]: given }), JsonSchema.InvalidToolSchema, message)
+    }
+  })
+})
+
 describe("the JSON Schemas of a tool", () => {
+  it("leave out the bounds of safe integers, and no others", () => {
+    const { descriptor } = Tool.make("count", {
+      description: "Counts.",
+      input: {
+        any: Schema.Int,
+        few: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 10 })),
+        up: Schema.Int.check(Schema.isGreaterThan(3)),
+        list: Schema.optionalKey(Schema.Array(Schema.Int))
+      }
+    })
+    assert.deepStrictEqual(descriptor.inputSchema.properties, {
+      any: { type: "integer" },
+      few: { type: "integer", minimum: 0, maximum: 10 },
+      up: { type: "integer", exclusiveMinimum: 3 },
+      list: { type: "array", items: { type: "integer" } }
+    })
+  })
+
   it("are those of its schemas, whenever they are asked for", () => {
     const input = { query: Schema.String, limit: Schema.optionalKey(Schema.Finite.annotate({ description: "Rows" })) }
     const output = { rows: Schema.Array(Schema.String) }

@@ -1,7 +1,153 @@
-/** Small faults in the contracts and transports, each with the test that notices it. */
+/** Faults of the core, each with the test that notices it. */
 import type { Fault } from "@effect-mcp/spec/Fault"
 
+const framing = "packages/core/src/Framing.ts"
+const depth = "packages/core/src/internal/depth.ts"
+const framingTest = "packages/core/test/Framing.model.test.ts"
+const depthTest = "packages/core/test/Depth.test.ts"
+
 export const faults: ReadonlyArray<Fault> = [
+  {
+    name: "A small chunk before a large one swaps them",
+    file: framing,
+    from: "      this.gather()\n      this.parts.push(part)",
+    to: "      this.parts.push(part)",
+    test: framingTest,
+    ids: ["stdio.framing.newline"]
+  },
+  {
+    name: "A line above 4 MiB is put together in the space of smaller ones, though the limit allows it",
+    file: framing,
+    from: "const large = size > defaultMaxMessageBytes",
+    to: "const large = false",
+    test: framingTest
+  },
+  {
+    name: "The end of an over-long line that comes in pieces is forgotten",
+    file: framing,
+    from: "this.tail = assemble([this.tail, end], this.tail.length + end.length).slice(-peekBytes)",
+    to: "this.tail = end.slice(-peekBytes)",
+    test: framingTest
+  },
+  {
+    name: "A byte order mark at the beginning of a line inside a chunk is part of its text",
+    file: framing,
+    from: 'if (text !== undefined && !text.includes("\\uFEFF"))',
+    to: "if (text !== undefined)",
+    test: framingTest,
+    ids: ["transport.encoding.utf-8"]
+  },
+  {
+    name: "Twice the limit is kept of a line that does not end",
+    file: framing,
+    from: "if (this.size <= Math.max(this.limit, peekBytes)) return",
+    to: "if (this.size <= 2 * Math.max(this.limit, peekBytes)) return",
+    test: framingTest
+  },
+  {
+    name: "A batch of exactly as many members as are allowed is refused",
+    file: framing,
+    from: "  if (json.length > maxBatchMembers) return tooMany(text)",
+    to: "  if (json.length >= maxBatchMembers) return tooMany(text)",
+    test: framingTest
+  },
+  {
+    name: "What is no UTF-8 is read with replacement characters",
+    file: framing,
+    from: "    try {\n      return this.strict.decode(bytes)\n    } catch {\n      return undefined\n    }",
+    to: "    return text",
+    test: framingTest,
+    ids: ["transport.encoding.utf-8"]
+  },
+  {
+    name: "A line of exactly the limit is too long",
+    file: framing,
+    from: "if (bytes.length > this.limit)",
+    to: "if (bytes.length >= this.limit)",
+    test: framingTest
+  },
+  {
+    name: "The depth of a message is not looked at",
+    file: framing,
+    from: "if (isDeeper(text, maxDepth)) return decodeDeep(text, envelope, maxDepth)",
+    to: "",
+    test: depthTest
+  },
+  {
+    name: "A cancel whose reason is too deep is refused, and has no effect",
+    file: framing,
+    from: '"method" in message && message.method === "notifications/cancelled"',
+    to: "false",
+    test: depthTest
+  },
+  {
+    name: "A quote after an escaped backslash does not end its string",
+    file: depth,
+    from: "if ((end - before) % 2 === 1) return end",
+    to: "if (end - before === 1) return end",
+    test: depthTest
+  },
+  {
+    name: "A message as short as it can be for its depth is not looked at",
+    file: depth,
+    from: "text.length < 2 * limit ||",
+    to: "text.length < 4 * limit ||",
+    test: depthTest
+  },
+  {
+    name: "Answers that were taken are counted for ever",
+    file: "packages/core/src/Outbox.ts",
+    from: "else control -= entry.text.length",
+    to: "",
+    test: "packages/core/test/Outbox.test.ts"
+  },
+  {
+    name: "An older progress event that was kept follows a newer one",
+    file: "packages/core/src/Progress.ts",
+    from: "    this.latest = undefined\n    this.send(progress, options)",
+    to: "    this.send(progress, options)",
+    test: "packages/core/test/Progress.test.ts",
+    ids: ["progress.value.increases"]
+  },
+  {
+    name: "Ids start anew when nothing waits",
+    file: "packages/core/src/internal/outbound.ts",
+    from: "const id = this.nextId++",
+    to: "if (waiting.size === 0) this.nextId = 1\n      const id = this.nextId++",
+    test: "packages/core/test/Peer.outbound.test.ts",
+    ids: ["json-rpc.request.id-unique"]
+  },
+  {
+    name: "The id of a request is the number of those that wait",
+    file: "packages/core/src/internal/outbound.ts",
+    from: "const id = this.nextId++",
+    to: "const id = waiting.size + 1",
+    test: "packages/core/test/Peer.outbound.test.ts",
+    ids: ["json-rpc.request.id-unique"]
+  },
+  {
+    name: "A value without a JSON form is advertised as a schema that takes everything",
+    file: "packages/protocol/src/JsonSchema.ts",
+    from: "const place = withoutJson(schema.ast)",
+    to: "const place: ReadonlyArray<string> | undefined = undefined as ReadonlyArray<string> | undefined",
+    test: "packages/core/test/Tool.test.ts",
+    project: "core"
+  },
+  {
+    name: "The bounds of safe integers are advertised",
+    file: "packages/protocol/src/JsonSchema.ts",
+    from: 'const bounded = out["type"] === "integer" ? withoutSafeBounds(out) : out',
+    to: "const bounded = out",
+    test: "packages/core/test/Tool.test.ts",
+    project: "core"
+  },
+  {
+    name: "A schema of another library is taken for fields without names",
+    file: "packages/core/src/Tool.ts",
+    from: "  if (wrong === undefined) return Schema.Struct(fields)",
+    to: "  if (isRecord(fields)) return Schema.Struct(fields)\n  if (wrong === undefined) return Schema.Struct(fields)",
+    test: "packages/core/test/Tool.test.ts"
+  },
   {
     name: "a text that is no base64 is taken for it",
     file: "packages/protocol/src/Validate.ts",

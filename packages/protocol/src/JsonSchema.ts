@@ -6,12 +6,13 @@
  * a field that the schema does not have is accepted and dropped. Refuses roots that MCP cannot carry.
  *
  * *Gotcha* JSON Schema counts characters as code points and Effect as UTF-16 units, so a `minLength` above 1 is advertised as
- * half of it (except in elicitation forms), and custom filters are not advertised: the decoder has the last word.
+ * half of it (except in elicitation forms), and neither custom filters nor the bounds of safe integers are advertised: the decoder
+ * has the last word.
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
-import { isVendorKey, representation, wireSchema, type Wire } from "./internal/WireSchema.ts"
+import { isVendorKey, representation, wireSchema, withoutJson, type Wire } from "./internal/WireSchema.ts"
 import * as Elicitation from "./model/Elicitation.ts"
 
 export { later } from "./internal/PlainSchema.ts"
@@ -20,12 +21,13 @@ export type JsonObject = { readonly [key: string]: unknown }
 /** A document whose root says `type: "object"`, as MCP demands of tool input. */
 export type ObjectSchema = JsonObject & { readonly type: "object" }
 
-/** A schema that no tool can have; a mistake in the program, so it is thrown. */
+/** A schema that no tool can have; a mistake in the program, so it is thrown. `where` names the tool and its side, where that is known. */
 export class InvalidToolSchema extends Schema.TaggedError<InvalidToolSchema>()("InvalidToolSchema", {
-  reason: Schema.String
+  reason: Schema.String,
+  where: Schema.optionalKey(Schema.String)
 }) {
   override get message(): string {
-    return this.reason
+    return this.where === undefined ? this.reason : `${this.where}: ${this.reason}`
   }
 }
 
@@ -225,6 +227,15 @@ const minLength = (ast: SchemaAST.AST | undefined): number | undefined => {
 }
 
 const documentOf = (schema: Schema.Constraint) => {
+  const place = withoutJson(schema.ast)
+  if (place !== undefined) {
+    const at = place.length === 0 ? "This schema" : `Its part at /${place.join("/")}`
+    throw new InvalidToolSchema({
+      reason:
+        `${at} is a Schema.declare or Schema.instanceOf without a JSON form. ` +
+        "Give it one by the annotation toCodec, or use a schema that has one, such as a Schema.Struct"
+    })
+  }
   try {
     return Schema.toJsonSchemaDocument(wireSchema(schema), { includeAnnotationKey: isVendorKey })
   } catch (cause) {
@@ -286,9 +297,22 @@ const tidy = (schema: JsonObject): JsonObject => {
     return !notes.includes(member) && !(Object.keys(member).length === 1 && member["type"] === out["type"])
   })
   const [only, ...others] = demands
+  const bounded = out["type"] === "integer" ? withoutSafeBounds(out) : out
   const merged = only !== undefined && others.length === 0 && Object.keys(out).every(isNote)
-  return Object.assign({}, merged ? only : {}, out, ...notes, merged || only === undefined ? {} : { allOf: demands })
+  return Object.assign(
+    {},
+    merged ? only : {},
+    bounded,
+    ...notes,
+    merged || only === undefined ? {} : { allOf: demands }
+  )
 }
+/** Every integer of `Schema.Int` is a safe one: its bounds would cost a model sixty characters each time. */
+const withoutSafeBounds = ({ maximum, minimum, ...rest }: JsonObject): JsonObject => ({
+  ...rest,
+  ...(minimum === undefined || minimum === Number.MIN_SAFE_INTEGER ? undefined : { minimum }),
+  ...(maximum === undefined || maximum === Number.MAX_SAFE_INTEGER ? undefined : { maximum })
+})
 const applicators = ["anyOf", "oneOf", "allOf", "prefixItems", "items", "additionalProperties", "not", "propertyNames"]
 const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value)

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { verifies } from "@effect-mcp/spec/verifies"
+import { Schema } from "effect"
 
 const valid = [
   "",
@@ -15,6 +16,15 @@ const valid = [
   "a-1.b2/x.y",
   "io.modelcontextprotocol/protocolVersion"
 ]
+
+describe("a progress token", () => {
+  it("is a string or an integer", () => {
+    const is = Schema.is(Meta.ProgressToken)
+    for (const token of ["", "a", 0, -1, 7, Number.MAX_SAFE_INTEGER]) assert.isTrue(is(token), String(token))
+    for (const token of [1.5, 1e-7, Number.NaN, Infinity, null, true, {}, ["a"]])
+      assert.isFalse(is(token), JSON.stringify(token))
+  })
+})
 
 describe("a key of `_meta`", () => {
   it("is a name, after an optional prefix", () => {

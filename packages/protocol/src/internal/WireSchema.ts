@@ -29,6 +29,39 @@ export const wireSchema = <S extends Schema.Constraint>(schema: S): Wire<S> =>
 
 type AST = SchemaAST.AST
 
+/** The path to the first declaration that has no JSON form: no annotation says how its values travel. */
+export const withoutJson = (ast: AST, seen: Set<AST> = new Set()): ReadonlyArray<string> | undefined => {
+  if (seen.has(ast)) return undefined
+  seen.add(ast)
+  if (ast.encoding !== undefined) return withoutJson(last(ast.encoding).to, seen)
+  const first = (parts: ReadonlyArray<readonly [key: string | undefined, part: AST]>) => {
+    for (const [key, part] of parts) {
+      const found = withoutJson(part, seen)
+      if (found !== undefined) return key === undefined ? found : [key, ...found]
+    }
+    return undefined
+  }
+  switch (ast._tag) {
+    case "Declaration": {
+      const { toCodec, toCodecJson } = ast.annotations ?? {}
+      return typeof toCodecJson === "function" || typeof toCodec === "function" ? undefined : []
+    }
+    case "Suspend":
+      return withoutJson(ast.thunk(), seen)
+    case "Union":
+      return first(ast.types.map((type) => [undefined, type]))
+    case "Arrays":
+      return first([...ast.elements, ...ast.rest].map((type) => ["*", type]))
+    case "Objects":
+      return first([
+        ...ast.propertySignatures.map(({ name, type }) => [String(name), type] as const),
+        ...ast.indexSignatures.map(({ type }) => ["*", type] as const)
+      ])
+    default:
+      return undefined
+  }
+}
+
 // One result per node: it keeps recursive schemas recursive, and deriving a schema twice cheap.
 const rewritten = new WeakMap<AST, AST>()
 const rewrite = (ast: AST): AST => {

@@ -1,0 +1,51 @@
+/** Faults of the protocol, each with the test that notices it. */
+import type { Fault } from "@effect-mcp/spec/Fault"
+
+const jsonRpc = "packages/protocol/src/JsonRpc.ts"
+const jsonRpcTest = "packages/protocol/test/JsonRpc.test.ts"
+
+export const faults: ReadonlyArray<Fault> = [
+  {
+    name: "A plain result holds line ends of Unicode",
+    file: jsonRpc,
+    from: 'return oneLine(JSON.stringify({ jsonrpc: "2.0", id, result }))',
+    to: 'return JSON.stringify({ jsonrpc: "2.0", id, result })',
+    test: jsonRpcTest
+  },
+  {
+    name: "A result that is text already holds line ends of Unicode",
+    file: jsonRpc,
+    from: '"result":${oneLine(text)}}`',
+    to: '"result":${text}}`',
+    test: jsonRpcTest
+  },
+  {
+    name: "An id beside a result that is text already holds line ends of Unicode",
+    file: jsonRpc,
+    from: '"id":${oneLine(JSON.stringify(id))},',
+    to: '"id":${JSON.stringify(id)},',
+    test: jsonRpcTest
+  },
+  {
+    name: "Fields beside the params of a progress notification are lost",
+    file: jsonRpc,
+    from: '  for (const key in message) if (key !== "jsonrpc" && key !== "method" && key !== "params") return undefined\n',
+    to: "",
+    test: jsonRpcTest
+  },
+  {
+    name: "A header that holds a marked text is compared without being decoded",
+    file: "packages/protocol/src/Headers.ts",
+    from: "header !== undefined && header === body && plainest.test(header)",
+    to: "header !== undefined && header === body",
+    test: "packages/protocol/test/Headers.test.ts",
+    ids: ["http.headers.decoded"]
+  },
+  {
+    name: "A progress token may be a fraction",
+    file: "packages/protocol/src/model/Meta.ts",
+    from: "export const ProgressToken = Schema.Union([Schema.String, Schema.Int])",
+    to: "export const ProgressToken = Schema.Union([Schema.String, Schema.Finite])",
+    test: "packages/protocol/test/Meta.test.ts"
+  }
+]
