@@ -77,7 +77,7 @@ export const toWebHandler = <E>(
  * `endpoint/Node`. It is built at once, and requests wait for that; if it fails, that is logged, and they are answered by 500. `dispose`
  * ends what is open, in order, or what is still being built, and never fails: then close the HTTP server.
  */
-export const toNodeListener = <E>(server: Layer.Layer<McpServer, E>, options?: Node.Options): Node.Built => {
+export const toNodeListener = <E>(server: Layer.Layer<McpServer, E>, options?: Node.BuildOptions): Node.Built => {
   const building = import("./endpoint/Node.ts").then(({ build }) => build(server, options))
   const built = building.then(({ listener }) => listener)
   let listener: Node.Listener = (request, response) =>

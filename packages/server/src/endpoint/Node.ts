@@ -1,6 +1,6 @@
 /**
  * Serves over Streamable HTTP (spec: basic/transports) straight on `node:http`: a listener for `createServer`, or for whatever framework
- * hands out Node's own requests with their bodies unread. The same endpoint as `endpoint/Http`, without a router, its context and its
+ * hands out Node's own requests: with their bodies unread, or with what it parsed as `request.body`. The same endpoint as `endpoint/Http`, without a router, its context and its
  * middleware: a call costs a quarter less.
  *
  * Owns what of a response Node is told. Cross-origin answers and who asks are the business of what stands before it.
@@ -34,7 +34,7 @@ export interface Options extends Endpoint.Options {
   readonly principal?: ((request: IncomingMessage) => Principal["Service"] | undefined) | undefined
 }
 
-/** Answers a request whose body nobody has read: to others it says 500. */
+/** Answers a request. A body that was read before must be there as `request.body`, as Express's parsers leave it; else it is 500. */
 export type Listener = (request: IncomingMessage, response: ServerResponse) => void
 
 class FromNode implements Asked {
@@ -59,7 +59,19 @@ class FromNode implements Asked {
   }
 }
 
-const readBefore = refuse(500, McpError.internalError("The body was read before it came to the MCP endpoint"))
+const readBefore = refuse(
+  500,
+  McpError.internalError("The body was read before it came to the MCP endpoint, and is not there as request.body")
+)
+
+/** What a host has read of a body, and parsed or not: as text again. */
+const readOf = (request: IncomingMessage, limit: number): Body.Read | undefined => {
+  if (!request.readableDidRead || !("body" in request)) return undefined
+  const { body } = request
+  if (body === undefined) return undefined
+  const bytes = body instanceof Uint8Array ? body : Buffer.from(typeof body === "string" ? body : JSON.stringify(body))
+  return bytes.length > limit ? "TooLarge" : bytes
+}
 const notFound = HttpServerResponse.empty({ status: 404 })
 const failed = refuse(500, McpError.internalError())
 
@@ -186,6 +198,11 @@ export const make = Effect.fnUntraced(function* (
         const entered = work.open(cut)
         return respond(() => other(asked, entered), entered, request, response)
       }
+      const read = readOf(request, admission.maxMessageBytes)
+      if (read !== undefined) {
+        const entered = work.enter(cut, asked)
+        return respond(() => posted(asked, read, entered), entered, request, response)
+      }
       // A mistake of what stands before the listener: some of it was read there.
       if (request.readableDidRead || request.destroyed) return write(response, readBefore)
       post(asked, work.enter(cut, asked), request, response)
@@ -206,10 +223,18 @@ export interface Building extends Pick<Built, "dispose"> {
   readonly listener: Promise<Listener>
 }
 
+export interface BuildOptions extends Options {
+  /** Where layers are that are built already, as `ManagedRuntime` has one: they are shared. Default: a new one. */
+  readonly memoMap?: Layer.MemoMap | undefined
+}
+
 /** Builds the server and its listener, in a scope of their own. */
-export const build = <E>(server: Layer.Layer<McpServer, E>, options?: Options): Building => {
+export const build = <E>(
+  server: Layer.Layer<McpServer, E>,
+  { memoMap = Layer.makeMemoMapUnsafe(), ...options }: BuildOptions = {}
+): Building => {
   const scope = Scope.makeUnsafe()
-  const building = Effect.flatMap(Layer.buildWithScope(server, scope), (context) =>
+  const building = Effect.flatMap(Layer.buildWithMemoMap(server, memoMap, scope), (context) =>
     Effect.provide(Scope.provide(make(options), scope), context)
   ).pipe(
     Effect.tapCause((cause) =>

@@ -8,7 +8,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { connect } from "node:net"
 import { anonymous } from "@effect-mcp/core/Principal"
 import * as Puppet from "./support/puppet.ts"
-import { initialize } from "./support/session.ts"
+import { callOf, initialize, revisions } from "./support/session.ts"
 import { call, echo, type Sent } from "./support/http.ts"
 
 type Wrap = (listener: Node.Listener) => (request: IncomingMessage, response: ServerResponse) => void
@@ -127,6 +127,65 @@ describe("a listener", () => {
         assert.include(read.text, "read before")
       }
       assert.strictEqual((yield* post(port, said)).status, 200)
+    })
+  )
+
+  it.live.each([...revisions, "2026-07-28"])("takes what a host has read and parsed as `body` in %s", (version) =>
+    Effect.gen(function* () {
+      const forms: { readonly [form: string]: (text: string) => unknown } = {
+        parsed: (text) => JSON.parse(text),
+        text: (text) => text,
+        bytes: (text) => new TextEncoder().encode(text)
+      }
+      const port = yield* serve(
+        (listener) => (request, response) => {
+          const form = forms[String(request.headers["x-form"])]
+          if (form === undefined) return listener(request, response)
+          let text = ""
+          request.setEncoding("utf8").on("data", (part: string) => (text += part))
+          request.on("end", () => listener(Object.assign(request, { body: form(text) }), response))
+        },
+        { inFlight: 2, maxMessageBytes: 2000 }
+      )
+      const headers: { [name: string]: string } = { "mcp-protocol-version": version }
+      if (version !== "2026-07-28") {
+        const body = JSON.stringify(initialize(version))
+        const opened = yield* post(port, { body, headers: { "x-form": "parsed" } })
+        headers["mcp-session-id"] = String(opened.id)
+      }
+      const sent = (text: string, form: string): Sent => {
+        const own = { ...headers, "x-form": form }
+        return version === "2026-07-28"
+          ? call("echo", { text }, own)
+          : { body: JSON.stringify(callOf("echo", { text })), headers: own }
+      }
+      for (const form of ["parsed", "text", "bytes", "unread", "parsed"]) {
+        const answer = yield* post(port, sent(`${form} é`, form))
+        assert.strictEqual(answer.status, 200)
+        assert.strictEqual(JSON.parse(answer.text).result.content[0].text, `${form} é`)
+        const large = yield* post(port, { ...sent("x".repeat(2000), form) })
+        assert.strictEqual(large.status, 413)
+      }
+      if (version === "2025-03-26") {
+        const body = JSON.stringify([callOf("echo", { text: "a" }, 1), callOf("echo", { text: "b" }, 2)])
+        const answer = yield* post(port, { body, headers: { ...headers, "x-form": "parsed" } })
+        assert.strictEqual(JSON.parse(answer.text).length, 2)
+      }
+    })
+  )
+
+  it.live("shares the layers of a memo map that it is given", () =>
+    Effect.gen(function* () {
+      let built = 0
+      const shared = Layer.effectDiscard(Effect.sync(() => void built++))
+      const memoMap = yield* Layer.makeMemoMap
+      yield* Layer.buildWithMemoMap(shared, memoMap, yield* Effect.scope)
+      const { dispose, listener } = McpServer.toNodeListener(Layer.provide(server, shared), { memoMap })
+      const http = createServer(listener)
+      const port = yield* listening(http, () => http.closeAllConnections())
+      assert.strictEqual((yield* post(port, said)).status, 200)
+      assert.strictEqual(built, 1)
+      yield* Effect.promise(dispose)
     })
   )
 
