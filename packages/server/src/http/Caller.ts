@@ -1,9 +1,8 @@
 /** One name for each caller of an HTTP endpoint, for limits that no caller may use up alone. */
-import type { Principal } from "@effect-mcp/core/Principal"
+import * as Principal from "@effect-mcp/core/Principal"
 
 /** A principal as text, unique by issuer and subject; empty where it has no subject. */
-export const nameOf = ({ claims, subject }: Principal["Service"]): string =>
-  subject === undefined ? "" : JSON.stringify([claims["iss"], subject])
+export const ownerOf = (principal: Principal.Principal["Service"]): string => Principal.nameOf(principal) ?? ""
 
 /** The principal of a request, or else the address that it came from; empty where neither is known. */
 export const callerOf = ({
@@ -11,5 +10,5 @@ export const callerOf = ({
   principal
 }: {
   readonly address?: string | undefined
-  readonly principal?: Principal["Service"] | undefined
-}): string => (principal === undefined ? "" : nameOf(principal)) || (address ?? "")
+  readonly principal?: Principal.Principal["Service"] | undefined
+}): string => (principal === undefined ? "" : ownerOf(principal)) || (address ?? "")

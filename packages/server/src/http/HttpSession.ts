@@ -18,7 +18,7 @@ import * as Stream from "effect/Stream"
 import type { ConnectOptions, Passive } from "../Connect.ts"
 import type { Session } from "../Session.ts"
 import type { EventStore } from "../session/EventStore.ts"
-import { callerOf, nameOf } from "./Caller.ts"
+import { callerOf, ownerOf } from "./Caller.ts"
 import { EventStream, type Log, type Owner } from "./EventStream.ts"
 import type { PostStream } from "./PostStream.ts"
 import { SessionLog } from "./SessionLog.ts"
@@ -67,7 +67,7 @@ export class HttpSession implements Sink, ConnectOptions, Owner {
 
   constructor(id: string, principal: Principal.Principal["Service"], address: string | undefined, config: Config) {
     this.id = id
-    this.owner = nameOf(principal)
+    this.owner = ownerOf(principal)
     this.caller = callerOf({ address, principal })
     this.principal = principal
     this.config = config

@@ -16,7 +16,7 @@ import type { Pulse } from "../internal/Pulse.ts"
 import type { McpServer } from "../Server.ts"
 import type { Sessions } from "../session/Sessions.ts"
 import type { Asked } from "./Asked.ts"
-import { nameOf } from "./Caller.ts"
+import { ownerOf } from "./Caller.ts"
 import { events, noEvents } from "./Events.ts"
 import { type Connection, cursorOf, type EventStream } from "./EventStream.ts"
 import { type Config, HttpSession } from "./HttpSession.ts"
@@ -74,7 +74,7 @@ export const make = (options: Options) => {
       return refuse(400, McpError.invalidRequest("Mcp-Session-Id is missing: send initialize first"), request)
     }
     const session = sessions.get(id)
-    if (session === undefined || session.owner !== nameOf(principal ?? Principal.anonymous)) {
+    if (session === undefined || session.owner !== ownerOf(principal ?? Principal.anonymous)) {
       return noSession(request)
     }
     const version = headers[Headers.version]
@@ -196,7 +196,7 @@ export const make = (options: Options) => {
     if (work.draining) return shuttingDown(request.id)
     if (sessions.full) return full("sessions are open", sessions.capacity, request.id)
     const principal = asked.principal ?? Principal.anonymous
-    if (sessions.hasEnough(nameOf(principal)))
+    if (sessions.hasEnough(ownerOf(principal)))
       return tooMany("sessions are open for this caller", sessions.perCaller, request.id)
     const session = new HttpSession(globalThis.crypto.randomUUID(), principal, asked.address, config)
     sessions.add(session)
