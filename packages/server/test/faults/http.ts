@@ -4,6 +4,10 @@ import type { Fault } from "@effect-mcp/spec/Fault"
 const store = "packages/server/src/session/EventStore.ts"
 const work = "packages/server/src/http/Work.ts"
 const fairness = "packages/server/test/http/fairness.test.ts"
+const session = "packages/server/src/http/HttpSession.ts"
+const stateful = "packages/server/src/http/Stateful.ts"
+const sessionTest = "packages/server/test/http/HttpSession.test.ts"
+const sessionModel = "packages/server/test/http/HttpSession.model.test.ts"
 const storeModel = "packages/server/test/session/EventStore.model.test.ts"
 
 export const httpFaults: ReadonlyArray<Fault> = [
@@ -90,5 +94,98 @@ export const httpFaults: ReadonlyArray<Fault> = [
     from: "    slow?.cut()\n",
     to: "",
     test: "packages/server/test/sse/statuses.test.ts"
+  },
+  {
+    name: "A POST that settles late ends a newer one with the same id",
+    file: session,
+    from: "if (this.posts?.get(id) !== post) return\n",
+    to: "",
+    test: sessionTest
+  },
+  {
+    name: "Ended streams of a session are kept without a bound",
+    file: session,
+    from: " && (this.retired?.length ?? 0) <= maxRetired",
+    to: "",
+    test: sessionTest
+  },
+  {
+    name: "The event store is not told of a stream that is forgotten",
+    file: session,
+    from: "      this.written?.forget(first.stream.name)\n",
+    to: "",
+    test: sessionTest
+  },
+  {
+    name: "The end of a stream is no use of its session",
+    file: session,
+    from: "    this.connections--\n    this.touch()\n",
+    to: "    this.connections--\n",
+    test: sessionModel
+  },
+  {
+    name: "A session that cannot be connected stays",
+    file: session,
+    from: "        else this.fiber?.interruptUnsafe()\n",
+    to: "",
+    test: sessionTest
+  },
+  {
+    name: "A request is no use of its session",
+    file: stateful,
+    from: "    session.touch()\n    return session\n",
+    to: "    return session\n",
+    test: sessionModel
+  },
+  {
+    name: "A session is opened while the endpoint ends",
+    file: stateful,
+    from: "    if (work.draining) return shuttingDown(request.id)\n    if (sessions.full)",
+    to: "    if (sessions.full)",
+    test: sessionTest
+  },
+  {
+    name: "A client that hangs up while its events are read stays attached",
+    file: stateful,
+    from: "    post.left = () => stream.detach(connection)\n    return Effect.match",
+    to: "    return Effect.match",
+    test: sessionTest
+  },
+  {
+    name: "The lifetime of a connection outlives it",
+    file: stateful,
+    from: "      timer?.interruptUnsafe()\n",
+    to: "",
+    test: sessionTest
+  },
+  {
+    name: "Another principal may use a session",
+    file: stateful,
+    from: " || session.owner !== ownerOf(principal ?? Principal.anonymous)",
+    to: "",
+    test: sessionModel
+  },
+  {
+    name: "A stream that was resumed gives events twice",
+    file: "packages/server/src/http/EventStream.ts",
+    from: "      this.drop(last)\n",
+    to: "",
+    test: sessionModel
+  },
+  {
+    name: "A question of a request is also on the stream of the session",
+    file: session,
+    from: 'if (post !== undefined) post.send(one, "data")',
+    to: 'if (post !== undefined) {\n        post.send(one, "data")\n        if (JsonRpc.isRequest(one)) this.standalone().write(JsonRpc.encode(one))\n      }',
+    test: "packages/server/test/http/delivery.test.ts",
+    ids: ["http.streams.no-broadcast"]
+  },
+  {
+    name: "The headers of a request are not compared with it",
+    file: "packages/server/src/Stateless.ts",
+    from: "const standard = Headers.mismatch(headers, request)",
+    to: "const standard = undefined",
+    test: "packages/server/test/http/statuses.test.ts",
+    ids: ["http.headers.validated"]
   }
 ]

@@ -406,6 +406,7 @@ const beginning: ReadonlyArray<Command> = [
 /** Histories that chance comes upon too seldom. */
 const histories: { readonly [name: string]: ReadonlyArray<Command> } = {
   "A session is used when its stream ends": [
+    { _tag: "Finish", call: 0 },
     { _tag: "Get", session: 0 },
     { _tag: "Wait", minutes: 31 },
     { _tag: "HangUpGet", session: 0 },
@@ -414,6 +415,7 @@ const histories: { readonly [name: string]: ReadonlyArray<Command> } = {
     { _tag: "Wait", minutes: 31 }
   ],
   "A session is used by a notification": [
+    { _tag: "Finish", call: 0 },
     { _tag: "Wait", minutes: 29 },
     { _tag: "Notify", session: 0 },
     { _tag: "Wait", minutes: 29 },

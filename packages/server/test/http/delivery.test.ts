@@ -76,7 +76,7 @@ describe.each(revisions)("an answer in %s", (version) => {
   )
 
   it.live(
-    `carries the questions of its own request, and what is answered to them comes by POST${verifies("http.post-stream.related", "http.streams.one-per-message")}`,
+    `carries the questions of its own request, and what is answered to them comes by POST${verifies("http.post-stream.related", "http.streams.one-per-message", "http.streams.no-broadcast")}`,
     () =>
       Effect.gen(function* () {
         const puppet = yield* Puppet.make

@@ -108,7 +108,7 @@ describe("a POST", () => {
   )
 
   it.live(
-    `gets 400 for what its headers or its metadata lack, 404 for a method that is not there${verifies("http.headers.mismatch", "http.version.mismatch", "http.version.unsupported", "http.version.header-invalid", "http.version.missing", "http.method.unknown", "http.status.missing-field", "http.status.missing-capability", "http.headers.case-insensitive")}`,
+    `gets 400 for what its headers or its metadata lack, 404 for a method that is not there${verifies("http.headers.validated", "http.headers.mismatch", "http.version.mismatch", "http.version.unsupported", "http.version.header-invalid", "http.version.missing", "http.method.unknown", "http.status.missing-field", "http.status.missing-capability", "http.headers.case-insensitive")}`,
     () =>
       Effect.gen(function* () {
         const { fetch, post } = yield* open(features)
