@@ -286,16 +286,20 @@ class Model {
     this.calls = this.calls.filter(
       ({ exchange, running, since }) => running || exchange?.over === false || this.now - since < away
     )
-    for (const session of [...this.sessions]) {
-      const open = session.get !== undefined || session.busy.size > 0
-      const reads = this.calls.some(({ exchange, ...call }) => call.session === session && exchange?.over === false)
-      if (!open && !reads && this.now - session.used >= idle) yield* this.gone(session)
-    }
+    const expired = this.sessions.filter((session) => {
+      const isRead = this.calls.some((call) => call.session === session && call.exchange?.over === false)
+      const isOpen = session.get !== undefined || session.busy.size > 0 || isRead
+      return !isOpen && this.now - session.used >= idle
+    })
+    for (const session of expired) yield* this.gone(session)
     yield* until(() => this.endpoint.openSessions() === this.sessions.length, "the sessions that ought to be open")
   })
 
   readonly step = Effect.fnUntraced(function* (this: Model, command: Command) {
-    if (command._tag === "Open") return yield* this.open(command.user)
+    if (command._tag === "Open") {
+      yield* this.open(command.user)
+      return
+    }
     if (command._tag === "Wait") {
       for (let minute = 0; minute < command.minutes; minute++) yield* this.minute
       return
@@ -315,10 +319,22 @@ class Model {
     }
     const session = this.sessionAt(command.session)
     if (session === undefined) return
-    if (command._tag === "Foreign") return yield* this.foreign(session, command.user)
-    if (command._tag === "Call") return yield* this.call(session, command.id)
-    if (command._tag === "Get") return yield* this.get(session)
-    if (command._tag === "HangUpGet") return this.hangUpGet(session)
+    if (command._tag === "Foreign") {
+      yield* this.foreign(session, command.user)
+      return
+    }
+    if (command._tag === "Call") {
+      yield* this.call(session, command.id)
+      return
+    }
+    if (command._tag === "Get") {
+      yield* this.get(session)
+      return
+    }
+    if (command._tag === "HangUpGet") {
+      this.hangUpGet(session)
+      return
+    }
     session.used = this.now
     if (command._tag === "Quick") {
       const answer = yield* this.send(session, callOf("echo", { text: "hei" }, 99))
