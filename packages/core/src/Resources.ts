@@ -15,7 +15,10 @@ import * as Validate from "@effect-mcp/protocol/Validate"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
-import type * as Layer from "effect/Layer"
+import type * as FileSystem from "effect/FileSystem"
+import * as Layer from "effect/Layer"
+import type * as Path from "effect/Path"
+import type { PlatformError } from "effect/PlatformError"
 import * as Record from "effect/Record"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
@@ -24,6 +27,7 @@ import type { AskError } from "./ClientInput.ts"
 import { askErrorToMcp } from "./internal/askErrorToMcp.ts"
 import { type Completer, inQuery } from "./Completions.ts"
 import { feature } from "./Feature.ts"
+import type * as Folder from "./folder/Folder.ts"
 import { isolate } from "./Isolate.ts"
 import type { Principal } from "./Principal.ts"
 import { type QueryServices, RequestContext, type RequestServices } from "./RequestContext.ts"
@@ -283,4 +287,57 @@ const confined = <R>(
         admits(name, value) && Object.entries(others).every(([other, set]) => admits(other, set))
           ? complete(value, others)
           : Effect.succeed([])
+  )
+
+export interface FolderOptions extends Folder.Options, Partial<Omit<Described, "mimeType">> {
+  /** As for a single resource. */
+  readonly cache?: Cache | undefined
+  readonly visible?: Visible | undefined
+}
+
+/**
+ * Offers every file of a folder: listed, read, completed and watched, by `file:///root/{+path}`. Fails when the folder is not there.
+ *
+ * A path is refused like one that does not exist (`ResourceNotFound`) unless it is plain and names a regular file below the folder:
+ * links, hidden and ignored names lead nowhere. A file above `maxBytes` is -31429.
+ */
+export const folder = (
+  root: string,
+  options: FolderOptions = {}
+): Layer.Layer<never, PlatformError, ResourceRegistry | FileSystem.FileSystem | Path.Path> =>
+  Layer.unwrap(
+    Effect.map(loaded(root, options), ({ changes, complete, list, listed, read, uriTemplate }) => {
+      const contents = (path: string, uri: string) =>
+        Effect.mapError(read(path, uri), (error) =>
+          error._tag === "Missing"
+            ? new ResourceNotFound({ uri })
+            : McpError.limitExceeded(`${uri} has more than ${error.maxBytes} bytes`)
+        )
+      const { title = "A file of the folder", ...rest } = options
+      return Layer.merge(
+        layerTemplate(
+          { name: "file", ...rest, title, uriTemplate, list, complete: { path: complete } },
+          ({ path }, uri) => Effect.map(contents(String(path), uri), (one) => [one]),
+          ({ path }) => changes(String(path))
+        ),
+        announced(listed)
+      )
+    })
+  )
+
+/** Its modules are loaded by the first server that offers a folder: others start without them. */
+const loaded = Effect.fnUntraced(function* (root: string, options: Folder.Options) {
+  const { make } = yield* Effect.promise(() => import("./folder/Folder.ts"))
+  return yield* make(root, options)
+})
+
+/** Says with every event that the list of resources has changed. */
+const announced = (changes: Stream.Stream<unknown>) =>
+  feature<ResourceRegistry, ResourceRegistry["Service"], never>(ResourceRegistry, (registry) =>
+    Effect.asVoid(
+      Effect.forkScoped(
+        Stream.runForEach(changes, () => registry.changed),
+        { startImmediately: true }
+      )
+    )
   )

@@ -4,6 +4,7 @@
  *
  * Asks each session once, and again after it said that its roots changed. Refuses everything when the client does not answer.
  */
+import * as Names from "@effect-mcp/core/folder/Names"
 import { RequestContext } from "@effect-mcp/core/RequestContext"
 import * as Roots from "@effect-mcp/core/Roots"
 import * as Middleware from "@effect-mcp/server/Middleware"
@@ -11,7 +12,6 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
-import * as Paths from "./Paths.ts"
 import { Workspace, WorkspaceError } from "./Workspace.ts"
 
 /** Whether a path may be touched. */
@@ -68,7 +68,7 @@ const make = Effect.gen(function* () {
     Effect.flatMap((roots) => Effect.forEach(roots, (root) => covered(root.uri))),
     Effect.map((all): Allowed => {
       const folders = all.filter((folder) => folder !== undefined)
-      return (path) => folders.some((folder) => Paths.isWithin(folder, path))
+      return (path) => folders.some((folder) => Names.isWithin(folder, path))
     }),
     Effect.catch((error) => Effect.as(Effect.logWarning("The client does not tell its roots", error.message), nothing))
   )

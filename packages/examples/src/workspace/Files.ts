@@ -1,19 +1,18 @@
 /** Every file of the workspace as a resource: listed, read, completed, and watched by the one watcher. */
 import type { Completer } from "@effect-mcp/core/Completions"
+import { suggest } from "@effect-mcp/core/folder/Folder"
+import * as Media from "@effect-mcp/core/folder/Media"
+import * as Names from "@effect-mcp/core/folder/Names"
 import type { RequestContext } from "@effect-mcp/core/RequestContext"
 import * as Resources from "@effect-mcp/core/Resources"
 import * as McpError from "@effect-mcp/protocol/McpError"
-import type { ResourceContents } from "@effect-mcp/protocol/model/ResourceContents"
 import * as UriTemplate from "@effect-mcp/protocol/UriTemplate"
 import * as Middleware from "@effect-mcp/server/Middleware"
-import * as Base64 from "effect/encoding/Base64"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
 import * as ClientRoots from "./ClientRoots.ts"
-import * as Media from "./Media.ts"
-import * as Paths from "./Paths.ts"
 import { Watcher } from "./Watcher.ts"
 import { Workspace, type WorkspaceError } from "./Workspace.ts"
 
@@ -23,24 +22,12 @@ import { Workspace, type WorkspaceError } from "./Workspace.ts"
  */
 export const uriTemplate = (workspace: Workspace["Service"]): string => `${workspace.uri}/{+path}`
 
-/** A file with its contents, as a resource carries them. */
-export const contentsOf = (uri: string, path: string, bytes: Uint8Array): ResourceContents => {
-  const text = Media.textOf(bytes)
-  const type = Media.typeOf(path)
-  return text === undefined
-    ? { uri, mimeType: type ?? "application/octet-stream", blob: Base64.encode(bytes) }
-    : { uri, mimeType: type ?? "text/plain", text }
-}
-
 /** Suggests paths: those that begin with what is typed, then those that contain it. */
 export const completePath: Completer<Workspace | ClientRoots.ClientRoots | RequestContext> = Effect.fnUntraced(
   function* (value) {
     const allowed = yield* Effect.flatMap(ClientRoots.ClientRoots, (roots) => roots.known)
     const files = (yield* (yield* Workspace).files).filter(allowed)
-    const typed = value.toLowerCase()
-    const begin = files.filter((path) => path.toLowerCase().startsWith(typed))
-    const contain = files.filter((path) => path.toLowerCase().indexOf(typed) > 0)
-    return [...begin, ...contain.filter((path) => !path.toLowerCase().startsWith(typed))]
+    return suggest(files, value)
   }
 )
 
@@ -49,7 +36,7 @@ const list = Effect.gen(function* () {
   const allowed = yield* Effect.flatMap(ClientRoots.ClientRoots, (roots) => roots.known)
   return (yield* workspace.files).filter(allowed).map((path) => {
     const mimeType = Media.typeOf(path)
-    return { uri: Paths.toUri(workspace.uri, path), name: path, ...(mimeType === undefined ? undefined : { mimeType }) }
+    return { uri: Names.toUri(workspace.uri, path), name: path, ...(mimeType === undefined ? undefined : { mimeType }) }
   })
 })
 
@@ -72,13 +59,13 @@ const files = Layer.unwrap(
         Effect.gen(function* () {
           yield* ClientRoots.check(String(path))
           const bytes = yield* (yield* Workspace).read(String(path))
-          return [contentsOf(uri, String(path), bytes)]
+          return [Media.contentsOf(uri, String(path), bytes)]
         }).pipe(Effect.mapError(resourceError(uri))),
       // A folder that comes or goes takes its files along.
       ({ path }) =>
         Stream.unwrap(
           Effect.map(Watcher, ({ changes }) =>
-            Stream.filter(changes, (change) => Paths.isWithin(change.path, String(path)))
+            Stream.filter(changes, (change) => Names.isWithin(change.path, String(path)))
           )
         )
     )

@@ -1,11 +1,12 @@
 /** The `review` prompt: a file and what to make of it, ready to be sent to a model. */
 import * as Completions from "@effect-mcp/core/Completions"
+import { contentsOf } from "@effect-mcp/core/folder/Media"
+import * as Names from "@effect-mcp/core/folder/Names"
 import * as Prompts from "@effect-mcp/core/Prompts"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Effect from "effect/Effect"
 import * as ClientRoots from "./ClientRoots.ts"
-import { completePath, contentsOf } from "./Files.ts"
-import * as Paths from "./Paths.ts"
+import { completePath } from "./Files.ts"
 import { Review } from "./tools.ts"
 import { Workspace } from "./Workspace.ts"
 
@@ -17,7 +18,7 @@ export const layer = Prompts.layer(
     Effect.gen(function* () {
       const workspace = yield* Workspace
       yield* ClientRoots.check(path)
-      const resource = contentsOf(Paths.toUri(workspace.uri, path), path, yield* workspace.read(path))
+      const resource = contentsOf(Names.toUri(workspace.uri, path), path, yield* workspace.read(path))
       const first = focus === undefined ? "" : ` Look at ${focus} first.`
       return [Prompts.user(`Review ${path}.${first}`), Prompts.user({ type: "resource", resource })]
     }).pipe(Effect.catchTag("WorkspaceError", ({ message }) => Effect.fail(McpError.invalidParams(message)))),

@@ -2,13 +2,13 @@
  * The `search` tool: many files, read a few at a time, with progress. Stops within one file's work when it is cancelled, or when it
  * has found enough; what is binary or too large is passed over.
  */
+import { textOf } from "@effect-mcp/core/folder/Media"
 import * as Progress from "@effect-mcp/core/Progress"
 import * as Tools from "@effect-mcp/core/Tools"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import { matchesGlob } from "node:path/posix"
 import { ClientRoots } from "./ClientRoots.ts"
-import { textOf } from "./Media.ts"
+import * as Glob from "./Glob.ts"
 import { type Match, Search } from "./tools.ts"
 import { Workspace } from "./Workspace.ts"
 
@@ -33,19 +33,27 @@ const matchesIn = (path: string, text: string, needle: string): ReadonlyArray<Fo
         )
     : []
 
-/** "*.ts" means any folder, as everyone expects; with a slash in it a glob starts at the top. */
-const selects = (glob: string | undefined) => {
-  if (glob === undefined) return () => true
-  const pattern = glob.includes("/") ? glob : `**/${glob}`
-  return (path: string) => matchesGlob(path, pattern)
-}
+/** Paths that are matched before others have a turn. */
+const matchedAtOnce = 256
+
+/** The files that a glob selects. "*.ts" means any folder; with a slash in it a glob starts at the top. */
+const select = Effect.fnUntraced(function* (files: ReadonlyArray<string>, glob: string) {
+  const matches = Glob.matcher(glob.includes("/") ? glob : `**/${glob}`)
+  const selected: Array<string> = []
+  for (const [index, path] of files.entries()) {
+    if (matches(path)) selected.push(path)
+    if (index % matchedAtOnce === matchedAtOnce - 1) yield* Effect.yieldNow
+  }
+  return selected
+})
 
 export const layer = Tools.layer(
   Search,
   Effect.fnUntraced(function* ({ glob, maxResults = 100, query }) {
     const workspace = yield* Workspace
     const allowed = yield* Effect.flatMap(ClientRoots, (roots) => roots.allowed)
-    const files = (yield* workspace.files).filter(allowed).filter(selects(glob))
+    const all = (yield* workspace.files).filter(allowed)
+    const files = glob === undefined ? all : yield* select(all, glob)
     const needle = query.toLowerCase()
     const step = Math.ceil(files.length / maxReports)
     let done = 0

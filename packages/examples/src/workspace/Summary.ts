@@ -1,10 +1,10 @@
 /** The `summarize` tool: reads a file and lets the client's model do the rest. */
+import { textOf } from "@effect-mcp/core/folder/Media"
 import * as Sampling from "@effect-mcp/core/Sampling"
 import * as Tools from "@effect-mcp/core/Tools"
 import { isBlocks } from "@effect-mcp/protocol/model/Content"
 import * as Effect from "effect/Effect"
 import * as ClientRoots from "./ClientRoots.ts"
-import { textOf } from "./Media.ts"
 import { Summarize } from "./tools.ts"
 import { Workspace } from "./Workspace.ts"
 

@@ -4,16 +4,16 @@
  * Owns reading, listing and renaming. What does not exist, lies outside, is ignored or is a link all fails the same way, so that an
  * answer never tells which it was.
  */
+import * as Names from "@effect-mcp/core/folder/Names"
+import * as Tree from "@effect-mcp/core/folder/Tree"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import * as Path from "effect/Path"
 import type { PlatformError } from "effect/PlatformError"
 import * as Paths from "./Paths.ts"
-import * as Tree from "./Tree.ts"
 
 /** `path` is as the client wrote it. */
 export class WorkspaceError extends Data.TaggedError("WorkspaceError")<{
@@ -27,6 +27,9 @@ export class WorkspaceError extends Data.TaggedError("WorkspaceError")<{
 
 /** The largest file that is read, in bytes. Base64 in JSON, it still fits into one message. */
 export const maxBytes = 1024 * 1024
+
+/** The most files that are listed and searched. */
+const maxFiles = 100_000
 
 const reasons = {
   Missing: "Not in the workspace",
@@ -65,7 +68,7 @@ const missing = (path: string) => new WorkspaceError({ reason: "Missing", path }
 const taken = (path: string) => new WorkspaceError({ reason: "Taken", path })
 
 /** What a client wrote as a path, as names. */
-const named = (path: string): Effect.Effect<Paths.Names, WorkspaceError> => {
+const named = (path: string): Effect.Effect<Names.Names, WorkspaceError> => {
   const names = Paths.parse(path)
   return names === undefined ? Effect.fail(missing(path)) : Effect.succeed(names)
 }
@@ -73,47 +76,37 @@ const named = (path: string): Effect.Effect<Paths.Names, WorkspaceError> => {
 const onDisk = Effect.fnUntraced(function* (folder: string) {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
-  const tree = yield* Tree.make(folder)
+  const tree = yield* Tree.make(folder, Paths.admits)
   const uri = (yield* Effect.orDie(path.toFileUrl(tree.root))).href.replace(/\/$/, "")
-  // Windows cannot open without following; there the check afterwards is alone.
-  const noFollow = path.sep === "/"
+  const [files, forget] = yield* Effect.cachedInvalidateWithTTL(tree.files(maxFiles), "1 second")
 
-  const walk = (names: Paths.Names): Effect.Effect<ReadonlyArray<Paths.Names>> =>
-    Effect.flatMap(tree.entries(names), ({ files, folders }) =>
-      Effect.map(Effect.forEach(folders, walk, { concurrency: 8 }), (below) => [...files, ...below.flat()])
+  const opened = (file: string) => Effect.mapError(Effect.flatMap(named(file), tree.openFile), () => missing(file))
+
+  const read = (file: string): Effect.Effect<Uint8Array, WorkspaceError> =>
+    Effect.flatMap(named(file), (names) =>
+      Effect.mapError(tree.read(names, maxBytes), ({ _tag: reason }) => new WorkspaceError({ reason, path: file }))
     )
-  const [files, forget] = yield* Effect.cachedInvalidateWithTTL(
-    Effect.map(walk([]), (all) => all.map((names) => names.join("/")).toSorted()),
-    "1 second"
+
+  const rename = Effect.fnUntraced(
+    function* (from: string, to: string) {
+      const { info, place } = yield* opened(from)
+      const target = yield* named(to)
+      const parent = yield* Effect.mapError(tree.openFolder(target.slice(0, -1)), () => missing(to))
+      const next = path.join(parent, ...target.slice(-1))
+      // A link refuses a name that is taken, in the same step; a rename would replace what is there.
+      yield* Effect.mapError(fs.link(place, next), (error) =>
+        error.reason._tag === "AlreadyExists" ? taken(to) : missing(to)
+      )
+      // Another file may have taken the name since it was opened.
+      const sameFile = Effect.flatMap(fs.lstat(next), (linked) =>
+        Tree.isSame(info, linked) ? Effect.void : Effect.fail(missing(from))
+      )
+      yield* Effect.onError(Effect.andThen(sameFile, fs.remove(place)), () => Effect.ignore(fs.remove(next)))
+      yield* forget
+    },
+    Effect.scoped,
+    Effect.uninterruptible
   )
-
-  const locate = (file: string) => Effect.mapError(Effect.flatMap(named(file), tree.locateFile), () => missing(file))
-
-  const read = Effect.fnUntraced(function* (file: string) {
-    const { absolute } = yield* locate(file)
-    const handle = yield* fs.open(absolute, { flag: "r", noFollow })
-    const opened = yield* handle.stat
-    // Between the look and the opening a folder on the way may have become a link. What was opened must be what is there by that
-    // name now, with no link on the way; only then is it read, from the handle.
-    const { info } = yield* locate(file)
-    if (!Tree.isSame(opened, info)) return yield* missing(file)
-    const size = Number(opened.size)
-    if (size > maxBytes) return yield* new WorkspaceError({ reason: "TooLarge", path: file })
-    return size === 0 ? new Uint8Array() : Option.getOrElse(yield* handle.readAlloc(size), () => new Uint8Array())
-  }, Effect.scoped)
-
-  const rename = Effect.fnUntraced(function* (from: string, to: string) {
-    const { absolute } = yield* locate(from)
-    const target = yield* named(to)
-    const parent = yield* Effect.mapError(tree.locate(target.slice(0, -1)), () => missing(to))
-    const place = path.join(parent, ...target.slice(-1))
-    // A link refuses a name that is taken, in the same step; a rename would replace what is there.
-    yield* Effect.mapError(fs.link(absolute, place), (error) =>
-      error.reason._tag === "AlreadyExists" ? taken(to) : missing(to)
-    )
-    yield* Effect.onError(fs.remove(absolute), () => Effect.ignore(fs.remove(place)))
-    yield* forget
-  }, Effect.uninterruptible)
 
   const covered = Effect.fnUntraced(
     function* (root: string) {
@@ -135,9 +128,9 @@ const onDisk = Effect.fnUntraced(function* (folder: string) {
     files,
     forget,
     covered,
-    check: (file) => Effect.asVoid(locate(file)),
+    read,
+    check: (file) => Effect.asVoid(Effect.scoped(opened(file))),
     // Whatever the platform says names the real place: it stays here.
-    read: (file) => Effect.catchTag(read(file), "PlatformError", () => Effect.fail(missing(file))),
     rename: (from, to) => Effect.catchTag(rename(from, to), "PlatformError", () => Effect.fail(missing(from)))
   })
 })
@@ -170,7 +163,7 @@ const inMemory = (initial: { readonly [path: string]: string | Uint8Array }): Wo
       }),
     covered: (root) =>
       Effect.succeed(
-        Paths.isWithin(root, uri) ? "" : root.startsWith(`${uri}/`) ? root.slice(uri.length + 1) : undefined
+        Names.isWithin(root, uri) ? "" : root.startsWith(`${uri}/`) ? root.slice(uri.length + 1) : undefined
       )
   }
 }

@@ -2,6 +2,7 @@
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Arbitrary, Effect, FileSystem, Path, Schema } from "effect"
+import * as Names from "@effect-mcp/core/folder/Names"
 import * as Paths from "@effect-mcp/examples/workspace/Paths"
 import { maxBytes, Workspace, type WorkspaceError } from "@effect-mcp/examples/workspace/Workspace"
 
@@ -73,7 +74,7 @@ describe("paths", () => {
       Effect.sync(() => {
         const names = Paths.parse(path)
         if (names === undefined) return true
-        const url = new URL(Paths.toUri("file:///folder", path))
+        const url = new URL(Names.toUri("file:///folder", path))
         return (
           names.join("/") === path &&
           names.every((name) => name !== ".." && name !== "." && !/[/\\:\0]/.test(name)) &&

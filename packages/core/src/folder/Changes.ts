@@ -1,0 +1,120 @@
+/**
+ * What changes in a folder, watched once for all sessions and files.
+ *
+ * Watches folder by folder (the platforms' recursive watching would descend into ignored ones), from the first `start` until the scope
+ * closes. A save is often several events: those of one path within a moment are one change.
+ */
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as FiberMap from "effect/FiberMap"
+import * as FileSystem from "effect/FileSystem"
+import * as Latch from "effect/Latch"
+import * as Path from "effect/Path"
+import * as PubSub from "effect/PubSub"
+import * as Queue from "effect/Queue"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import * as Names from "./Names.ts"
+import type * as Tree from "./Tree.ts"
+
+export interface Change {
+  /** Of a file or a folder. */
+  readonly path: string
+  /** Whether it came or went, so that the list of files is another one now. */
+  readonly listed: boolean
+}
+
+export interface Changes {
+  /** Begins to watch unless that has been done; returns once every folder is watched. */
+  readonly start: Effect.Effect<void>
+  /** Changes from now on. Nothing comes before `start`. */
+  readonly changes: Stream.Stream<Change>
+}
+
+/** Events of one path this close to each other are one change. */
+const quiet = "30 millis"
+
+/** Watches until the scope closes, from the first `start` on. */
+export const make = Effect.fnUntraced(function* (
+  tree: Tree.Tree
+): Effect.fn.Return<Changes, never, FileSystem.FileSystem | Path.Path | Scope.Scope> {
+  const fs = yield* FileSystem.FileSystem
+  const path = yield* Path.Path
+  const hub = yield* PubSub.sliding<Change>(4096)
+  const raw = yield* Queue.sliding<Change>(4096)
+  const folders = yield* FiberMap.make<string>()
+
+  yield* Effect.forkScoped(
+    Stream.fromQueue(raw).pipe(
+      Stream.groupedWithin(1024, quiet),
+      Stream.runForEach((changes) => PubSub.publishAll(hub, merge(changes)))
+    )
+  )
+
+  /** Watches a folder and all below; returns once that is so. */
+  const watch = (names: Names.Names): Effect.Effect<void> =>
+    Effect.gen(function* () {
+      const key = names.join("/")
+      if (FiberMap.hasUnsafe(folders, key)) return
+      const ready = Deferred.makeUnsafe<void>()
+      const on = Effect.asVoid(Deferred.succeed(ready, undefined))
+      const events = Stream.unwrap(
+        Effect.map(tree.locate(names), (absolute) =>
+          fs.watch(absolute, { onReady: () => Deferred.doneUnsafe(ready, Effect.void) })
+        )
+      )
+      yield* FiberMap.run(
+        folders,
+        key,
+        Stream.runForEach(events, (event) => notice(names, event)).pipe(
+          Effect.catchTag("Missing", () => Effect.void), // gone before it could be watched
+          Effect.catchCause((cause) => Effect.logWarning("A folder cannot be watched", cause)),
+          Effect.ensuring(on)
+        )
+      )
+      yield* Deferred.await(ready)
+      // Only now: what comes into the folder after this look is an event.
+      const { folders: below } = yield* tree.entries(names)
+      yield* Effect.forEach(below, watch, { concurrency: 8, discard: true })
+    })
+
+  const notice = Effect.fnUntraced(function* (names: Names.Names, event: FileSystem.WatchEvent) {
+    const name = path.basename(event.path)
+    if (!tree.admits(name)) return
+    const changed = [...names, name]
+    yield* Queue.offer(raw, { path: changed.join("/"), listed: event._tag !== "Update" })
+    if (event._tag === "Remove") yield* forget(changed)
+    if (event._tag === "Create") yield* discover(changed)
+  })
+
+  /** A folder may come with files in it, before it is watched. */
+  const discover = Effect.fnUntraced(function* (names: Names.Names): Effect.fn.Return<void> {
+    if (!(yield* tree.isFolder(names))) return
+    yield* watch(names)
+    const { files, folders: below } = yield* tree.entries(names)
+    for (const file of files) yield* Queue.offer(raw, { path: file.join("/"), listed: true })
+    yield* Effect.forEach(below, discover, { discard: true })
+  })
+
+  const forget = (names: Names.Names): Effect.Effect<void> =>
+    Effect.forEach(
+      Array.from(folders, ([key]) => key).filter((key) => Names.isWithin(names.join("/"), key)),
+      (key) => FiberMap.remove(folders, key),
+      { discard: true }
+    )
+
+  // A fiber of its own: the request that starts it may end before every folder is watched.
+  const needed = Latch.makeUnsafe(false)
+  const watching = yield* Effect.forkScoped(Effect.andThen(needed.await, watch([])))
+  return { start: Effect.andThen(needed.open, Fiber.join(watching)), changes: Stream.fromPubSub(hub) }
+})
+
+/** One change per path, in the order of the first of each. */
+const merge = (changes: ReadonlyArray<Change>): ReadonlyArray<Change> => {
+  const byPath = new Map<string, Change>()
+  for (const { path, listed } of changes) {
+    byPath.set(path, { path, listed: listed || byPath.get(path)?.listed === true })
+  }
+  return [...byPath.values()]
+}

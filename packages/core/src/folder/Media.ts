@@ -1,0 +1,58 @@
+/** What a file is, by its name and its bytes: text that can be searched and read to a model, or bytes. */
+import type { ResourceContents } from "@effect-mcp/protocol/model/ResourceContents"
+import * as Base64 from "effect/encoding/Base64"
+
+/** Media types by extension. */
+export type Types = { readonly [extension: string]: string }
+
+const usual: Types = {
+  css: "text/css",
+  csv: "text/csv",
+  gif: "image/gif",
+  html: "text/html",
+  jpeg: "image/jpeg",
+  jpg: "image/jpeg",
+  js: "text/javascript",
+  json: "application/json",
+  md: "text/markdown",
+  mjs: "text/javascript",
+  pdf: "application/pdf",
+  png: "image/png",
+  svg: "image/svg+xml",
+  ts: "text/typescript",
+  tsx: "text/typescript",
+  txt: "text/plain",
+  wasm: "application/wasm",
+  webp: "image/webp",
+  xml: "application/xml",
+  yaml: "application/yaml",
+  yml: "application/yaml",
+  zip: "application/zip"
+}
+
+/** The type that the name promises, if it promises one. */
+export const typeOf = (path: string, own: Types = {}): string | undefined => {
+  const extension = /\.([^./]+)$/.exec(path)?.[1]?.toLowerCase()
+  if (extension === undefined) return undefined
+  const types = Object.hasOwn(own, extension) ? own : usual
+  return Object.hasOwn(types, extension) ? types[extension] : undefined
+}
+
+/** The text of a file, unless it is binary: valid UTF-8 without NUL. */
+export const textOf = (bytes: Uint8Array): string | undefined => {
+  if (bytes.includes(0)) return undefined
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+/** A file with its contents, as a resource carries them: text as text, anything else as base64. */
+export const contentsOf = (uri: string, path: string, bytes: Uint8Array, own?: Types): ResourceContents => {
+  const text = textOf(bytes)
+  const type = typeOf(path, own)
+  return text === undefined
+    ? { uri, mimeType: type ?? "application/octet-stream", blob: Base64.encode(bytes) }
+    : { uri, mimeType: type ?? "text/plain", text }
+}
