@@ -119,6 +119,8 @@ export const make = Effect.fnUntraced(function* (
   /** By what the session was lost. */
   let lost: Refusal.Refusal | undefined
   let other: Sink | undefined
+  /** Keeps the session's own stream. */
+  let listener: Fiber.Fiber<void> | undefined
   let older = false
 
   /** A server that was not asked for the new era may still be of it. */
@@ -190,6 +192,8 @@ export const make = Effect.fnUntraced(function* (
     const { id, method } = request
     if (method === "initialize") {
       handshaking = true
+      // Another session has a stream of its own.
+      listener?.interruptUnsafe()
       endpoint.session = undefined
       endpoint.version = undefined
       reconnect.reset()
@@ -250,7 +254,7 @@ export const make = Effect.fnUntraced(function* (
       onFailure: (refusal) => (refusal.error.reason === "SessionLost" ? lose(refusal) : undelivered(refusal)),
       onSuccess: (response) => {
         standing = opens
-        if (opens) run(stand(settle))
+        if (opens) listener = run(stand(settle))
         return Body.skip(response)
       }
     })
