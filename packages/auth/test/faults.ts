@@ -212,5 +212,53 @@ export const faults: ReadonlyArray<Fault> = [
     from: "        Scopes.covers(found.requested, needed) &&\n        !isExpired(found, now),",
     to: "        Scopes.covers(found.requested, needed),",
     test: `${clientTest}/${test}`
-  }))
+  })),
+  {
+    name: "The exchange of an ID-JAG names no resource",
+    file: `${client}/EnterpriseManaged.ts`,
+    from: '      resource: request.resource,\n      scope: request.scopes?.join(" "),\n      subject_token:',
+    to: '      scope: request.scopes?.join(" "),\n      subject_token:',
+    test: `${clientTest}/Grants.test.ts`,
+    ids: ["enterprise-authorization.exchange.resource"]
+  },
+  {
+    name: "Anything that an identity provider issues is taken for an ID-JAG",
+    file: `${client}/EnterpriseManaged.ts`,
+    from: "if (response.issued_token_type !== idJag)",
+    to: "if (false)",
+    test: `${clientTest}/Grants.test.ts`,
+    ids: ["enterprise-authorization.exchange.issued-type"]
+  },
+  {
+    name: "The client does not authenticate for the exchange",
+    file: `${client}/EnterpriseManaged.ts`,
+    from: "    proof.headers\n",
+    to: "    {}\n",
+    test: `${clientTest}/Grants.test.ts`,
+    ids: ["enterprise-authorization.exchange.client-authentication"]
+  },
+  {
+    name: "A client opens URLs of any scheme",
+    file: `${client}/Endpoint.ts`,
+    from: 'if (!isSecure(url)) return refuse("is not secure", "https, or http on the loopback interface")',
+    to: 'if (url.protocol === "http:" && !isSecure(url)) return refuse("is not secure", "https")',
+    test: `${clientTest}/Discovery.test.ts`,
+    ids: ["best-practices.urls.schemes", "best-practices.urls.dangerous-rejected", "best-practices.urls.allowlist"]
+  },
+  {
+    name: "A redirect leads to any origin",
+    file: "packages/auth/src/internal/Fetch.ts",
+    from: "if (target === undefined || target.origin !== new URL(request.url).origin)",
+    to: "if (target === undefined)",
+    test: `${clientTest}/Discovery.test.ts`,
+    ids: ["best-practices.ssrf.redirects"]
+  },
+  {
+    name: "A shell opens the page",
+    file: `${client}/Loopback.ts`,
+    from: '{ stdout: "ignore", stderr: "ignore" }',
+    to: '{ stdout: "ignore", stderr: "ignore", shell: true }',
+    test: `${clientTest}/Authorizer.test.ts`,
+    ids: ["best-practices.urls.no-shell", "best-practices.urls.platform-opener"]
+  }
 ]

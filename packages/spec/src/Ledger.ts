@@ -4,8 +4,10 @@
  * Owns the list of areas. An id starts with the name of its area, so areas cannot collide.
  */
 import { authorizationClient } from "./ledger/authorization-client.ts"
+import { clientCredentials, enterpriseAuthorization } from "./ledger/authorization-extensions.ts"
 import { authorizationIssuer } from "./ledger/authorization-issuer.ts"
 import { authorizationServer } from "./ledger/authorization-server.ts"
+import { bestPractices } from "./ledger/best-practices.ts"
 import { caching } from "./ledger/caching.ts"
 import { icons, jsonSchema, meta, security } from "./ledger/basic.ts"
 import { roots, sampling } from "./ledger/client-features.ts"
@@ -54,8 +56,11 @@ export const areas = {
   sampling,
   elicitation,
   authorization: requirements(authorizationClient, authorizationServer, authorizationIssuer),
+  "enterprise-authorization": enterpriseAuthorization,
+  "client-credentials": clientCredentials,
   tasks,
-  security
+  security,
+  "best-practices": bestPractices
 } as const
 
 /** The name of an area, which is the first segment of its ids. */

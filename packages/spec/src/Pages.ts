@@ -30,12 +30,23 @@ const handshake = [
   "basic/utilities/progress"
 ]
 
+const bestPractices = "tutorials/security/security_best_practices"
+/** Extensions have pages of their own, the same for all revisions. */
+const extensions = ["extensions/auth/enterprise-managed-authorization", "extensions/auth/oauth-client-credentials"]
+
 /** The normative pages of every revision, without changelogs and the rendered schema. */
 export const pages: Readonly<Record<Revision, ReadonlyArray<string>>> = {
   "2024-11-05": [...handshake, "basic/messages"],
   "2025-03-26": [...handshake, "basic/authorization"],
-  "2025-06-18": [...handshake, "basic/authorization", "client/elicitation"],
-  "2025-11-25": [...handshake, "basic/authorization", "basic/utilities/tasks", "client/elicitation"],
+  "2025-06-18": [...handshake, "basic/authorization", "client/elicitation", bestPractices],
+  "2025-11-25": [
+    ...handshake,
+    ...extensions,
+    "basic/authorization",
+    "basic/utilities/tasks",
+    "client/elicitation",
+    bestPractices
+  ],
   "2026-07-28": [
     ...common,
     "basic/authorization",
@@ -54,7 +65,9 @@ export const pages: Readonly<Record<Revision, ReadonlyArray<string>>> = {
     "client/elicitation",
     "deprecated",
     "server/discover",
-    "server/utilities/caching"
+    "server/utilities/caching",
+    ...extensions,
+    bestPractices
   ]
 }
 
@@ -119,6 +132,9 @@ export const sectionIn = (requirement: Requirement, revision: Revision): string 
 /** The address of a requirement in the specification. */
 export const link = (requirement: Requirement, revision: Revision): string => {
   const section = sectionIn(requirement, revision)
+  const site = "https://modelcontextprotocol.io"
+  if (section.startsWith("extensions/")) return `${site}/${section}`
+  if (section.startsWith("tutorials/")) return `${site}/docs/${revision}/${section}`
   const separator = section === "" || section.startsWith("#") ? "" : "/"
-  return `https://modelcontextprotocol.io/specification/${revision}${separator}${section}`
+  return `${site}/specification/${revision}${separator}${section}`
 }

@@ -128,19 +128,27 @@ describe("Loopback", () => {
     ["darwin", ["open", page.href]],
     ["win32", ["rundll32", "url.dll,FileProtocolHandler", page.href]]
   ] as const)
-    it.effect(`starts the browser of ${platform} with the URL as one argument`, () =>
-      Effect.gen(function* () {
-        const started: Array<ReadonlyArray<string>> = []
-        const spawner = {
-          spawn: (command: ChildProcess.Command) => {
-            assert.isTrue(ChildProcess.isStandardCommand(command))
-            if (ChildProcess.isStandardCommand(command)) started.push([command.command, ...command.args].map(String))
-            return Effect.succeed({ exitCode: Effect.succeed(ExitCode(0)) })
-          }
-        } as unknown as ChildProcessSpawner["Service"]
-        yield* Loopback.browse(spawner, platform)(page)
-        assert.deepStrictEqual(started, [[...expected]])
-      })
+    it.effect(
+      `starts the browser of ${platform} with the URL as one argument${verifies(
+        "best-practices.urls.no-shell",
+        "best-practices.urls.platform-opener"
+      )}`,
+      () =>
+        Effect.gen(function* () {
+          const started: Array<ReadonlyArray<string>> = []
+          const spawner = {
+            spawn: (command: ChildProcess.Command) => {
+              assert.isTrue(ChildProcess.isStandardCommand(command))
+              if (ChildProcess.isStandardCommand(command)) {
+                started.push([command.command, ...command.args].map(String))
+                assert.isUndefined(command.options.shell)
+              }
+              return Effect.succeed({ exitCode: Effect.succeed(ExitCode(0)) })
+            }
+          } as unknown as ChildProcessSpawner["Service"]
+          yield* Loopback.browse(spawner, platform)(page)
+          assert.deepStrictEqual(started, [[...expected]])
+        })
     )
 })
 

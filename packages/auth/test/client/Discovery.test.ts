@@ -251,25 +251,29 @@ describe.each(World.revisions)("Discovery of the authorization server's metadata
     })
   )
 
-  it.effect("follows redirects of metadata within an origin, and none to another", () =>
-    Effect.gen(function* () {
-      let location = "https://mcp.example.com/moved"
-      const world = World.make({
-        intercept: ({ url }) =>
-          url.href === World.prmUrl
-            ? new Response(null, { status: 302, headers: { location } })
-            : url.href === "https://mcp.example.com/moved"
-              ? World.json(prm)
-              : undefined
+  it.effect(
+    `follows redirects of metadata within an origin, and none to another${verifies("best-practices.ssrf.redirects")}`,
+    () =>
+      Effect.gen(function* () {
+        let location = "https://mcp.example.com/moved"
+        const world = World.make({
+          intercept: ({ url }) =>
+            url.href === World.prmUrl
+              ? new Response(null, { status: 302, headers: { location } })
+              : url.href === "https://mcp.example.com/moved"
+                ? World.json(prm)
+                : undefined
+        })
+        const first = yield* newClient(world)
+        assert.strictEqual(yield* first.ask(), 200)
+        for (const target of ["http://169.254.169.254/latest", "http://mcp.example.com/moved", "https://10.0.0.1/x"]) {
+          location = target
+          const second = yield* newClient(world)
+          const error = yield* World.failure(second.ask())
+          assert.include(error.message, `redirect to another origin, ${new URL(target).origin}`)
+          assert.deepStrictEqual(world.at(target), [])
+        }
       })
-      const first = yield* newClient(world)
-      assert.strictEqual(yield* first.ask(), 200)
-      location = "http://169.254.169.254/latest"
-      const second = yield* newClient(world)
-      const error = yield* World.failure(second.ask())
-      assert.match(error.message, /redirect to another origin, http:\/\/169\.254\.169\.254/)
-      assert.deepStrictEqual(world.at("http://169.254.169.254/latest"), [])
-    })
   )
 
   it.effect("reads no more of a document than any needs", () =>
@@ -409,32 +413,62 @@ describe.each(World.revisions)("Request forgery through metadata at %s", (revisi
     "/relative"
   ]
   for (const name of names) {
-    it.effect(`a public server's challenge does not lead to ${name}`, () =>
-      Effect.gen(function* () {
-        const world = World.make({ challenge: `Bearer resource_metadata="${name}"` })
-        const client = yield* newClient(world)
-        const error = yield* World.failure(client.ask())
-        assert.strictEqual(error.step, "resource-metadata")
-        assert.strictEqual(world.hits.length, 1)
-      })
+    it.effect(
+      `a public server's challenge does not lead to ${name}${verifies(
+        "best-practices.ssrf.mitigated",
+        "best-practices.ssrf.private-addresses"
+      )}`,
+      () =>
+        Effect.gen(function* () {
+          const world = World.make({ challenge: `Bearer resource_metadata="${name}"` })
+          const client = yield* newClient(world)
+          const error = yield* World.failure(client.ask())
+          assert.strictEqual(error.step, "resource-metadata")
+          assert.strictEqual(world.hits.length, 1)
+        })
     )
-    it.effect(`a public server's metadata do not lead to ${name}`, () =>
-      Effect.gen(function* () {
-        const world = World.make({ prm: { ...prm, authorization_servers: [name] } })
-        const client = yield* newClient(world)
-        const error = yield* World.failure(client.ask())
-        assert.strictEqual(error.step, "server-metadata")
-        assert.strictEqual(world.hits.length, 2)
-      })
+    it.effect(
+      `a public server's metadata do not lead to ${name}${verifies(
+        "best-practices.ssrf.mitigated",
+        "best-practices.ssrf.private-addresses"
+      )}`,
+      () =>
+        Effect.gen(function* () {
+          const world = World.make({ prm: { ...prm, authorization_servers: [name] } })
+          const client = yield* newClient(world)
+          const error = yield* World.failure(client.ask())
+          assert.strictEqual(error.step, "server-metadata")
+          assert.strictEqual(world.hits.length, 2)
+        })
     )
   }
 
   for (const endpoint of ["authorization_endpoint", "token_endpoint", "registration_endpoint"])
     it.effect(
-      `neither does its ${endpoint}, nor to anything but https${verifies("authorization.security.communication", "authorization.security.conforms")}`,
+      `neither does its ${endpoint}, nor to anything but https${verifies(
+        "authorization.security.communication",
+        "authorization.security.conforms",
+        "best-practices.ssrf.https",
+        "best-practices.urls.schemes",
+        "best-practices.urls.dangerous-rejected",
+        "best-practices.urls.allowlist",
+        "best-practices.urls.validated"
+      )}`,
       () =>
         Effect.gen(function* () {
-          for (const name of ["https://10.0.0.1/x", "http://auth.example.com/x", "javascript:alert(1)"]) {
+          for (const name of [
+            "https://10.0.0.1/x",
+            "http://auth.example.com/x",
+            "javascript:alert(1)",
+            "JavaScript:alert(1)",
+            "data:text/html,x",
+            "file:///etc/passwd",
+            "vbscript:x",
+            "calculator:x",
+            "https://auth.example.com/$(calc)#x",
+            "https://user@auth.example.com/x",
+            "x & calc"
+          ]) {
             const world = World.make()
             world.parts.as = { ...world.parts.as, [endpoint]: name }
             const client = yield* newClient(world)

@@ -7,7 +7,7 @@ import * as AuthServer from "@effect-mcp/testing/auth/AuthServer"
 import { assert, describe, it } from "@effect/vitest"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { Cause, Context, Deferred, Effect, Exit, Layer, Redacted, Stream } from "effect"
-import { FetchHttpClient } from "effect/http"
+import { FetchHttpClient, HttpServerResponse } from "effect/http"
 import * as Jose from "jose"
 import { listen, revisions } from "../server/support/protected.ts"
 import * as Live from "./support/live.ts"
@@ -130,38 +130,59 @@ describe("AuthorizationCode at our server", () => {
 
 describe.each(revisions)("ClientCredentials at %s", (version) => {
   for (const authMethod of ["client_secret_basic", "client_secret_post"] as const)
-    it.live(`gets a token for itself by ${authMethod}, and another when that expires`, () =>
-      Effect.gen(function* () {
-        const { server, url } = yield* Live.open({ issuer: { authMethods: [authMethod] } })
-        const { clientId } = yield* server.register({ authMethod, secret: "s3cret" })
-        const grant = ClientCredentials.make({
-          issuer: server.issuer,
-          clientId,
-          clientSecret: Redacted.make("s3cret")
+    it.live(
+      `gets a token for itself by ${authMethod}, and another when that expires${verifies(
+        "client-credentials.authenticates",
+        "client-credentials.baseline",
+        "client-credentials.no-registration"
+      )}`,
+      () =>
+        Effect.gen(function* () {
+          const { server, url } = yield* Live.open({ issuer: { authMethods: [authMethod] } })
+          const { clientId } = yield* server.register({ authMethod, secret: "s3cret" })
+          const grant = ClientCredentials.make({
+            issuer: server.issuer,
+            clientId,
+            clientSecret: Redacted.make("s3cret")
+          })
+          const { client } = yield* Live.connect(url, { version, grant })
+          assert.strictEqual(yield* Live.call(client, "whoami"), clientId)
+          yield* server.rotateKeys()
+          assert.strictEqual(yield* server.count("client_credentials"), 1)
+          const [request] = (yield* server.requests).filter(({ kind }) => kind === "client_credentials")
+          assert.strictEqual(request?.params["resource"], url)
+          assert.strictEqual(yield* server.count("register"), 0)
+          const basic = request?.headers["authorization"]?.startsWith("Basic ") === true
+          assert.deepStrictEqual(
+            [basic, request?.params["client_secret"]],
+            authMethod === "client_secret_basic" ? [true, undefined] : [false, "s3cret"]
+          )
         })
-        const { client } = yield* Live.connect(url, { version, grant })
-        assert.strictEqual(yield* Live.call(client, "whoami"), clientId)
-        yield* server.rotateKeys()
-        assert.strictEqual(yield* server.count("client_credentials"), 1)
-        const [request] = (yield* server.requests).filter(({ kind }) => kind === "client_credentials")
-        assert.strictEqual(request?.params["resource"], url)
-      })
     )
 
-  it.live("proves itself by a signed assertion", () =>
-    Effect.gen(function* () {
-      const { jwks, pem } = yield* keys
-      const { server, url } = yield* Live.open({ issuer: { authMethods: ["private_key_jwt"] } })
-      const { clientId } = yield* server.register({ authMethod: "private_key_jwt", jwks })
-      const signingKey = { key: pem, algorithm: "ES256", keyId: "k1" }
-      const grant = ClientCredentials.make({ issuer: server.issuer, clientId, signingKey })
-      const { client } = yield* Live.connect(url, { version, grant })
-      assert.strictEqual(yield* Live.call(client, "whoami"), clientId)
-    })
+  it.live(
+    `proves itself by a signed assertion${verifies("client-credentials.authenticates", "client-credentials.jwt")}`,
+    () =>
+      Effect.gen(function* () {
+        const { jwks, pem } = yield* keys
+        const { server, url } = yield* Live.open({ issuer: { authMethods: ["private_key_jwt"] } })
+        const { clientId } = yield* server.register({ authMethod: "private_key_jwt", jwks })
+        const signingKey = { key: pem, algorithm: "ES256", keyId: "k1" }
+        const grant = ClientCredentials.make({ issuer: server.issuer, clientId, signingKey })
+        const { client } = yield* Live.connect(url, { version, grant })
+        assert.strictEqual(yield* Live.call(client, "whoami"), clientId)
+        const [request] = (yield* server.requests).filter(({ kind }) => kind === "client_credentials")
+        assert.strictEqual(
+          request?.params["client_assertion_type"],
+          "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+        )
+        const { iss, sub } = Jose.decodeJwt(String(request?.params["client_assertion"]))
+        assert.deepStrictEqual([iss, sub], [clientId, clientId])
+      })
   )
 
   it.live(
-    `shows its secret to no other authorization server than its own${verifies("authorization.client.credentials-not-reused")}`,
+    `shows its secret to no other authorization server than its own${verifies("authorization.client.credentials-not-reused", "client-credentials.security")}`,
     () =>
       Effect.gen(function* () {
         const { server, url } = yield* Live.open()
@@ -184,37 +205,99 @@ describe.each(revisions)("EnterpriseManaged at %s", (version) => {
     (context) => Context.get(context, AuthServer.AuthServer)
   )
 
-  it.live("exchanges who signed in for an ID-JAG, and that for a token", () =>
-    Effect.gen(function* () {
-      const provider = yield* identityProvider
-      const { server, url } = yield* Live.open({ issuer: { authMethods: ["client_secret_basic"] } })
-      yield* server.trust(provider.issuer, yield* provider.jwks)
-      const atServer = yield* server.register({
-        clientId: "shared",
-        authMethod: "client_secret_basic",
-        secret: "s3cret"
+  it.live(
+    `exchanges who signed in for an ID-JAG, and that for a token${verifies(
+      "enterprise-authorization.exchange.request",
+      "enterprise-authorization.exchange.requested-type",
+      "enterprise-authorization.exchange.audience",
+      "enterprise-authorization.exchange.resource",
+      "enterprise-authorization.exchange.subject",
+      "enterprise-authorization.exchange.client-authentication",
+      "enterprise-authorization.token.grant-type",
+      "enterprise-authorization.token.assertion",
+      "enterprise-authorization.token.client-authentication"
+    )}`,
+    () =>
+      Effect.gen(function* () {
+        const provider = yield* identityProvider
+        const { server, url } = yield* Live.open({ issuer: { authMethods: ["client_secret_basic"] } })
+        yield* server.trust(provider.issuer, yield* provider.jwks)
+        const atServer = yield* server.register({
+          clientId: "shared",
+          authMethod: "client_secret_basic",
+          secret: "s3cret"
+        })
+        const atProvider = yield* provider.register({
+          clientId: "shared",
+          authMethod: "client_secret_basic",
+          secret: "at the provider"
+        })
+        const assertion = Effect.map(provider.idToken({ subject: "erin", clientId: atProvider.clientId }), (token) =>
+          Redacted.make(token)
+        )
+        const grant = EnterpriseManaged.make({
+          issuer: server.issuer,
+          clientId: atServer.clientId,
+          clientSecret: Redacted.make("s3cret"),
+          identityProvider: {
+            issuer: provider.issuer,
+            tokenEndpoint: `${provider.issuer}/token`,
+            client: { clientId: atProvider.clientId, clientSecret: Redacted.make("at the provider") },
+            assertion
+          }
+        })
+        const { client } = yield* Live.connect(url, { version, grant })
+        assert.strictEqual(yield* Live.call(client, "whoami"), "erin")
+        const [exchange] = (yield* provider.requests).filter(({ kind }) => kind === "token_exchange")
+        const type = "urn:ietf:params:oauth:token-type"
+        assert.deepInclude(exchange?.params, {
+          grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
+          requested_token_type: `${type}:id-jag`,
+          audience: server.issuer,
+          resource: url,
+          subject_token_type: `${type}:id_token`
+        })
+        assert.strictEqual(Jose.decodeJwt(String(exchange?.params["subject_token"])).sub, "erin")
+        const basic = (id: string, secret: string) => `Basic ${btoa(`${id}:${secret.replaceAll(" ", "+")}`)}`
+        assert.strictEqual(exchange?.headers["authorization"], basic("shared", "at the provider"))
+        const [token] = (yield* server.requests).filter(({ kind }) => kind === "jwt_bearer")
+        assert.strictEqual(token?.params["grant_type"], "urn:ietf:params:oauth:grant-type:jwt-bearer")
+        assert.strictEqual(token?.headers["authorization"], basic("shared", "s3cret"))
+        assert.strictEqual(Jose.decodeProtectedHeader(String(token?.params["assertion"])).typ, "oauth-id-jag+jwt")
+        assert.strictEqual(yield* server.count("authorize"), 0)
       })
-      const atProvider = yield* provider.register({ clientId: "shared" })
-      const assertion = Effect.map(provider.idToken({ subject: "erin", clientId: atProvider.clientId }), (token) =>
-        Redacted.make(token)
-      )
-      const grant = EnterpriseManaged.make({
-        issuer: server.issuer,
-        clientId: atServer.clientId,
-        clientSecret: Redacted.make("s3cret"),
-        identityProvider: {
-          issuer: provider.issuer,
-          tokenEndpoint: `${provider.issuer}/token`,
-          client: { clientId: atProvider.clientId },
-          assertion
+  )
+
+  it.live(
+    `takes nothing for an ID-JAG that was issued as another type${verifies("enterprise-authorization.exchange.issued-type")}`,
+    () =>
+      Effect.gen(function* () {
+        const provider = yield* identityProvider
+        const { server, url } = yield* Live.open()
+        for (const issued_token_type of ["urn:ietf:params:oauth:token-type:access_token", undefined]) {
+          yield* provider.script({
+            intercept: ({ kind }) =>
+              Effect.succeed(
+                kind === "token_exchange"
+                  ? HttpServerResponse.jsonUnsafe({ access_token: "a", token_type: "N_A", issued_token_type })
+                  : undefined
+              )
+          })
+          const grant = EnterpriseManaged.make({
+            issuer: server.issuer,
+            clientId: "shared",
+            identityProvider: {
+              issuer: provider.issuer,
+              tokenEndpoint: `${provider.issuer}/token`,
+              client: { clientId: "shared" },
+              assertion: Effect.succeed(Redacted.make("an ID token"))
+            }
+          })
+          const error = yield* failure(Live.connect(url, { version, grant }))
+          assert.match(error.message, /something else than an ID-JAG/)
+          assert.strictEqual(yield* server.count("jwt_bearer"), 0)
         }
       })
-      const { client } = yield* Live.connect(url, { version, grant })
-      assert.strictEqual(yield* Live.call(client, "whoami"), "erin")
-      const [exchange] = (yield* provider.requests).filter(({ kind }) => kind === "token_exchange")
-      assert.deepInclude(exchange?.params, { audience: server.issuer, resource: url })
-      assert.strictEqual(yield* server.count("authorize"), 0)
-    })
   )
 
   it.live("says when the identity provider does not agree", () =>

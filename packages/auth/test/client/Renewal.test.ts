@@ -377,6 +377,7 @@ describe.each(World.revisions)("Step-up at %s", (revision) => {
       "authorization.client.step-up",
       "authorization.client.step-up-user",
       "authorization.client.scopes-added",
+      "best-practices.scopes.union",
       "authorization.client.scopes-authoritative",
       "authorization.client.least-privilege"
     )}`,
@@ -417,7 +418,8 @@ describe.each(World.revisions)("Step-up at %s", (revision) => {
   it.effect(
     `asks nobody again for what was asked for and not granted${verifies(
       "authorization.client.step-up-limited",
-      "authorization.client.step-up-tracked"
+      "authorization.client.step-up-tracked",
+      "best-practices.scopes.failures-remembered"
     )}`,
     () =>
       Effect.gen(function* () {
@@ -497,7 +499,8 @@ describe.each(World.revisions)("Step-up at %s", (revision) => {
     `asks at first for the challenged scopes, else for those of the resource, else for none${verifies(
       "authorization.client.scope-order",
       "authorization.client.scopes-fallback",
-      "authorization.client.scopes-unrelated"
+      "authorization.client.scopes-unrelated",
+      "best-practices.scopes.baseline-first"
     )}`,
     () =>
       Effect.gen(function* () {

@@ -50,7 +50,9 @@ describe.each(revisions)("Auth at %s", (revision) => {
       "authorization.server.unproven-401",
       "authorization.server.challenge-metadata-url",
       "authorization.server.challenge-scope",
-      "authorization.server.unauthorized-gets-nothing"
+      "authorization.server.unauthorized-gets-nothing",
+      "best-practices.sessions.requests-verified",
+      "best-practices.handles.requests-verified"
     )}`,
     () =>
       Effect.gen(function* () {
@@ -96,7 +98,8 @@ describe.each(revisions)("Auth at %s", (revision) => {
       "authorization.server.audience",
       "authorization.server.audience-rejected",
       "authorization.server.no-other-tokens",
-      "authorization.server.own-resources"
+      "authorization.server.own-resources",
+      "best-practices.passthrough.own-tokens"
     )}`,
     () =>
       Effect.gen(function* () {

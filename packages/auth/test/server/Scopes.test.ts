@@ -56,7 +56,8 @@ describe.each(revisions)("Scopes at %s", (revision) => {
     `answers 403 with what is needed before the handler runs, and lets in who has it${verifies(
       "authorization.server.status-403",
       "authorization.server.insufficient-scope",
-      "authorization.server.insufficient-scope-scopes"
+      "authorization.server.insufficient-scope-scopes",
+      "best-practices.scopes.challenge-precise"
     )}`,
     () =>
       Effect.gen(function* () {

@@ -9,6 +9,7 @@ import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
 import * as Headers from "@effect-mcp/protocol/Headers"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
+import { verifies } from "@effect-mcp/spec/verifies"
 import * as AuthServer from "@effect-mcp/testing/auth/AuthServer"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted, Schema } from "effect"
@@ -141,54 +142,91 @@ describe.each(revisions)("attacks at %s", (revision) => {
   // A client of 2026-07-28 has no session.
   const initialize = initializeAt(revision === "2026-07-28" ? "2025-11-25" : revision)
 
-  it.effect("gives the session of a principal to nobody else, not even to its namesake of another issuer", () =>
-    Effect.gen(function* () {
-      const other = Context.get(
-        yield* Layer.build(AuthServer.layer().pipe(Layer.provide(Layer.orDie(listen())))),
-        AuthServer.AuthServer
-      )
-      const { bearer, send, url } = yield* open({ features, issuers: [other.issuer] })
-      const alice = yield* bearer({ subject: "alice" })
-      const opened = yield* send(initialize, alice)
-      const session = { "mcp-session-id": opened.headers.get("mcp-session-id") ?? "" }
-      const list = { jsonrpc: "2.0", id: 1, method: "tools/list" }
-      assert.strictEqual((yield* send(list, { ...alice, ...session })).status, 200)
-      const renewed = yield* bearer({ subject: "alice", scopes: ["more"] })
-      assert.strictEqual((yield* send({ ...list, id: 2 }, { ...renewed, ...session })).status, 200)
-      const mallory = yield* bearer({ subject: "mallory" })
-      assert.strictEqual((yield* send({ ...list, id: 3 }, { ...mallory, ...session })).status, 404)
-      assert.strictEqual((yield* send({ ...list, id: 4 }, session)).status, 401)
-      const namesake = yield* other.issue({ subject: "alice", resources: [url] })
-      const foreign = { authorization: `Bearer ${namesake}`, ...session }
-      assert.strictEqual((yield* send(initialize, { authorization: `Bearer ${namesake}` })).status, 200)
-      assert.strictEqual((yield* send({ ...list, id: 6 }, foreign)).status, 404)
-      for (const method of ["GET", "DELETE"]) {
-        const stolen = yield* Effect.promise(() =>
-          fetch(url, { method, headers: { accept: "text/event-stream", ...mallory, ...session } })
+  if (revision !== "2026-07-28")
+    it.effect(
+      `Session ids of one caller have nothing in common${verifies("best-practices.sessions.id-secure", "best-practices.sessions.id-random")}`,
+      () =>
+        Effect.gen(function* () {
+          const { bearer, send } = yield* open({ features })
+          const alice = yield* bearer()
+          const replies = yield* Effect.forEach(Array.from({ length: 12 }), () => send(initialize, alice))
+          const ids = replies.map(({ headers }) => headers.get("mcp-session-id") ?? "")
+          const inCommon = (one: string, other: string) =>
+            [...one].findIndex((character, at) => character !== other[at])
+          for (const [at, id] of ids.entries()) {
+            // 128 bits in base64.
+            assert.isAtLeast(id.length, 22)
+            for (const other of ids.slice(at + 1)) {
+              assert.isBelow(inCommon(id, other), 10, "from the beginning")
+              assert.isBelow(
+                inCommon([...id].toReversed().join(""), [...other].toReversed().join("")),
+                10,
+                "from the end"
+              )
+              assert.notStrictEqual(id, other)
+            }
+          }
+        })
+    )
+
+  it.effect(
+    `gives the session of a principal to nobody else, not even to its namesake of another issuer${verifies(
+      "best-practices.sessions.not-authentication",
+      "best-practices.sessions.user-bound"
+    )}`,
+    () =>
+      Effect.gen(function* () {
+        const other = Context.get(
+          yield* Layer.build(AuthServer.layer().pipe(Layer.provide(Layer.orDie(listen())))),
+          AuthServer.AuthServer
         )
-        assert.strictEqual(stolen.status, 404)
-      }
-      assert.strictEqual((yield* send({ ...list, id: 5 }, { ...alice, ...session })).status, 200)
-    })
+        const { bearer, send, url } = yield* open({ features, issuers: [other.issuer] })
+        const alice = yield* bearer({ subject: "alice" })
+        const opened = yield* send(initialize, alice)
+        const session = { "mcp-session-id": opened.headers.get("mcp-session-id") ?? "" }
+        const list = { jsonrpc: "2.0", id: 1, method: "tools/list" }
+        assert.strictEqual((yield* send(list, { ...alice, ...session })).status, 200)
+        const renewed = yield* bearer({ subject: "alice", scopes: ["more"] })
+        assert.strictEqual((yield* send({ ...list, id: 2 }, { ...renewed, ...session })).status, 200)
+        const mallory = yield* bearer({ subject: "mallory" })
+        assert.strictEqual((yield* send({ ...list, id: 3 }, { ...mallory, ...session })).status, 404)
+        assert.strictEqual((yield* send({ ...list, id: 4 }, session)).status, 401)
+        const namesake = yield* other.issue({ subject: "alice", resources: [url] })
+        const foreign = { authorization: `Bearer ${namesake}`, ...session }
+        assert.strictEqual((yield* send(initialize, { authorization: `Bearer ${namesake}` })).status, 200)
+        assert.strictEqual((yield* send({ ...list, id: 6 }, foreign)).status, 404)
+        for (const method of ["GET", "DELETE"]) {
+          const stolen = yield* Effect.promise(() =>
+            fetch(url, { method, headers: { accept: "text/event-stream", ...mallory, ...session } })
+          )
+          assert.strictEqual(stolen.status, 404)
+        }
+        assert.strictEqual((yield* send({ ...list, id: 5 }, { ...alice, ...session })).status, 200)
+      })
   )
 
-  it.effect("takes the requestState of a principal from nobody else", () =>
-    Effect.gen(function* () {
-      const { bearer, send } = yield* open({ features })
-      const ask = (params: object, headers: { readonly [name: string]: string }) => {
-        const message = modern("tools/call", { name: "ask", arguments: {}, ...params })
-        message.params._meta[Meta.clientCapabilities] = { elicitation: { form: {} } }
-        return send(message, { ...Headers.of(message), ...headers })
-      }
-      const alice = yield* bearer({ subject: "alice" })
-      const { requestState, inputRequests } = (yield* ask({}, alice)).json.result
-      const [key = ""] = Object.keys(inputRequests)
-      const answered = { requestState, inputResponses: { [key]: { action: "accept", content: { name: "x" } } } }
-      const stolen = yield* ask(answered, yield* bearer({ subject: "mallory" }))
-      assert.strictEqual(stolen.json.error.code, -32_602)
-      const renewed = yield* bearer({ subject: "alice" })
-      assert.strictEqual((yield* ask(answered, renewed)).json.result.content[0].text, "It is x")
-    })
+  it.effect(
+    `takes the requestState of a principal from nobody else${verifies(
+      "best-practices.handles.not-authentication",
+      "best-practices.handles.user-bound"
+    )}`,
+    () =>
+      Effect.gen(function* () {
+        const { bearer, send } = yield* open({ features })
+        const ask = (params: object, headers: { readonly [name: string]: string }) => {
+          const message = modern("tools/call", { name: "ask", arguments: {}, ...params })
+          message.params._meta[Meta.clientCapabilities] = { elicitation: { form: {} } }
+          return send(message, { ...Headers.of(message), ...headers })
+        }
+        const alice = yield* bearer({ subject: "alice" })
+        const { requestState, inputRequests } = (yield* ask({}, alice)).json.result
+        const [key = ""] = Object.keys(inputRequests)
+        const answered = { requestState, inputResponses: { [key]: { action: "accept", content: { name: "x" } } } }
+        const stolen = yield* ask(answered, yield* bearer({ subject: "mallory" }))
+        assert.strictEqual(stolen.json.error.code, -32_602)
+        const renewed = yield* bearer({ subject: "alice" })
+        assert.strictEqual((yield* ask(answered, renewed)).json.result.content[0].text, "It is x")
+      })
   )
 
   // Whatever stands in the header: refused, without a fault of the server.

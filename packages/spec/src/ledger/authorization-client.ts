@@ -155,7 +155,7 @@ export const authorizationClient = requirements(
   }),
   at(`${page}#security-considerations`, since("2025-03-26"), {
     "authorization.security.best-practices": both.must("The security practices of OAuth 2.1 section 7 are followed."),
-    "authorization.client.tokens-stored": client.must("A client stores tokens securely."),
+    "authorization.client.tokens-stored": client.must("A client stores tokens securely.", { sameInAll: true }),
     "authorization.redirect-uri": client.must("A redirect URI is on localhost or uses HTTPS.")
   }),
   at(`${page}#communication-security`, since("2025-06-18"), {
@@ -231,7 +231,9 @@ export const authorizationClient = requirements(
     )
   }),
   at(`${page}#refresh-tokens`, since("2026-07-28"), {
-    "authorization.client.refresh-confidential": client.must("Refresh tokens are kept confidential."),
+    "authorization.client.refresh-confidential": client.must("Refresh tokens are kept confidential.", {
+      sameInAll: true
+    }),
     "authorization.client.refresh-registered": client.should("A client that refreshes registers `refresh_token`."),
     "authorization.client.refresh-not-assumed": client.mustNot("A client does not assume that it gets a refresh token.")
   }),
