@@ -197,3 +197,53 @@ export const assembleText = (
 /** A complaint about arguments ends the command with exit code 2. */
 export const orUsage = <A>(result: Result.Result<A, string>): Effect.Effect<A, Failure> =>
   Effect.mapError(Effect.fromResult(result), usage)
+
+/** The names of the properties that a schema requires. */
+export const requiredOf = (schema: JsonObject): ReadonlyArray<string> =>
+  Array.isArray(schema.required) ? schema.required.filter((name) => typeof name === "string") : []
+
+/** How a tool is called: its arguments with their types, those in brackets may be left out. */
+export const signature = (tool: string, schema: JsonObject): string => {
+  const required = requiredOf(schema)
+  const words = Object.keys(isJsonObject(schema.properties) ? schema.properties : {}).map((name) => {
+    const word = `${name}=<${typesOf(propertyOf(schema, name), schema).join("|") || "any"}>`
+    return required.includes(name) ? word : `[${word}]`
+  })
+  return ["Usage: effect-mcp call", tool, ...words].join(" ")
+}
+
+/** What is wrong with the name of a `key=value` word, if the schema names its properties and not this one; `:=` sends any. */
+export const unknownArgument = (word: string, schema: JsonObject): string | undefined => {
+  const { additionalProperties, patternProperties, properties } = schema
+  if (!isJsonObject(properties) || isJsonObject(additionalProperties) || patternProperties !== undefined)
+    return undefined
+  const assignment = Result.getOrUndefined(parse(word))
+  if (assignment?._tag !== "Text" || Object.hasOwn(properties, assignment.key)) return undefined
+  const near = closest(assignment.key, Object.keys(properties))
+  return `${assignment.key}${near === undefined ? "" : `. Did you mean ${near}?`} (write ${assignment.key}:=... to send it anyway)`
+}
+
+/** The name that is closest to what was typed, if one is close. */
+export const closest = (typed: string, names: ReadonlyArray<string>): string | undefined => {
+  const most = Math.max(1, Math.floor(typed.length / 3))
+  const ranked = names
+    .map((name) => ({ name, far: distance(typed.toLowerCase(), name.toLowerCase(), most) }))
+    .filter(({ far }) => far <= most)
+    .toSorted((one, other) => one.far - other.far)
+  return ranked[0]?.name
+}
+
+/** Insertions, deletions and replacements that lead from one text to the other; more than `most` need not be exact. */
+const distance = (from: string, to: string, most: number): number => {
+  if (Math.abs(from.length - to.length) > most) return most + 1
+  let row = Array.from({ length: to.length + 1 }, (_, column) => column)
+  for (let at = 0; at < from.length; at++) {
+    const next = [at + 1]
+    for (let column = 0; column < to.length; column++) {
+      const replaced = (row[column] ?? 0) + (from[at] === to[column] ? 0 : 1)
+      next.push(Math.min(replaced, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1))
+    }
+    row = next
+  }
+  return row[to.length] ?? most + 1
+}

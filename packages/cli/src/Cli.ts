@@ -21,7 +21,7 @@ import { proxy } from "./commands/Proxy.ts"
 import { tools } from "./commands/Tools.ts"
 import * as Endings from "./Exit.ts"
 import { Output } from "./Output.ts"
-import { indent, table } from "./render/Text.ts"
+import { indent, jsonLine, table } from "./render/Text.ts"
 import { Server, version } from "./Session.ts"
 import { root } from "./Settings.ts"
 import { safe } from "./Style.ts"
@@ -101,12 +101,15 @@ type Environment = Command.Environment | Output | Requirements
 
 const report = Effect.fnUntraced(function* (
   exit: Exit.Exit<void, CliError.CliError | Endings.CommandError>,
-  verbose: boolean
+  { json, verbose }: { readonly json: boolean; readonly verbose: boolean }
 ): Effect.fn.Return<Endings.Code, never, Output> {
   if (Exit.isSuccess(exit)) return Endings.code.ok
   const output = yield* Output
   const [failure, trace] = Endings.fromCause(exit.cause)
-  if (failure.message !== "") {
+  if (failure.message !== "" && json) {
+    const { code, detail, message } = failure
+    yield* output.note(jsonLine({ error: { code, message, detail, ...(verbose ? { trace } : undefined) } }))
+  } else if (failure.message !== "") {
     yield* output.note(`${output.noteStyle.red("error:")} ${safe(failure.message)}`)
     if (failure.detail !== undefined) yield* output.note(indent(safe(failure.detail)))
     if (verbose && trace !== "") yield* output.note(output.noteStyle.dim(safe(trace)))
@@ -132,5 +135,5 @@ export const run = Effect.fnUntraced(function* (
     ]),
     Effect.exit
   )
-  return yield* report(ending, own.includes("--verbose"))
+  return yield* report(ending, { json: own.includes("--json"), verbose: own.includes("--verbose") })
 })

@@ -107,12 +107,17 @@ const fromTransportError = ({ cause, message, reason, stderr }: TransportError):
   const said = stderr === undefined || stderr.trim() === "" ? undefined : stderr.trimEnd()
   const detail = said === undefined ? undefined : `Its last words on stderr:\n${indent(said)}`
   const what = reason === "Open" ? "The server could not be started" : "The connection to the server broke"
-  const why = isNotFound(cause) ? "there is no such command (or no such --cwd)" : message.split("\n", 1)[0]
+  const why = notFound(cause) ?? message.split("\n", 1)[0]?.replace("; the end of its stderr:", "")
   return new Failure({ code: code.connection, message: `${what}: ${why}`, detail })
 }
 
-const isNotFound = (cause: unknown): boolean =>
-  cause instanceof PlatformError.PlatformError && cause.reason._tag === "NotFound"
+/** Names the command that is not there, where that is why no process was started. */
+const notFound = (cause: unknown): string | undefined => {
+  if (!(cause instanceof PlatformError.PlatformError) || cause.reason._tag !== "NotFound") return undefined
+  const { pathOrDescriptor: command } = cause.reason
+  const named = command === undefined ? "such command" : `command ${JSON.stringify(String(command))}`
+  return `there is no ${named} (or no such --cwd)`
+}
 
 const indent = (text: string): string => text.replace(/^/gm, "  ")
 

@@ -4,13 +4,8 @@
  * Pure: what is asked, in which words, and whether an answer will do. The asking is in `Questions`. Texts are the server's and are
  * tamed here, since they are only ever shown.
  */
-import type {
-  ElicitResult,
-  ElicitValue,
-  PrimitiveSchema,
-  RequestedSchema
-} from "@effect-mcp/protocol/model/Elicitation"
-import { ElicitResult as Answer } from "@effect-mcp/protocol/model/Elicitation"
+import type { ElicitResult, ElicitValue, RequestedSchema } from "@effect-mcp/protocol/model/Elicitation"
+import { ElicitResult as Answer, PrimitiveSchema } from "@effect-mcp/protocol/model/Elicitation"
 import * as JsonSchemaValidator from "@effect-mcp/protocol/JsonSchemaValidator"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -151,3 +146,9 @@ export const prefilled = (schema: RequestedSchema, words: ReadonlyArray<string>)
     return isValue(given) ? { ...field, initial: given } : field
   })
 }
+
+const isPrimitive = Schema.is(PrimitiveSchema)
+
+/** A property of a tool's schema as a field that is required; nothing where no form can ask for it. */
+export const fieldOf = (name: string, schema: unknown): Field | undefined =>
+  isPrimitive(schema) ? fields({ type: "object", properties: { [name]: schema }, required: [name] })[0] : undefined

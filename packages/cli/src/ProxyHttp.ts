@@ -1,17 +1,25 @@
 /** A gateway over HTTP. A module of its own: who serves stdio loads no HTTP. */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as Http from "@effect-mcp/server/endpoint/Http"
-import { TransportError } from "@effect-mcp/core/Transport"
 import * as Effect from "effect/Effect"
 import * as HttpServer from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
+import * as Predicate from "effect/Predicate"
 import { createServer } from "node:http"
+import { code, Failure } from "./Exit.ts"
 import type { Served } from "./Proxy.ts"
 
 export interface Options extends Pick<Http.Options, "allowedHosts" | "allowedOrigins"> {
   readonly port: number
   readonly host: string
   readonly announce: (url: string) => Effect.Effect<void>
+}
+
+const reasonOf = (cause: unknown): string => {
+  const known = Predicate.hasProperty(cause, "code") ? cause.code : undefined
+  if (known === "EADDRINUSE") return "another program listens there"
+  if (known === "EACCES") return "this user may not listen there"
+  return cause instanceof Error ? cause.message : String(cause)
 }
 
 /** Until it is interrupted. */
@@ -31,8 +39,11 @@ export const overHttp = (gateway: Served, { announce, host, port, ...options }: 
     Layer.provide(NodeHttpServer.layer(createServer, { port, host, gracefulShutdownTimeout: "1 second" })),
     Layer.launch,
     Effect.mapError(
-      ({ message }) =>
-        new TransportError({ reason: "Open", message: `Cannot serve at ${host}, port ${port}: ${message}` })
+      ({ cause }) =>
+        new Failure({
+          code: code.usage,
+          message: `Cannot serve at ${host}, port ${port}: ${reasonOf(cause)}. Choose another --port, or 0 for any that is free`
+        })
     )
   )
 }

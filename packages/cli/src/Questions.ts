@@ -112,6 +112,19 @@ const fillIn = Effect.fnUntraced(function* (fields: ReadonlyArray<Form.Field>) {
   return content
 })
 
+/** Asks for the fields at the terminal; nothing when the user leaves. */
+export const askFields = (
+  { exclusive, noteStyle }: Output["Service"],
+  message: string,
+  fields: ReadonlyArray<Form.Field>
+): Effect.Effect<Content | undefined, never, Prompt.Environment> =>
+  exclusive((say) =>
+    Effect.andThen(say(safeLine(message)), fillIn(fields)).pipe(
+      Effect.catchTag("QuitError", () => Effect.undefined),
+      Effect.provideService(Prompt.Theme, Prompt.makeTheme({ colors: noteStyle.colours }))
+    )
+  )
+
 /** Asks for every field, shows what would be sent, and lets it be changed before it is. */
 const fillForm = Effect.fnUntraced(function* (fields: ReadonlyArray<Form.Field>, say: Say) {
   const first = fields.length === 0 ? "Accept" : "Answer"

@@ -110,7 +110,11 @@ export const use = <A, E, R>(body: (session: Session) => Effect.Effect<A, E, R>)
         )
       const runFork = Effect.runForkWith(yield* Effect.context<never>())
       const { dim } = output.noteStyle
-      const dropped = (reason: string) => void runFork(output.note(dim(`[ignored] ${safeLine(reason)}`)))
+      // What must be expected, such as an answer that comes late, is for --verbose.
+      const dropped = (reason: string, level: "Warn" | "Debug") =>
+        level === "Debug" && !settings.verbose
+          ? undefined
+          : void runFork(output.note(dim(`[ignored] ${safeLine(reason)}`)))
 
       const conversation = Effect.gen(function* () {
         const wire = target.connect({

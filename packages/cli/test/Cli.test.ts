@@ -40,7 +40,10 @@ describe("effect-mcp against the reference server", { timeout: 30_000 }, () => {
       assert.deepStrictEqual([one.name, one.inputSchema.required], ["add", ["a", "b"]])
       const none = yield* run(["tools", "nope", ...here])
       assert.deepStrictEqual([none.code, none.stdout], [1, ""])
-      assert.strictEqual(none.stderr, "error: The server has no tool named nope\n")
+      assert.strictEqual(
+        none.stderr,
+        "error: The server has no tool named nope. effect-mcp tools lists those that it has\n"
+      )
     })
   )
 
@@ -60,6 +63,53 @@ describe("effect-mcp against the reference server", { timeout: 30_000 }, () => {
       const wrong = yield* run(["call", "add", "a=one", ...here])
       assert.deepStrictEqual([wrong.code, wrong.stdout], [2, ""])
       assert.include(wrong.stderr, `a: "one" is not a number`)
+    })
+  )
+
+  it.live("call says which tool or argument a mistyped name may mean, and sends nothing", () =>
+    Effect.gen(function* () {
+      const tool = yield* run(["call", "ad", "a=1", "b=2", ...here])
+      assert.deepStrictEqual(tool, {
+        code: 2,
+        stdout: "",
+        stderr: "error: The server has no tool named ad. Did you mean add?\n"
+      })
+      const typed = yield* run(["call", "log", "mesage=hi", ...here])
+      assert.strictEqual(typed.code, 2)
+      assert.match(
+        typed.stderr,
+        /^error: log has no argument mesage\. Did you mean message\? .*\nUsage: effect-mcp call log /
+      )
+    })
+  )
+
+  it.live("call names the arguments that are missing, with the tool's signature, and sends nothing", () =>
+    Effect.gen(function* () {
+      const missing = yield* run(["call", "add", "a=1", ...here])
+      assert.deepStrictEqual(missing, {
+        code: 2,
+        stdout: "",
+        stderr: "error: add needs b\nUsage: effect-mcp call add a=<number> b=<number>\n"
+      })
+    })
+  )
+
+  it.live("--json has errors as one line of JSON on stderr", () =>
+    Effect.gen(function* () {
+      const { code, stderr, stdout } = yield* run(["call", "ad", "--json", ...here])
+      assert.deepStrictEqual([code, stdout], [2, ""])
+      const message = "The server has no tool named ad. Did you mean add?"
+      assert.deepStrictEqual(json(stderr), { error: { code: 2, message } })
+    })
+  )
+
+  it.live("complete takes a prompt by its name alone", () =>
+    Effect.gen(function* () {
+      const words = ["test_prompt_with_arguments", "arg1="]
+      const bare = yield* run(["complete", ...words, ...here])
+      const named = yield* run(["complete", `prompt:${words[0]}`, "arg1=", ...here])
+      assert.strictEqual(bare.code, 0, bare.stderr)
+      assert.deepStrictEqual(bare, named)
     })
   )
 
@@ -193,7 +243,7 @@ describe("effect-mcp against servers that misbehave", { timeout: 30_000 }, () =>
     expectExit(
       ["tools", "--", "no-such-command-anywhere"],
       3,
-      "error: The server could not be started: there is no such command (or no such --cwd)\n"
+      'error: The server could not be started: there is no command "no-such-command-anywhere" (or no such --cwd)\n'
     )
   )
 
@@ -286,7 +336,7 @@ describe("effect-mcp against servers that misbehave", { timeout: 30_000 }, () =>
       const shown = [
         yield* run(["inspect", ...raw("evil")], true),
         yield* run(["tools", ...raw("evil")], true),
-        yield* run(["call", "evil", ...raw("evil")], true),
+        yield* run(["call", "hi", ...raw("evil")], true),
         yield* run(["ping", ...raw("evil")], true)
       ]
       for (const { code, stderr, stdout } of shown) {
@@ -294,7 +344,7 @@ describe("effect-mcp against servers that misbehave", { timeout: 30_000 }, () =>
         assert.notInclude(stdout + stderr, "\u001b")
         assert.include(stdout, "\\u001b]52;c;")
       }
-      assert.include((yield* run(["call", "evil", ...raw("evil")])).stdout, "hi\u001b]52;c;")
+      assert.include((yield* run(["call", "hi", ...raw("evil")])).stdout, "hi\u001b]52;c;")
     })
   )
 

@@ -3,6 +3,7 @@ import { Elicitation } from "@effect-mcp/core/Elicitation"
 import type { ElicitParams } from "@effect-mcp/protocol/model/Elicitation"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { Effect, Layer } from "effect"
+import * as Form from "@effect-mcp/cli/Form"
 import * as Output from "@effect-mcp/cli/Output"
 import * as Questions from "@effect-mcp/cli/Questions"
 import { capture } from "./support/run.ts"
@@ -230,6 +231,30 @@ describe("Consent", () => {
       assert.isTrue(yield* (yield* policy({ server: "s", settings, output })).ask(call))
       assert.isTrue(yield* (yield* policy({ server: "s", settings: { ...settings, yes: true }, output })).ask(roots))
       assert.isTrue(yield* (yield* policy({ server: "s", settings, output: none })).ask(sampling))
+    })
+  )
+})
+
+describe("Missing arguments at a terminal", () => {
+  it.effect("are asked for one by one, and none is taken when the user leaves", () =>
+    Effect.gen(function* () {
+      const field = (name: string, schema: object) => Form.fieldOf(name, schema) ?? assert.fail("no field")
+      const fields = [field("name", { type: "string" }), field("age", { type: "integer" })]
+      const answering = person(["Ada<enter>", "30<enter>"])
+      const answers = yield* Effect.provide(
+        Questions.askFields(answering.output, "greet needs more:", fields),
+        answering.layer,
+        { local: true }
+      )
+      assert.deepStrictEqual(answers, { name: "Ada", age: 30 })
+      assert.include(answering.screen(), "greet needs more:")
+      const leaving = person(["Ada<enter>"])
+      assert.isUndefined(
+        yield* Effect.provide(Questions.askFields(leaving.output, "greet needs more:", fields), leaving.layer, {
+          local: true
+        })
+      )
+      assert.isUndefined(Form.fieldOf("nested", { type: "object", properties: {} }))
     })
   )
 })

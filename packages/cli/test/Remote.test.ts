@@ -96,6 +96,20 @@ describe("a URL", { timeout: 30_000 }, () => {
 describe("effect-mcp proxy", { timeout: 60_000 }, () => {
   const over = (...args: ReadonlyArray<string>) => ["--", ...commandLine(["proxy", ...args])]
 
+  it.live("names the port that another program has, and what to do", () =>
+    Effect.gen(function* () {
+      const { url } = yield* closed
+      const { port } = new URL(url)
+      const taken = yield* run(["proxy", "--http", "--port", port, "--", "x"])
+      assert.strictEqual(taken.code, 2)
+      assert.strictEqual(
+        taken.stderr,
+        `error: Cannot serve at 127.0.0.1, port ${port}: another program listens there. ` +
+          "Choose another --port, or 0 for any that is free\n"
+      )
+    }).pipe(Effect.scoped)
+  )
+
   it.live("serves a URL over stdio, and ends with its stdin", () =>
     Effect.scoped(
       Effect.gen(function* () {

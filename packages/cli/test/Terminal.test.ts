@@ -161,6 +161,15 @@ describe("A server's text on the terminal", () => {
   )
 })
 
+describe("An answer to no request", () => {
+  it.live("is mentioned with --verbose only: a server that starts slowly answers late", () =>
+    Effect.gen(function* () {
+      assert.notInclude(yield* shown(["ping"], "junk"), "[ignored]")
+      assert.include(yield* shown(["ping", "--verbose"], "junk"), "[ignored] An answer to no request")
+    })
+  )
+})
+
 describe("Escapes", () => {
   it.prop("leave only characters that are seen in any text", [Schema.String], ([text]) => {
     assert.deepStrictEqual(dangerous(Style.safe(text + evil)), [])

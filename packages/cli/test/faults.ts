@@ -50,5 +50,26 @@ export const faults: ReadonlyArray<Fault> = [
     from: "note(safe(line))",
     to: "note(line)",
     test: "packages/cli/test/Terminal.test.ts"
+  },
+  {
+    name: "a late answer is mentioned without --verbose",
+    file: "packages/cli/src/Session.ts",
+    from: 'level === "Debug" && !settings.verbose',
+    to: 'level === "Debug" && false',
+    test: "packages/cli/test/Terminal.test.ts"
+  },
+  {
+    name: "call sends a tool that lacks a required argument",
+    file: "packages/cli/src/commands/Call.ts",
+    from: "requiredOf(inputSchema).filter((key) => !Object.hasOwn(given, key))",
+    to: "requiredOf(inputSchema).filter((key) => key === undefined)",
+    test: "packages/cli/test/Cli.test.ts"
+  },
+  {
+    name: "call sends arguments that the tool does not name",
+    file: "packages/cli/src/commands/Call.ts",
+    from: "if (stray !== undefined)",
+    to: "if (stray === null)",
+    test: "packages/cli/test/Cli.test.ts"
   }
 ]

@@ -96,7 +96,7 @@ export interface Options {
   /** By prefixed id. */
   readonly extensions?: Connection.Options["extensions"]
   /** Told of what is dropped by rule: junk on the wire, answers to nothing, unknown notifications. Default: it is logged. */
-  readonly dropped?: ((reason: string) => void) | undefined
+  readonly dropped?: ((reason: string, level: "Warn" | "Debug") => void) | undefined
 }
 
 export type ConnectError = Negotiation.NegotiationError | TransportError

@@ -8,22 +8,46 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
-import { assemble, orUsage, parseBase } from "../Arguments.ts"
-import { code, Failure, silent } from "../Exit.ts"
+import { assemble, orUsage, parseBase, propertyOf, requiredOf, signature, unknownArgument } from "../Arguments.ts"
+import { code, Failure, silent, usage } from "../Exit.ts"
+import * as Form from "../Form.ts"
+import type { Output } from "../Output.ts"
 import * as ProgressLine from "../ProgressLine.ts"
+import * as Questions from "../Questions.ts"
 import { binaryOf, callResult } from "../render/Content.ts"
 import { bare, jsonLine } from "../render/Text.ts"
 import * as Save from "../Save.ts"
 import * as Session from "../Session.ts"
-import { all, assignments, name, outputFile, print } from "./Shared.ts"
+import { all, assignments, name, noSuchTool, outputFile, print } from "./Shared.ts"
 
-/** The arguments as the tool's schema wants them; nothing is sent if they make no sense. */
-const argumentsOf = (words: ReadonlyArray<string>, base: Option.Option<string>, tool: Tool | undefined) =>
-  orUsage(
-    Result.flatMap(parseBase(Option.getOrElse(base, () => "{}")), (object) =>
-      assemble(words, tool?.inputSchema ?? {}, object)
-    )
+/** The arguments as the tool's schema wants them, asked for where they are missing; nothing is sent if they make no sense. */
+const argumentsOf = Effect.fnUntraced(function* (
+  words: ReadonlyArray<string>,
+  base: Option.Option<string>,
+  { inputSchema, name }: Tool,
+  output: Output["Service"]
+) {
+  const given = yield* orUsage(
+    Result.flatMap(parseBase(Option.getOrElse(base, () => "{}")), (object) => assemble(words, inputSchema, object))
   )
+  const usageOf = (problem: string) => usage(`${problem}\n${signature(name, inputSchema)}`)
+  const stray = words.flatMap((word) => unknownArgument(word, inputSchema) ?? [])[0]
+  if (stray !== undefined) return yield* usageOf(`${name} has no argument ${stray}`)
+  const missing = requiredOf(inputSchema).filter((key) => !Object.hasOwn(given, key))
+  if (missing.length === 0) return given
+  const fields = missing.flatMap((key) => Form.fieldOf(key, propertyOf(inputSchema, key)) ?? [])
+  if (!output.canAsk || fields.length < missing.length) {
+    return yield* usageOf(`${name} needs ${missing.join(", ")}`)
+  }
+  const asked = yield* Questions.askFields(output, `${name} needs more:`, fields)
+  return asked === undefined ? yield* usageOf(`${name} needs ${missing.join(", ")}`) : { ...given, ...asked }
+})
+
+/** The tool of that name, or what it may have been meant to be. */
+const toolOf = (listed: ReadonlyArray<Tool>, name: string): Effect.Effect<Tool, Failure> => {
+  const found = listed.find((tool) => tool.name === name)
+  return found === undefined ? Effect.fail(usage(noSuchTool(listed, name))) : Effect.succeed(found)
+}
 
 /** Progress as it comes; the result when it is there. */
 const follow = (session: Session.Session, asEvents: boolean) => (event: CallEvent<CallToolResult>) => {
@@ -41,8 +65,8 @@ const follow = (session: Session.Session, asEvents: boolean) => (event: CallEven
 }
 
 /** A result that is not what the tool's output schema promises has been shown; it still is the server's fault. */
-const promised = (tool: Tool | undefined, result: CallToolResult): Effect.Effect<void, Failure> => {
-  if (tool?.outputSchema === undefined || result.isError === true) return Effect.void
+const promised = (tool: Tool, result: CallToolResult): Effect.Effect<void, Failure> => {
+  if (tool.outputSchema === undefined || result.isError === true) return Effect.void
   const fault = (message: string) =>
     Effect.fail(
       new Failure({ code: code.connection, message: `The result breaks the tool's output schema: ${message}` })
@@ -75,8 +99,8 @@ export const call = Command.make(
     Session.use(
       Effect.fnUntraced(function* (session) {
         const { client, output, patient, settings } = session
-        const tool = (yield* all(client.tools)).find((tool) => tool.name === name)
-        const input = yield* argumentsOf(words, args, tool)
+        const tool = yield* toolOf(yield* all(client.tools), name)
+        const input = yield* argumentsOf(words, args, tool, output)
         const asEvents = settings.json && progress
         const last = yield* client
           .callToolStream(name, input, patient)

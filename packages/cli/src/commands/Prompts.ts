@@ -42,11 +42,15 @@ export const prompt = Command.make(
   Command.withExamples([{ command: "effect-mcp prompt review file=main.ts -- node server.js" }])
 )
 
-/** `prompt:NAME`, or a resource template. `prompt://` starts a URI. */
-const referenceOf = (text: string): Reference =>
-  text.startsWith("prompt:") && !text.startsWith("prompt://")
-    ? { type: "ref/prompt", name: text.slice("prompt:".length) }
-    : { type: "ref/resource", uri: text }
+/** A prompt by its name, with `prompt:` before it or not, or a resource template: that has a scheme. `prompt://` starts a URI. */
+const referenceOf = (text: string): Reference => {
+  if (text.startsWith("prompt:") && !text.startsWith("prompt://")) {
+    return { type: "ref/prompt", name: text.slice("prompt:".length) }
+  }
+  return /^[a-z][a-z0-9+.-]*:|[{]/i.test(text)
+    ? { type: "ref/resource", uri: text }
+    : { type: "ref/prompt", name: text }
+}
 
 /** One suggestion per line; that there are more is for people, on stderr. */
 const suggest = ({ output, settings }: Session.Session, completion: CompleteResult["completion"]) => {
@@ -63,7 +67,9 @@ const suggest = ({ output, settings }: Session.Session, completion: CompleteResu
 export const complete = Command.make(
   "complete",
   {
-    reference: Argument.String("reference").pipe(Argument.withDescription("prompt:NAME, or a resource template's URI")),
+    reference: Argument.String("reference").pipe(
+      Argument.withDescription("A prompt's name (or prompt:NAME), or a resource template's URI")
+    ),
     words: assignments("First the argument to complete; then those that are settled already")
   },
   Effect.fnUntraced(function* ({ reference, words }) {
@@ -81,9 +87,9 @@ export const complete = Command.make(
 ).pipe(
   Command.withDescription("Ask for suggestions for an argument of a prompt or a resource template"),
   Command.withExamples([
-    { command: "effect-mcp complete prompt:review file=ma -- node server.js" },
+    { command: "effect-mcp complete review file=ma -- node server.js" },
     {
-      command: "effect-mcp complete prompt:review file=ma lang=ts -- node server.js",
+      command: "effect-mcp complete review file=ma lang=ts -- node server.js",
       description: "With lang settled"
     },
     { command: "effect-mcp complete 'file:///{path}' path=src/ -- node server.js", description: "A resource template" }

@@ -7,6 +7,7 @@ import * as Argument from "effect/cli/Argument"
 import * as Flag from "effect/cli/Flag"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
+import { closest } from "../Arguments.ts"
 import { json, type View } from "../render/Text.ts"
 import type { Session } from "../Session.ts"
 
@@ -42,3 +43,13 @@ export const ifThere = <A>(
 /** One document: as JSON for scripts, rendered for people. */
 export const print = ({ output, settings }: Session, value: unknown, render: (view: View) => string) =>
   output.line(settings.json ? json(value) : render(output))
+
+/** What to say of a tool that the server does not list. */
+export const noSuchTool = (listed: ReadonlyArray<{ readonly name: string }>, wanted: string): string => {
+  const near = closest(
+    wanted,
+    listed.map((tool) => tool.name)
+  )
+  const advice = near === undefined ? "effect-mcp tools lists those that it has" : `Did you mean ${near}?`
+  return `The server has no tool named ${wanted}. ${advice}`
+}

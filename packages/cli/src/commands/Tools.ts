@@ -6,7 +6,7 @@ import * as Option from "effect/Option"
 import { code, Failure } from "../Exit.ts"
 import * as Listing from "../render/Listing.ts"
 import * as Session from "../Session.ts"
-import { all, name, print } from "./Shared.ts"
+import { all, name, noSuchTool, print } from "./Shared.ts"
 
 export const tools = Command.make(
   "tools",
@@ -22,7 +22,7 @@ export const tools = Command.make(
         }
         const found = listed.find((tool) => tool.name === name.value)
         if (found === undefined) {
-          return yield* new Failure({ code: code.server, message: `The server has no tool named ${name.value}` })
+          return yield* new Failure({ code: code.server, message: noSuchTool(listed, name.value) })
         }
         return yield* print(session, found, (view) => Listing.toolInFull(view, found))
       })

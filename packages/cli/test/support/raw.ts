@@ -22,6 +22,7 @@ const tools = [
   tool("exit"),
   tool("liar", { outputSchema: { type: "object", properties: { n: { type: "integer" } }, required: ["n"] } }),
   tool("blob"),
+  tool("hi"),
   ...(mode === "evil" ? [tool(`evil${evil}`, { description: `Looks${evil} harmless` })] : [])
 ]
 
