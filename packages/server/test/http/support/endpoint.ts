@@ -71,7 +71,8 @@ export const make = Effect.fnUntraced(function* <E>(
   store: Layer.Layer<EventStore> | Layer.Layer<never> = Layer.empty,
   change: (server: McpServer.McpServer["Service"]) => McpServer.McpServer["Service"] = (server) => server
 ) {
-  const server = Layer.fresh(McpServer.layer({ name: "test", version: "1", features }))
+  const free = { rateLimit: false, limits: { tool: { time: "365 days" } } } as const
+  const server = Layer.fresh(McpServer.layer({ name: "test", version: "1", features, ...free }))
   const context = yield* Layer.build(Layer.merge(server, store))
   const service = change(yield* Effect.provide(McpServer.McpServer, context))
   const endpoint: Endpoint.Endpoint = yield* Endpoint.make(options).pipe(
