@@ -8,12 +8,32 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 
+/** Where in the program a feature was made, read when two have one name. */
+export const Site = Context.Reference<Error | undefined>("@effect-mcp/core/Feature/Site", {
+  defaultValue: () => undefined
+})
+
+/** The frames of a stack as V8 writes it: this function, the `layer` that called it, and the code that called that. */
+const userFrame = 3
+
+/** The line of the program that a site is, as in a stack trace; undefined where the engine writes no such traces. */
+export const siteOf = (site: Error | undefined): string | undefined => {
+  const frame = site?.stack?.split("\n")[userFrame]?.trim()
+  return frame?.startsWith("at ") === true ? frame : undefined
+}
+
 export const feature = <Id, Registry, R>(
   tag: Context.Key<Id, Registry>,
   register: (registry: Registry, services: Context.Context<R>) => Effect.Effect<void, never, Scope.Scope>
-): Layer.Layer<never, never, Id | R> =>
-  Layer.fromBuildMemo((_, scope) =>
+): Layer.Layer<never, never, Id | R> => {
+  // Its stack is only written out when it is read.
+  const site = new Error()
+  return Layer.fromBuildMemo((_, scope) =>
     Effect.flatMap(Effect.context<Id | R>(), (services) =>
-      Effect.as(Scope.provide(register(Context.get(services, tag), services), scope), Context.empty())
+      Scope.provide(register(Context.get(services, tag), services), scope).pipe(
+        Effect.provideService(Site, site),
+        Effect.as(Context.empty())
+      )
     )
   )
+}

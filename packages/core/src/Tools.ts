@@ -96,6 +96,24 @@ const isResult = (output: Exclude<Output, string | ReadonlyArray<ContentBlock>>)
 
 type HandlerError<F> = F | ToolFailure | AskError | McpError.McpError
 
+/** The type error of a handler that fails with `E`, which its tool does not declare. */
+export interface Undeclared<E> {
+  readonly "Fail with a ToolFailure, or declare the failure's schema as `failure:` of Tool.make": E
+}
+
+/** The type error of a handler that returns `A`, which is no Effect: it is async, or returns a plain value. */
+export interface NoEffect<A> {
+  readonly "Return an Effect: a value in Effect.succeed, a promise in Effect.tryPromise with its error as a ToolFailure": A
+}
+
+/** What a handler's return lacks, as a type whose name says so. */
+export type Mistake<A, F, H> =
+  A extends Effect.Effect<infer _A, infer E, infer R>
+    ? [E] extends [HandlerError<F>]
+      ? Effect.Effect<H, HandlerError<F>, R>
+      : Undeclared<Exclude<E, HandlerError<F>>>
+    : NoEffect<A>
+
 /** A handler's typed failures, as results or protocol errors. Asking that failed is something the model should read. */
 const recover =
   <F>(name: string, failure: ValueCodec<F> | undefined) =>
@@ -127,16 +145,34 @@ const isOwn = <F>(error: F | ToolFailure | AskError): error is ToolFailure | Ask
 const messageOf = (error: unknown): string | undefined =>
   error instanceof Error && error.message !== "" ? error.message : undefined
 
+export interface Options {
+  /** Who sees the tool and may call it; to others it does not exist. Default everyone. */
+  readonly visible?: (principal: Principal["Service"]) => boolean
+  /** Default: those of the server. */
+  readonly limits?: Limits
+}
+
 /**
  * Registers `tool` with its handler for as long as the layer lives; closing it first lets the calls in flight end. The handler's own
  * services stay in the layer's requirements; those of the request (`RequestServices`) do not.
  */
-export const layer = <I, O, F, H, R>(
+export function layer<I, O, F, H, R>(
   tool: Tool<I, O, F, H>,
   handler: (input: I) => Effect.Effect<H, HandlerError<NoInfer<F>>, R>,
-  options: { readonly visible?: (principal: Principal["Service"]) => boolean; readonly limits?: Limits } = {}
-): Layer.Layer<never, never, ToolRegistry | Exclude<R, RequestServices>> =>
-  feature(ToolRegistry, (registry, services: Context.Context<Exclude<R, RequestServices>>) => {
+  options?: Options
+): Layer.Layer<never, never, ToolRegistry | Exclude<R, RequestServices>>
+/** Accepts no handler: the compiler reports the last signature that does not fit, and this one says what is wrong. */
+export function layer<I, O, F, H, A>(
+  tool: Tool<I, O, F, H>,
+  handler: (input: I) => A & Mistake<A, NoInfer<F>, NoInfer<H>>,
+  options?: Options
+): Layer.Layer<never, never, ToolRegistry>
+export function layer<I, O, F, H, R>(
+  tool: Tool<I, O, F, H>,
+  handler: (input: I) => Effect.Effect<H, HandlerError<F>, R>,
+  options: Options = {}
+): Layer.Layer<never, never, ToolRegistry | Exclude<R, RequestServices>> {
+  return feature(ToolRegistry, (registry, services: Context.Context<Exclude<R, RequestServices>>) => {
     const inContext = isolate<R>(services)
     return registry.register({
       tool: tool.descriptor,
@@ -144,6 +180,7 @@ export const layer = <I, O, F, H, R>(
       ...options
     })
   })
+}
 
 /** Decode, run, encode: each once. */
 const caller = <I, O, F, H>(

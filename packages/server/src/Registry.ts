@@ -5,6 +5,7 @@
  * lets its services go. A key that is taken is a defect. One registry serves every session.
  */
 import { attempt, exitOf } from "@effect-mcp/core/Done"
+import { Site, siteOf } from "@effect-mcp/core/Feature"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as PubSub from "effect/PubSub"
@@ -13,6 +14,8 @@ import * as Stream from "effect/Stream"
 
 interface Slot<Entry> {
   readonly entry: Entry
+  /** Where it was made, for the error about a second one. */
+  readonly site: Error | undefined
   /** Completes when the entry is taken away. */
   readonly gone: Deferred.Deferred<void>
   active: number
@@ -122,10 +125,10 @@ export class Registry<Entry, Source extends { readonly changes: Stream.Stream<vo
   register(key: string, entry: Entry): Effect.Effect<void, never, Scope.Scope> {
     return Effect.asVoid(
       Effect.acquireRelease(
-        Effect.suspend(() => {
-          if (this.slots.has(key))
-            return Effect.die(new Error(`The ${this.noun} ${JSON.stringify(key)} is already registered`))
-          const slot: Slot<Entry> = { entry, gone: Deferred.makeUnsafe(), active: 0, drained: undefined }
+        Effect.flatMap(Site, (site) => {
+          const taken = this.slots.get(key)
+          if (taken !== undefined) return Effect.die(new Error(collision(this.noun, key, taken.site, site)))
+          const slot: Slot<Entry> = { entry, site, gone: Deferred.makeUnsafe(), active: 0, drained: undefined }
           this.slots.set(key, slot)
           return Effect.as(this.changed, slot)
         }),
@@ -163,6 +166,10 @@ export class Registry<Entry, Source extends { readonly changes: Stream.Stream<vo
     )
   }
 }
+
+const collision = (noun: string, key: string, first: Error | undefined, second: Error | undefined): string =>
+  `The ${noun} ${JSON.stringify(key)} is already registered: give one of the two another name` +
+  `\n  the first: ${siteOf(first) ?? "at an unknown place"}\n  the second: ${siteOf(second) ?? "at an unknown place"}`
 
 const using = <Entry, A, E, R>(
   slot: Slot<Entry>,

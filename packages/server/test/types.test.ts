@@ -102,6 +102,15 @@ it("handlers are held to their contract", () => {
   Tools.layer(Sum, () => Effect.fail(new Other()))
   // @ts-expect-error a failure of a tool that declares none
   Tools.layer(Cook, () => Effect.fail(new Error("x")))
+  // @ts-expect-error an async handler
+  Tools.layer(Cook, async ({ dish }) => dish)
+  // What the compiler reports names what to do: ToolFailure, failure:, Effect.tryPromise.
+  type Failing = Tools.Mistake<Effect.Effect<string, Full | Other | Tools.ToolFailure>, Full, string>
+  holds<Same<Failing, Tools.Undeclared<Other>>>(true)
+  holds<Same<Tools.Mistake<Promise<string>, never, string>, Tools.NoEffect<Promise<string>>>>(true)
+  type Advice = keyof Tools.Undeclared<Other> | keyof Tools.NoEffect<string>
+  holds<Advice extends `${string}ToolFailure${string}` ? true : false>(true)
+  holds<keyof Tools.Undeclared<Other> extends `${string}\`failure:\`${string}` ? true : false>(true)
   // @ts-expect-error an output that does not fit
   Tools.layer(Sum, () => Effect.succeed({ sum: "1" }))
   // @ts-expect-error an input that is not there
