@@ -76,7 +76,7 @@ export const serverSpan = <A, E>(effect: Effect.Effect<A, E>, request: JsonRpc.R
     if (!isTraced(fiber.context)) return effect
     const { id, method, params } = request
     const target = params?.name ?? params?.uri
-    return Effect.withSpan(effect, typeof target === "string" ? `${method} ${target}` : method, {
+    return Effect.withSpan(effect, typeof target === "string" ? `${method} ${target.slice(0, 256)}` : method, {
       kind: "server",
       parent: isJsonObject(params?._meta) ? parentOf(params._meta) : undefined,
       attributes: { "mcp.method.name": method, "jsonrpc.request.id": id }

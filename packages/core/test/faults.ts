@@ -168,5 +168,31 @@ export const faults: ReadonlyArray<Fault> = [
     from: "Validate.icons(`Tool ${name}`, icons)",
     to: "icons",
     test: "packages/core/test/Content.test.ts"
+  },
+  {
+    name: "baggage travels on as something else",
+    file: "packages/core/src/TraceContext.ts",
+    from: "? { baggage } : undefined",
+    to: "? { baggage: baggage.toUpperCase() } : undefined",
+    test: "packages/testing/test/TraceContext.test.ts",
+    project: "testing",
+    ids: ["meta.trace.format"]
+  },
+  {
+    name: "a traceparent of zeros is read",
+    file: "packages/core/src/TraceContext.ts",
+    from: "/^0+$/.test(traceId) || ",
+    to: "",
+    test: "packages/testing/test/TraceContext.test.ts",
+    project: "testing",
+    ids: ["meta.trace.format"]
+  },
+  {
+    name: "the log does not say that it was a tool's output that did not fit",
+    file: "packages/core/src/Tools.ts",
+    from: "`The output of the tool ${tool.name} does not fit its output schema: ${message}`",
+    to: "message",
+    test: "packages/server/test/defects.test.ts",
+    project: "server"
   }
 ]

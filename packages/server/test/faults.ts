@@ -1,9 +1,11 @@
 /** Small faults in what the server offers, each with the test that notices it. */
 import type { Fault } from "@effect-mcp/spec/Fault"
+import { coreFaults } from "./faults/core.ts"
 import { httpFaults } from "./faults/http.ts"
 
 export const faults: ReadonlyArray<Fault> = [
   ...httpFaults,
+  ...coreFaults,
   {
     name: "a simple expression of a template decodes to a path that climbs",
     file: "packages/protocol/src/UriTemplate.ts",

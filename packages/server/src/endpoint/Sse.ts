@@ -126,7 +126,8 @@ const accepted = HttpServerResponse.text("Accepted", { status: 202 })
 const make = Effect.fnUntraced(function* (options: Options) {
   const { drain = "10 seconds", inFlight = 1024, keepAlive = "15 seconds", sessions: limit = 1024 } = options
   const messages = options.messages ?? defaultMessages
-  const admission = Admission.make(options)
+  const log = Effect.runForkWith(yield* Effect.context<never>())
+  const admission = Admission.make(options, (refused) => void log(Effect.logWarning(refused)))
   const read = Body.reader(admission)
   const server = yield* McpServer
   const scope = yield* Scope.Scope

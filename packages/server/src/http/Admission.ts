@@ -49,7 +49,11 @@ export interface Admission {
 const plainest = [jsonType, "application/json; charset=utf-8"]
 const usual = [`${jsonType}, ${eventsType}`, "*/*"]
 
-export const make = (options: Options): Admission => {
+/** Refused hosts and pages that are reported, each once: a stranger must not fill the log. */
+const reportedAtMost = 16
+
+/** `report` is called with what an operator should know: a host or a page that was refused, and the option that lets it in. */
+export const make = (options: Options, report?: (message: string) => void): Admission => {
   const { maxMessageBytes = Framing.defaultMaxMessageBytes } = options
   const tooLarge = refuse(413, McpError.limitExceeded(`The message is larger than ${maxMessageBytes} bytes`))
   const noJson = refuse(415, McpError.invalidRequest("The body must be application/json"))
@@ -58,6 +62,14 @@ export const make = (options: Options): Admission => {
     "accept-encoding": "identity"
   })
   let known: string | undefined
+  const reported = new Set<string>()
+  const tell = (foreign: string): void => {
+    if (report === undefined || reported.has(foreign) || reported.size >= reportedAtMost) return
+    reported.add(foreign)
+    report(
+      `Refused a request: ${foreign}. If it is meant to be, add it to allowedHosts or allowedOrigins of the endpoint`
+    )
+  }
   const notEvents = refuse(406, McpError.invalidRequest(`Accept must list ${eventsType}`))
   return {
     maxMessageBytes,
@@ -69,7 +81,10 @@ export const make = (options: Options): Admission => {
       if (headers["host"] === known && headers["origin"] === undefined && known !== undefined) return undefined
       const named = headers["host"] === undefined ? { ...headers, host: hostOf(request) } : headers
       const foreign = Rebinding.check(named, options)
-      if (foreign !== undefined) return refuse(403, McpError.invalidRequest(foreign))
+      if (foreign !== undefined) {
+        tell(foreign)
+        return refuse(403, McpError.invalidRequest(foreign))
+      }
       if (headers["origin"] === undefined) known = headers["host"]
       return undefined
     },

@@ -92,8 +92,8 @@ export const make = Effect.fnUntraced(function* (
   const scope = yield* Scope.Scope
   const context = yield* Effect.context<never>()
   const runFork = Effect.runForkWith(context)
-  const admission = Admission.make(options)
   const fork = (effect: Effect.Effect<void>) => void Fiber.runIn(runFork(effect), scope)
+  const admission = Admission.make(options, (refused) => fork(Effect.logWarning(refused)))
   const work = new Work.Work(options, fork)
   const fibers = new Fibers()
   yield* Effect.addFinalizer(() => fibers.end)

@@ -31,6 +31,9 @@ const placeOf = (url: string): Place | undefined => {
 const isLoopback = ({ hostname }: Place): boolean =>
   hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname)
 
+/** A stranger's text: quoted, and not longer than a host name may be. */
+const quoted = (text: string): string => JSON.stringify(text.slice(0, 253))
+
 /** Why a request with these headers (names in lower case) is refused; `undefined` if it is not. */
 export const check = (
   headers: { readonly [name: string]: string | undefined },
@@ -39,12 +42,12 @@ export const check = (
   const { host = "", origin } = headers
   const own = placeOf(`http://${host}`)
   const known = own !== undefined && (isLoopback(own) || allowedHosts.some((allowed) => isNamed(own, host, allowed)))
-  if (!known) return `The host ${JSON.stringify(host)} is not allowed here`
+  if (!known) return `The host ${quoted(host)} is not allowed here`
   if (origin === undefined || isWelcome(origin, { allowedOrigins })) return undefined
   const page = placeOf(origin)
   // The default port depends on the scheme, which a proxy in front may have changed: it is compared by the page's.
   const isOwn = page !== undefined && isWeb(page) && placeOf(`${page.protocol}//${host}`)?.host === page.host
-  return isOwn ? undefined : `The origin ${JSON.stringify(origin)} is not allowed here`
+  return isOwn ? undefined : `The origin ${quoted(origin)} is not allowed here`
 }
 
 /** Whether a host goes by that name: with any port, or with the very port, said or not. */

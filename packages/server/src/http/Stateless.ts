@@ -45,6 +45,7 @@ export const make = ({ context, fibers, pulse, server, work }: Options) => {
     const sink = new PostSink()
     let admitted = false
     const dispatched = server.dispatch(request, asked, sink, {
+      address: asked.address,
       closing: work.closing,
       admitted: () => (admitted = true),
       now: context

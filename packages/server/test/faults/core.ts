@@ -1,0 +1,146 @@
+/** Small faults in limits, middleware, sessions and the handshake, each with the test that notices it. */
+import type { Fault } from "@effect-mcp/spec/Fault"
+
+const limits = "packages/server/src/Limits.ts"
+const limitsTest = "packages/server/test/limits.test.ts"
+const middleware = "packages/server/src/Middleware.ts"
+const middlewareTest = "packages/server/test/middleware.test.ts"
+const rateLimit = "packages/server/src/RateLimit.ts"
+const rateLimitTest = "packages/server/test/rate-limit.test.ts"
+const toolLimits = "packages/server/src/ToolLimits.ts"
+const toolLimitsTest = "packages/server/test/tool-limits.test.ts"
+const sessions = "packages/server/src/session/Sessions.ts"
+const sessionsTest = "packages/server/test/session/Sessions.test.ts"
+
+export const coreFaults: ReadonlyArray<Fault> = [
+  {
+    name: "what a session keeps is not given back when it is over",
+    file: limits,
+    from: "    this.give(holder, holder.kept)\n",
+    to: "",
+    test: limitsTest
+  },
+  {
+    name: "all anonymous sessions share the budget of one caller",
+    file: limits,
+    from: "const ofCaller = caller === undefined ? 0 : (callers.get(caller) ?? 0) + bytes",
+    to: "const ofCaller = (callers.get(caller ?? '') ?? 0) + bytes",
+    test: limitsTest
+  },
+  {
+    name: "an unsubscribed URI counts for ever",
+    file: "packages/server/src/Subscriptions.ts",
+    from: "    limits.unsubscribe(session, uri)\n",
+    to: "",
+    test: limitsTest
+  },
+  {
+    name: "an ended subscription request counts for ever",
+    file: "packages/server/src/Listen.ts",
+    from: "Effect.sync(() => limits.unlisten(holder, kept))",
+    to: "Effect.void",
+    test: limitsTest
+  },
+  {
+    name: "a round that asks is a cancellation to middleware",
+    file: middleware,
+    from: 'if (isSuspension(cause)) return { _tag: "Asked" }',
+    to: "",
+    test: middlewareTest
+  },
+  {
+    name: "middleware swaps the method of a request",
+    file: middleware,
+    from: "changed.method === request.method",
+    to: "changed.method !== undefined",
+    test: middlewareTest
+  },
+  {
+    name: "every round of a request counts for the rate limit",
+    file: rateLimit,
+    from: "resumed ? rule.index + 1 : rule.index",
+    to: "rule.index",
+    test: rateLimitTest
+  },
+  {
+    name: "there is no rate limit unless one is asked for",
+    file: "packages/server/src/Server.ts",
+    from: "options.rateLimit ?? RateLimit.defaults",
+    to: "options.rateLimit ?? false",
+    test: rateLimitTest,
+    ids: ["tools.security.rate-limited", "completion.security.rate-limited"]
+  },
+  {
+    name: "callers of different addresses share a budget",
+    file: rateLimit,
+    from: "Principal.nameOf(principal) ?? address",
+    to: "Principal.nameOf(principal)",
+    test: rateLimitTest
+  },
+  {
+    name: "a call that is late is never stopped",
+    file: toolLimits,
+    from: "      call.fiber?.interruptUnsafe()\n",
+    to: "",
+    test: toolLimitsTest
+  },
+  {
+    name: "the size of structured content is not counted",
+    file: toolLimits,
+    from: "structuredContent === undefined || mirrored",
+    to: "true",
+    test: toolLimitsTest
+  },
+  {
+    name: "all anonymous callers share one limit of sessions",
+    file: sessions,
+    from: 'owner !== "" && ',
+    to: "",
+    test: sessionsTest
+  },
+  {
+    name: "the end of the endpoint interrupts the end of a session",
+    file: sessions,
+    from: "Effect.uninterruptible(entry.close(reason))",
+    to: "entry.close(reason)",
+    test: sessionsTest
+  },
+  {
+    name: "a server speaks its newest revision after any handshake",
+    file: "packages/server/src/Lifecycle.ts",
+    from: "{ revision, clientInfo: kept, clientCapabilities: capabilities }",
+    to: '{ revision: identity.revisions.findLast(({ era }) => era === "stateful") ?? revision, clientInfo: kept, clientCapabilities: capabilities }',
+    test: "packages/server/test/lifecycle.test.ts",
+    ids: ["lifecycle.operation.version-respected"]
+  },
+  {
+    name: "changes are told of before the subscription is acknowledged",
+    file: "packages/server/src/Announcer.ts",
+    from: "private opened = false",
+    to: "private opened = true",
+    test: "packages/server/test/stateless/subscriptions.test.ts",
+    ids: ["subscriptions.acknowledged.nothing-before", "subscriptions.acknowledged.first"]
+  },
+  {
+    name: "a second question of one name vanishes",
+    file: "packages/server/src/mrtr/Replay.ts",
+    from: "if (shared) return suspend",
+    to: "return suspend",
+    test: "packages/server/test/mrtr/Replay.test.ts",
+    ids: ["mrtr.questions.unique-keys"]
+  },
+  {
+    name: "the log does not say which handler died",
+    file: "packages/server/src/Server.ts",
+    from: "`The handler of ${method}${named} died`",
+    to: '"A handler died"',
+    test: "packages/server/test/defects.test.ts"
+  },
+  {
+    name: "a refused host is not reported",
+    file: "packages/server/src/http/Admission.ts",
+    from: "        tell(foreign)\n",
+    to: "",
+    test: "packages/server/test/http/refused.test.ts"
+  }
+]
