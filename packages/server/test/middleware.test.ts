@@ -195,9 +195,13 @@ describe("a middleware may change the request that goes on", () => {
         const swapping = Middleware.layer((request, next, proceed) =>
           request.method === "tools/call" ? proceed({ method: "tools/list", params: undefined }) : next
         )
-        const client = yield* session(Layer.merge(features, swapping), { version })
+        const { layer, take } = yield* observed
+        const around = Layer.provideMerge(swapping, Layer.provideMerge(layer, features))
+        const client = yield* session(around, { version })
+        take()
         const error = yield* client.refused("tools/call", { name: "say", arguments: { said: "plain" } })
         assert.strictEqual(error.code, McpError.InternalError)
+        assert.deepStrictEqual(take(), ["tools/call Died"])
       })
     )
   }

@@ -22,9 +22,9 @@ export const coreFaults: ReadonlyArray<Fault> = [
   },
   {
     name: "all anonymous sessions share the budget of one caller",
-    file: limits,
-    from: "const ofCaller = caller === undefined ? 0 : (callers.get(caller) ?? 0) + bytes",
-    to: "const ofCaller = (callers.get(caller ?? '') ?? 0) + bytes",
+    file: "packages/core/src/Principal.ts",
+    from: "subject === undefined ? undefined : JSON.stringify",
+    to: "JSON.stringify",
     test: limitsTest
   },
   {
