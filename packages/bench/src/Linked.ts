@@ -19,7 +19,7 @@ const packages = path.dirname(root)
  */
 const groups: Readonly<Record<string, Readonly<Record<string, ReadonlyArray<string>>>>> = {
   protocol: { start: [] },
-  core: { start: [] },
+  core: { folder: ["folder/Folder"], start: [] },
   server: { start: ["McpServer"], http: ["endpoint/Http"] },
   client: { start: ["McpClient"], http: ["connector/Http"] }
 }

@@ -28,6 +28,7 @@ import { askErrorToMcp } from "./internal/askErrorToMcp.ts"
 import { type Completer, inQuery } from "./Completions.ts"
 import { feature } from "./Feature.ts"
 import type * as Folder from "./folder/Folder.ts"
+import { make as loadFolder } from "./folder/load.ts"
 import { isolate } from "./Isolate.ts"
 import type { Principal } from "./Principal.ts"
 import { type QueryServices, RequestContext, type RequestServices } from "./RequestContext.ts"
@@ -306,7 +307,7 @@ export const folder = (
   options: FolderOptions = {}
 ): Layer.Layer<never, PlatformError, ResourceRegistry | FileSystem.FileSystem | Path.Path> =>
   Layer.unwrap(
-    Effect.map(loaded(root, options), ({ changes, complete, list, listed, read, uriTemplate }) => {
+    Effect.map(loadFolder(root, options), ({ changes, complete, list, listed, read, uriTemplate }) => {
       const contents = (path: string, uri: string) =>
         Effect.mapError(read(path, uri), (error) =>
           error._tag === "Missing"
@@ -324,12 +325,6 @@ export const folder = (
       )
     })
   )
-
-/** Its modules are loaded by the first server that offers a folder: others start without them. */
-const loaded = Effect.fnUntraced(function* (root: string, options: Folder.Options) {
-  const { make } = yield* Effect.promise(() => import("./folder/Folder.ts"))
-  return yield* make(root, options)
-})
 
 /** Says with every event that the list of resources has changed. */
 const announced = (changes: Stream.Stream<unknown>) =>
