@@ -27,7 +27,8 @@ const listening = Effect.fnUntraced(function* (server: Pick<Server, "listen" | "
 })
 
 const serverOf = (features: Layer.Layer<never, never, McpServer.Registries>) =>
-  Layer.fresh(McpServer.layer({ name: "test", version: "1", features }))
+  // Some answers are larger than a tool's may be.
+  Layer.fresh(McpServer.layer({ name: "test", version: "1", features, limits: { tool: { bytes: Infinity } } }))
 const server = serverOf(echo)
 
 /** Serves with something around the listener. */
