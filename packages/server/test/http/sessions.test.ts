@@ -265,7 +265,9 @@ describe("a session", () => {
   it.effect("does not expire while a request runs or a stream is open", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
-      const client = yield* open(puppet.layer, { sessions: { idle: "30 minutes" }, resume: false })
+      // The call is longer than a tool may take by default.
+      const options = { limits: { tool: { time: "1 day" } } } as const
+      const client = yield* open(puppet.layer, { sessions: { idle: "30 minutes" }, resume: false }, options)
       const session = yield* openSession(client)
       const call = yield* Effect.forkChild(session.call("puppet", { name: "long" }), { startImmediately: true })
       yield* Queue.take(puppet.entered)
