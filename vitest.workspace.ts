@@ -26,7 +26,12 @@ const project = (name: string) => ({
 const over = (listener: "node" | "web") => ({
   extends: true as const,
   root: "packages/server",
-  test: { name: `server:${listener}`, include: ["test/http/*.test.ts"], env: { MCP_TEST_LISTENER: listener } }
+  test: {
+    name: `server:${listener}`,
+    include: ["test/http/**/*.test.ts"],
+    exclude: ["test/http/legacy/**"],
+    env: { MCP_TEST_LISTENER: listener }
+  }
 })
 
 export default defineConfig({

@@ -247,7 +247,7 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "A redirect leads to any origin",
-    file: "packages/auth/src/internal/Fetch.ts",
+    file: "packages/auth/src/shared/Fetch.ts",
     from: "if (target === undefined || target.origin !== new URL(request.url).origin)",
     to: "if (target === undefined)",
     test: `${clientTest}/Discovery.test.ts`,

@@ -1,7 +1,7 @@
 /** Through Effect's own HttpRouter, as any Effect app would mount it. */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
-import * as Http from "@effect-mcp/server/endpoint/Http"
+import * as Http from "@effect-mcp/server/Http"
 import * as Effect from "effect/Effect"
 import * as HttpServer from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"

@@ -20,8 +20,8 @@ const packages = path.dirname(root)
 const groups: Readonly<Record<string, Readonly<Record<string, ReadonlyArray<string>>>>> = {
   protocol: { start: [] },
   core: { folder: ["folder/Folder"], start: [] },
-  server: { start: ["McpServer"], http: ["endpoint/Http"] },
-  client: { start: ["McpClient"], http: ["connector/Http"] }
+  server: { start: ["McpServer"], http: ["http/RouterEndpoint"] },
+  client: { start: ["McpClient"], http: ["transport/Http"] }
 }
 export const linked = Object.keys(groups)
 

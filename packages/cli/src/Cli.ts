@@ -1,7 +1,7 @@
 /**
  * The `effect-mcp` command: all subcommands, their help, and one run from arguments to exit code.
  */
-import type { Requirements } from "@effect-mcp/client/connector/Stdio"
+import type { Requirements } from "@effect-mcp/client/Stdio"
 import * as CliConfig from "effect/cli/CliConfig"
 import type * as CliError from "effect/cli/CliError"
 import * as CliOutput from "effect/cli/CliOutput"

@@ -4,7 +4,7 @@
  * Every failure of every module becomes one `Failure`. Refuses to show stack traces, unless `--verbose` asks for the detail.
  */
 import type * as ClientError from "@effect-mcp/client/ClientError"
-import type { OAuthError } from "@effect-mcp/auth/client/OAuthError"
+import type { OAuthError } from "@effect-mcp/auth/OAuthError"
 import type { TransportError } from "@effect-mcp/core/Transport"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Cause from "effect/Cause"

@@ -4,8 +4,8 @@
  */
 import * as Gateway from "@effect-mcp/gateway/Gateway"
 import type * as McpServer from "@effect-mcp/server/McpServer"
-import * as Stdio from "@effect-mcp/server/endpoint/Stdio"
-import type { Requirements } from "@effect-mcp/client/connector/Stdio"
+import * as Stdio from "@effect-mcp/server/internal/Stdio"
+import type { Requirements } from "@effect-mcp/client/Stdio"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"

@@ -1,6 +1,6 @@
 /** A gateway over HTTP. A module of its own: who serves stdio loads no HTTP. */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import * as Http from "@effect-mcp/server/endpoint/Http"
+import * as Http from "@effect-mcp/server/Http"
 import * as Effect from "effect/Effect"
 import * as HttpServer from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"

@@ -1,5 +1,5 @@
 /** A server behind HTTP, reached by this runtime's own `fetch`; where it demands a login, with one. */
-import * as Http from "@effect-mcp/client/connector/Http"
+import * as Http from "@effect-mcp/client/Http"
 import { TransportError } from "@effect-mcp/core/Transport"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -3,7 +3,7 @@
  *
  * The one place that knows how a server is named on the command line, and the only one that opens a wire.
  */
-import * as Stdio from "@effect-mcp/client/connector/Stdio"
+import * as Stdio from "@effect-mcp/client/Stdio"
 import { type Transport, TransportError } from "@effect-mcp/core/Transport"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"

@@ -1,6 +1,6 @@
 import * as AuthServer from "@effect-mcp/testing/auth/AuthServer"
 import * as ProtectedResource from "@effect-mcp/testing/auth/ProtectedResource"
-import * as Http from "@effect-mcp/server/endpoint/Http"
+import * as Http from "@effect-mcp/server/Http"
 import { layer as everything } from "@effect-mcp/everything/everything"
 import { NodeHttpServer } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"

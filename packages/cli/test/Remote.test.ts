@@ -1,7 +1,7 @@
 /** Servers that are named by a URL, and the proxy. */
 import { NodeHttpServer } from "@effect/platform-node"
 import * as Everything from "@effect-mcp/everything/everything"
-import * as Http from "@effect-mcp/server/endpoint/Http"
+import * as Http from "@effect-mcp/server/Http"
 import { parseHeader } from "@effect-mcp/cli/Settings"
 import * as Target from "@effect-mcp/cli/Target"
 import { assert, describe, it } from "@effect/vitest"

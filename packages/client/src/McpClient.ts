@@ -10,20 +10,20 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import { type ConnectError, McpClient, type Options } from "./Client.ts"
-import * as Connection from "./Connection.ts"
-import type * as Http from "./connector/Http.ts"
-import * as Socket from "./connector/Socket.ts"
-import type * as Sse from "./connector/Sse.ts"
-import * as Stdio from "./connector/Stdio.ts"
-import { make } from "./internal/make.ts"
-import * as Negotiation from "./Negotiation.ts"
-import * as Sources from "./Sources.ts"
+import * as Connection from "./connection/Connection.ts"
+import type * as Http from "./transport/Http.ts"
+import * as Socket from "./transport/Socket.ts"
+import type * as Sse from "./transport/Sse.ts"
+import * as Stdio from "./transport/Stdio.ts"
+import { make } from "./makeClient.ts"
+import * as Negotiation from "./connection/Negotiation.ts"
+import * as Sources from "./mount/Sources.ts"
 
-export type { CallEvent } from "./Calls.ts"
+export type { CallEvent } from "./features/Calls.ts"
 export type { ClientError } from "./ClientError.ts"
 export type { CallOptions } from "./CallOptions.ts"
-export type { Policy } from "./Backoff.ts"
-export type { WatchEvent } from "./Watch.ts"
+export type { Policy } from "./connection/Backoff.ts"
+export type { WatchEvent } from "./features/Watch.ts"
 export { type Announcement, type ConnectError, McpClient, type Options } from "./Client.ts"
 
 type Service = McpClient["Service"]
@@ -59,7 +59,7 @@ export const layerHttp = (options: Options & Http.Options): Layer.Layer<McpClien
   layer(
     // Loaded when needed: who starts a process does not wait for HTTP to load.
     Effect.flatMap(
-      Effect.promise(() => import("./connector/Http.ts")),
+      Effect.promise(() => import("./transport/Http.ts")),
       ({ open }) => open(options)
     ),
     options
@@ -74,7 +74,7 @@ export const layerSocket = (
 export const layerSse = (options: Options & Sse.Options): Layer.Layer<McpClient, ConnectError, Sse.Requirements> =>
   layer(
     Effect.flatMap(
-      Effect.promise(() => import("./connector/Sse.ts")),
+      Effect.promise(() => import("./transport/Sse.ts")),
       ({ open }) => open(options)
     ),
     { ...options, revisions: options.revisions ?? Negotiation.stateful }

@@ -1,32 +1,32 @@
 /** Faults of the client put in by hand, and the test that notices each. */
 import type { Fault } from "@effect-mcp/spec/Fault"
 
-const streamable = "packages/client/src/http/Streamable.ts"
-const model = "packages/client/test/http/Streamable.model.test.ts"
+const streamable = "packages/client/src/transport/http/Streamable.ts"
+const model = "packages/client/test/transport/http/Streamable.model.test.ts"
 
 export const faults: ReadonlyArray<Fault> = [
   {
     name: "a client fetches the URL of a question",
-    file: "packages/client/src/Handlers.ts",
+    file: "packages/client/src/answering/ServerRequests.ts",
     from: "Effect.flatMap(service.elicit(params), (answer)",
     to: 'Effect.flatMap(Effect.andThen(Effect.promise(async () => void ("url" in params && (await fetch(String(params.url), { signal: AbortSignal.timeout(50) }).catch(() => {})))), service.elicit(params)), (answer)',
-    test: "packages/client/test/UrlNotFetched.test.ts",
+    test: "packages/client/test/answering/UrlNotFetched.test.ts",
     ids: ["elicitation.url.not-prefetched"]
   },
   {
     name: "initialize declares no capability",
-    file: "packages/client/src/Negotiation.ts",
+    file: "packages/client/src/connection/Negotiation.ts",
     from: "capabilities: options.capabilities,",
     to: "capabilities: {},",
-    test: "packages/client/test/Declarations.test.ts",
+    test: "packages/client/test/connection/Declarations.test.ts",
     ids: ["lifecycle.initialize.request"]
   },
   {
     name: "a client goes on in the revision that it offered",
-    file: "packages/client/src/Negotiation.ts",
+    file: "packages/client/src/connection/Negotiation.ts",
     from: "return { revision, serverInfo, serverCapabilities: capabilities, instructions }",
     to: "return { revision: offered, serverInfo, serverCapabilities: capabilities, instructions }",
-    test: "packages/client/test/Declarations.test.ts",
+    test: "packages/client/test/connection/Declarations.test.ts",
     ids: ["lifecycle.operation.version-respected"]
   },
   {
@@ -38,7 +38,7 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "initialize carries the old session id",
-    file: "packages/client/src/http/Endpoint.ts",
+    file: "packages/client/src/transport/http/Endpoint.ts",
     from: ': request.method === "initialize"\n            ? undefined\n            : this.ofSession',
     to: ': request.method === "initialize" && this.version === "never"\n            ? undefined\n            : { "mcp-session-id": "session-0", ...this.ofSession }',
     test: model
@@ -80,93 +80,93 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "the first connection of a session's stream reports a gap",
-    file: "packages/client/src/http/Reconnect.ts",
+    file: "packages/client/src/transport/http/ResumeStream.ts",
     from: "if (stood && lastEventId === undefined) missed()",
     to: "if (lastEventId === undefined) missed()",
     test: model
   },
   {
     name: "a connection whose opening failed stays open",
-    file: "packages/client/src/Recovery.ts",
+    file: "packages/client/src/reconnect/Reconnect.ts",
     from: "(Exit.isFailure(exit) ? Scope.close(scope, exit) : backoff.started)",
     to: "(Exit.isFailure(exit) ? Effect.void : backoff.started)",
-    test: "packages/client/test/RecoveryOpening.test.ts"
+    test: "packages/client/test/reconnect/RecoveryOpening.test.ts"
   },
   {
     name: "a connection that could not be restored stays open",
-    file: "packages/client/src/Recovery.ts",
+    file: "packages/client/src/reconnect/Reconnect.ts",
     from: "Effect.onError(restore(connection), (cause) => Scope.close(scope, Exit.failCause(cause)))",
     to: "restore(connection)",
-    test: "packages/client/test/RecoveryOpening.test.ts"
+    test: "packages/client/test/reconnect/RecoveryOpening.test.ts"
   },
   {
     name: "the refusal of a caller is Closed",
-    file: "packages/client/src/Resending.ts",
+    file: "packages/client/src/reconnect/RequestRetry.ts",
     from: "return Effect.mapError(patient(sending, rest), denied)",
     to: "return patient(sending, rest)",
-    test: "packages/client/test/http/Refused.test.ts"
+    test: "packages/client/test/transport/http/Refused.test.ts"
   },
   {
     name: "the refusal of a caller that does not reconnect is Closed",
-    file: "packages/client/src/Resending.ts",
+    file: "packages/client/src/reconnect/RequestRetry.ts",
     from: "return Effect.mapError(sending.attempt(connection), denied)",
     to: "return sending.attempt(connection)",
-    test: "packages/client/test/http/Refused.test.ts"
+    test: "packages/client/test/transport/http/Refused.test.ts"
   },
   {
     name: "a web page is not said to be one",
-    file: "packages/client/src/http/Refusal.ts",
+    file: "packages/client/src/transport/http/Refusal.ts",
     from: "if (isPage(type, body)) {",
     to: "if (isPage(type, body) && status === 0) {",
-    test: "packages/client/test/http/NoEndpoint.test.ts"
+    test: "packages/client/test/transport/http/NoEndpoint.test.ts"
   },
   {
     name: "the probe and the handshake have a time of their own each",
-    file: "packages/client/src/Connection.ts",
+    file: "packages/client/src/connection/Connection.ts",
     from: "Effect.timeoutOrElse({ duration: timeout, orElse: () => late }),",
     to: "",
-    test: "packages/client/test/OpeningTime.test.ts"
+    test: "packages/client/test/connection/OpeningTime.test.ts"
   },
   {
     name: "lists have no bound in bytes",
-    file: "packages/client/src/Lists.ts",
+    file: "packages/client/src/features/Lists.ts",
     from: "if (bytes > maxBytes) {",
     to: "if (bytes < 0) {",
-    test: "packages/client/test/Budgets.test.ts"
+    test: "packages/client/test/features/Budgets.test.ts"
   },
   {
     name: "what leaves the cache keeps its room",
-    file: "packages/client/src/ResponseCache.ts",
+    file: "packages/client/src/connection/ResponseCache.ts",
     from: "this.bytes -= this.kept.get(key)?.size ?? 0",
     to: "void key",
-    test: "packages/client/test/Budgets.test.ts"
+    test: "packages/client/test/features/Budgets.test.ts"
   },
   {
     name: "remembered tools have no bound",
-    file: "packages/client/src/ToolCatalog.ts",
+    file: "packages/client/src/features/ToolCatalog.ts",
     from: "if (this.bytes <= this.maxBytes) return",
     to: "return",
-    test: "packages/client/test/Budgets.test.ts"
+    test: "packages/client/test/features/Budgets.test.ts"
   },
   {
     name: "a subscription that tells of one update begins its waits anew",
-    file: "packages/client/src/Backoff.ts",
+    file: "packages/client/src/connection/Backoff.ts",
     from: "else if (this.useful) this.failures = Math.min(this.failures, Math.max(0, attempts - 1))",
     to: "else if (this.useful) this.failures = 0",
-    test: "packages/client/test/Budgets.test.ts"
+    test: "packages/client/test/features/Budgets.test.ts"
   },
   {
     name: "streams that end at once are opened again without a growing wait",
-    file: "packages/client/src/http/Reconnect.ts",
+    file: "packages/client/src/transport/http/ResumeStream.ts",
     from: "this.minDelay * Math.min(growth, 2 ** brief)",
     to: "this.minDelay",
-    test: "packages/client/test/http/Reconnect.test.ts"
+    test: "packages/client/test/transport/http/Reconnect.test.ts"
   },
   {
     name: "a retry of the server's is taken without a floor",
-    file: "packages/client/src/http/Reconnect.ts",
+    file: "packages/client/src/transport/http/ResumeStream.ts",
     from: "Effect.sleep(Math.max(least, retry",
     to: "Effect.sleep(Math.max(0 * least, retry",
-    test: "packages/client/test/http/Reconnect.test.ts"
+    test: "packages/client/test/transport/http/Reconnect.test.ts"
   }
 ]

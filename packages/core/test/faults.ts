@@ -1,10 +1,10 @@
 /** Faults of the core, each with the test that notices it. */
 import type { Fault } from "@effect-mcp/spec/Fault"
 
-const framing = "packages/core/src/Framing.ts"
+const framing = "packages/core/src/transport/Framing.ts"
 const depth = "packages/core/src/internal/depth.ts"
-const framingTest = "packages/core/test/Framing.model.test.ts"
-const depthTest = "packages/core/test/Depth.test.ts"
+const framingTest = "packages/core/test/transport/Framing.model.test.ts"
+const depthTest = "packages/core/test/transport/Depth.test.ts"
 
 export const faults: ReadonlyArray<Fault> = [
   {
@@ -96,82 +96,82 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "Answers that were taken are counted for ever",
-    file: "packages/core/src/Outbox.ts",
+    file: "packages/core/src/transport/Outbox.ts",
     from: "else control -= entry.text.length",
     to: "",
-    test: "packages/core/test/Outbox.test.ts"
+    test: "packages/core/test/transport/Outbox.test.ts"
   },
   {
     name: "An older progress event that was kept follows a newer one",
-    file: "packages/core/src/Progress.ts",
+    file: "packages/core/src/request/Progress.ts",
     from: "    this.latest = undefined\n    this.send(progress, options)",
     to: "    this.send(progress, options)",
-    test: "packages/core/test/Progress.test.ts",
+    test: "packages/core/test/request/Progress.test.ts",
     ids: ["progress.value.increases"]
   },
   {
     name: "Ids start anew when nothing waits",
-    file: "packages/core/src/internal/outbound.ts",
+    file: "packages/core/src/peer/Outbound.ts",
     from: "const id = this.nextId++",
     to: "if (waiting.size === 0) this.nextId = 1\n      const id = this.nextId++",
-    test: "packages/core/test/Peer.outbound.test.ts",
+    test: "packages/core/test/peer/Peer.outbound.test.ts",
     ids: ["json-rpc.request.id-unique"]
   },
   {
     name: "The id of a request is the number of those that wait",
-    file: "packages/core/src/internal/outbound.ts",
+    file: "packages/core/src/peer/Outbound.ts",
     from: "const id = this.nextId++",
     to: "const id = waiting.size + 1",
-    test: "packages/core/test/Peer.outbound.test.ts",
+    test: "packages/core/test/peer/Peer.outbound.test.ts",
     ids: ["json-rpc.request.id-unique"]
   },
   {
     name: "A value without a JSON form is advertised as a schema that takes everything",
-    file: "packages/protocol/src/JsonSchema.ts",
+    file: "packages/protocol/src/schema/JsonSchema.ts",
     from: "const place = withoutJson(schema.ast)",
     to: "const place: ReadonlyArray<string> | undefined = undefined as ReadonlyArray<string> | undefined",
-    test: "packages/core/test/Tool.test.ts",
+    test: "packages/core/test/contract/Tool.test.ts",
     project: "core"
   },
   {
     name: "The bounds of safe integers are advertised",
-    file: "packages/protocol/src/JsonSchema.ts",
+    file: "packages/protocol/src/schema/JsonSchema.ts",
     from: 'const bounded = out["type"] === "integer" ? withoutSafeBounds(out) : out',
     to: "const bounded = out",
-    test: "packages/core/test/Tool.test.ts",
+    test: "packages/core/test/contract/Tool.test.ts",
     project: "core"
   },
   {
     name: "A schema of another library is taken for fields without names",
-    file: "packages/core/src/Tool.ts",
+    file: "packages/core/src/contract/Tool.ts",
     from: "  if (wrong === undefined) return Schema.Struct(fields)",
     to: "  if (isRecord(fields)) return Schema.Struct(fields)\n  if (wrong === undefined) return Schema.Struct(fields)",
-    test: "packages/core/test/Tool.test.ts"
+    test: "packages/core/test/contract/Tool.test.ts"
   },
   {
     name: "a text that is no base64 is taken for it",
-    file: "packages/protocol/src/Validate.ts",
+    file: "packages/protocol/src/model/Validate.ts",
     from: "stray === value.length - padding)",
     to: "stray >= 0)",
-    test: "packages/core/test/Content.test.ts"
+    test: "packages/core/test/contract/Content.test.ts"
   },
   {
     name: "a day that the month does not have is a date",
-    file: "packages/protocol/src/Validate.ts",
+    file: "packages/protocol/src/model/Validate.ts",
     from: " && new Date(midnight).toISOString().startsWith(day)",
     to: "",
-    test: "packages/core/test/Content.test.ts"
+    test: "packages/core/test/contract/Content.test.ts"
   },
   {
     name: "a tool has an icon that a client must reject",
-    file: "packages/core/src/Tool.ts",
+    file: "packages/core/src/contract/Tool.ts",
     from: "Validate.icons(`Tool ${name}`, icons)",
     to: "icons",
-    test: "packages/core/test/Content.test.ts"
+    test: "packages/core/test/contract/Content.test.ts"
   },
   {
     name: "baggage travels on as something else",
-    file: "packages/core/src/TraceContext.ts",
+    file: "packages/core/src/peer/TraceContext.ts",
     from: "? { baggage } : undefined",
     to: "? { baggage: baggage.toUpperCase() } : undefined",
     test: "packages/testing/test/TraceContext.test.ts",
@@ -180,7 +180,7 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "a traceparent of zeros is read",
-    file: "packages/core/src/TraceContext.ts",
+    file: "packages/core/src/peer/TraceContext.ts",
     from: "/^0+$/.test(traceId) || ",
     to: "",
     test: "packages/testing/test/TraceContext.test.ts",
@@ -189,10 +189,10 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "the log does not say that it was a tool's output that did not fit",
-    file: "packages/core/src/Tools.ts",
+    file: "packages/core/src/features/Tools.ts",
     from: "`The output of the tool ${tool.name} does not fit its output schema: ${message}`",
     to: "message",
-    test: "packages/server/test/defects.test.ts",
+    test: "packages/server/test/dispatch/defects.test.ts",
     project: "server"
   }
 ]

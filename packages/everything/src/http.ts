@@ -3,7 +3,7 @@
  */
 import { NodeHttpServer } from "@effect/platform-node"
 import type { McpServer } from "@effect-mcp/server"
-import * as Http from "@effect-mcp/server/endpoint/Http"
+import * as Http from "@effect-mcp/server/Http"
 import { Console, Effect, Layer } from "effect"
 import * as HttpServer from "effect/http/HttpServer"
 import { createServer } from "node:http"

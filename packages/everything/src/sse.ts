@@ -3,7 +3,7 @@
  */
 import { NodeHttpServer } from "@effect/platform-node"
 import type { McpServer } from "@effect-mcp/server"
-import * as Sse from "@effect-mcp/server/endpoint/Sse"
+import * as Sse from "@effect-mcp/server/Sse"
 import { Layer } from "effect"
 import { createServer } from "node:http"
 import { announce } from "./http.ts"

@@ -5,7 +5,7 @@
  * stands open follows the news of the server behind.
  */
 import type * as McpClient from "@effect-mcp/client/McpClient"
-import { areTold } from "@effect-mcp/client/UrlElicitations"
+import { areTold } from "@effect-mcp/client/internal/UrlElicitations"
 import { elicitationModes } from "@effect-mcp/core/ClientInput"
 import { Principal } from "@effect-mcp/core/Principal"
 import { RequestContext, type RequestServices } from "@effect-mcp/core/RequestContext"

@@ -6,7 +6,7 @@
  */
 import type { ClientError } from "@effect-mcp/client/ClientError"
 import type { McpClient } from "@effect-mcp/client/McpClient"
-import * as Declaration from "@effect-mcp/client/Declaration"
+import * as Declaration from "@effect-mcp/client/internal/Declaration"
 import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"

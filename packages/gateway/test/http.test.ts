@@ -1,11 +1,11 @@
 /** A server behind Streamable HTTP: what its wire says of a question or a log decides whose it is. */
 import { NodeHttpServer } from "@effect/platform-node"
-import * as Http from "@effect-mcp/client/connector/Http"
+import * as Http from "@effect-mcp/client/Http"
 import { Memory, Peer } from "@effect-mcp/core"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import type * as Revision from "@effect-mcp/protocol/Revision"
 import { McpServer } from "@effect-mcp/server/McpServer"
-import * as Endpoint from "@effect-mcp/server/endpoint/Http"
+import * as Endpoint from "@effect-mcp/server/Http"
 import { assert, layer } from "@effect/vitest"
 import { Context, Deferred, Effect, Fiber, Layer } from "effect"
 import { FetchHttpClient, HttpServer } from "effect/http"

@@ -1,8 +1,8 @@
 /** Faults of the protocol, each with the test that notices it. */
 import type { Fault } from "@effect-mcp/spec/Fault"
 
-const jsonRpc = "packages/protocol/src/JsonRpc.ts"
-const jsonRpcTest = "packages/protocol/test/JsonRpc.test.ts"
+const jsonRpc = "packages/protocol/src/wire/JsonRpc.ts"
+const jsonRpcTest = "packages/protocol/test/wire/JsonRpc.test.ts"
 
 export const faults: ReadonlyArray<Fault> = [
   {
@@ -35,10 +35,10 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "A header that holds a marked text is compared without being decoded",
-    file: "packages/protocol/src/Headers.ts",
+    file: "packages/protocol/src/wire/Headers.ts",
     from: "header !== undefined && header === body && plainest.test(header)",
     to: "header !== undefined && header === body",
-    test: "packages/protocol/test/Headers.test.ts",
+    test: "packages/protocol/test/wire/Headers.test.ts",
     ids: ["http.headers.decoded"]
   },
   {
@@ -46,6 +46,6 @@ export const faults: ReadonlyArray<Fault> = [
     file: "packages/protocol/src/model/Meta.ts",
     from: "export const ProgressToken = Schema.Union([Schema.String, Schema.Int])",
     to: "export const ProgressToken = Schema.Union([Schema.String, Schema.Finite])",
-    test: "packages/protocol/test/Meta.test.ts"
+    test: "packages/protocol/test/model/Meta.test.ts"
   }
 ]

@@ -4,15 +4,15 @@
 import * as Effect from "effect/Effect"
 import type * as HttpRouter from "effect/http/HttpRouter"
 import * as Layer from "effect/Layer"
-import type * as Http from "./endpoint/Http.ts"
-import type * as Node from "./endpoint/Node.ts"
-import type * as Socket from "./endpoint/Socket.ts"
-import type * as Sse from "./endpoint/Sse.ts"
-import * as Stdio from "./endpoint/Stdio.ts"
-import type { McpServer } from "./Server.ts"
+import type * as Http from "./http/RouterEndpoint.ts"
+import type * as Node from "./http/NodeListener.ts"
+import type * as Socket from "./socket/Socket.ts"
+import type * as Sse from "./http/legacy/SseEndpoint.ts"
+import * as Stdio from "./stdio/Stdio.ts"
+import type { McpServer } from "./dispatch/Server.ts"
 
-export { type ConnectOptions, layer, McpServer, type Options, type Registries } from "./Server.ts"
-export type { Session } from "./Session.ts"
+export { type ConnectOptions, layer, McpServer, type Options, type Registries } from "./dispatch/Server.ts"
+export type { Session } from "./session/Session.ts"
 
 /**
  * Builds a server and serves it over stdin and stdout: all there is to a program that keeps its stdout clean from the start. They are
@@ -29,7 +29,7 @@ export const serveStdioWith = Stdio.serve
 /** Serves every connection of a `SocketServer` (TCP or Unix socket) until interrupted. */
 export const serveSocket: typeof Socket.serve = (options) =>
   Effect.flatMap(
-    Effect.promise(() => import("./endpoint/Socket.ts")),
+    Effect.promise(() => import("./socket/Socket.ts")),
     ({ serve }) => serve(options)
   )
 
@@ -37,7 +37,7 @@ export const serveSocket: typeof Socket.serve = (options) =>
 export const layerHttp = (options: Http.Options): Layer.Layer<never, never, McpServer | HttpRouter.HttpRouter> =>
   Layer.unwrap(
     Effect.map(
-      Effect.promise(() => import("./endpoint/Http.ts")),
+      Effect.promise(() => import("./http/RouterEndpoint.ts")),
       ({ layer }) => layer(options)
     )
   )
@@ -46,7 +46,7 @@ export const layerHttp = (options: Http.Options): Layer.Layer<never, never, McpS
 export const layerSse = (options: Sse.Options): Layer.Layer<never, never, McpServer | HttpRouter.HttpRouter> =>
   Layer.unwrap(
     Effect.map(
-      Effect.promise(() => import("./endpoint/Sse.ts")),
+      Effect.promise(() => import("./http/legacy/SseEndpoint.ts")),
       ({ layer }) => layer(options)
     )
   )
@@ -55,7 +55,7 @@ export const layerSse = (options: Sse.Options): Layer.Layer<never, never, McpSer
 export const serveHttp: typeof HttpRouter.serve = (app, options) =>
   Layer.unwrap(
     Effect.map(
-      Effect.promise(() => import("./http/Shutdown.ts")),
+      Effect.promise(() => import("./http/request/Shutdown.ts")),
       ({ serve }) => serve(app, options)
     )
   )
@@ -65,7 +65,7 @@ export const toWebHandler = <E>(
   server: Layer.Layer<McpServer, E>,
   options: Parameters<typeof Http.toWebHandler>[1]
 ): ReturnType<typeof Http.toWebHandler> => {
-  const made = import("./endpoint/Http.ts").then((http) => http.toWebHandler(server, options))
+  const made = import("./http/RouterEndpoint.ts").then((http) => http.toWebHandler(server, options))
   return {
     handler: async (request) => (await made).handler(request),
     dispose: async () => (await made).dispose()
@@ -78,7 +78,7 @@ export const toWebHandler = <E>(
  * ends what is open, in order, or what is still being built, and never fails: then close the HTTP server.
  */
 export const toNodeListener = <E>(server: Layer.Layer<McpServer, E>, options?: Node.BuildOptions): Node.Built => {
-  const building = import("./endpoint/Node.ts").then(({ build }) => build(server, options))
+  const building = import("./http/NodeListener.ts").then(({ build }) => build(server, options))
   const built = building.then(({ listener }) => listener)
   let listener: Node.Listener = (request, response) =>
     void built.then(

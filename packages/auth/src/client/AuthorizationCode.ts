@@ -7,10 +7,10 @@
 import * as Effect from "effect/Effect"
 import * as Jose from "jose"
 import { Authorizer } from "./Authorizer.ts"
-import * as Endpoint from "./Endpoint.ts"
+import * as Endpoint from "../shared/Endpoint.ts"
 import type { Grant, Request } from "./Grant.ts"
-import { random, sha256 } from "../internal/hash.ts"
-import { OAuthError, printable } from "./OAuthError.ts"
+import { random, sha256 } from "../shared/hash.ts"
+import { OAuthError, printable } from "../shared/OAuthError.ts"
 import * as Registration from "./Registration.ts"
 import * as TokenEndpoint from "./TokenEndpoint.ts"
 

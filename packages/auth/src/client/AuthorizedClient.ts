@@ -14,9 +14,9 @@ import * as Stream from "effect/Stream"
 import type * as Access from "./Access.ts"
 import * as Challenge from "./Challenge.ts"
 import * as Dpop from "./Dpop.ts"
-import * as Endpoint from "./Endpoint.ts"
-import * as Fetch from "../internal/Fetch.ts"
-import { OAuthError, printable, shown } from "./OAuthError.ts"
+import * as Endpoint from "../shared/Endpoint.ts"
+import * as Fetch from "../shared/Fetch.ts"
+import { OAuthError, printable, shown } from "../shared/OAuthError.ts"
 
 export interface Options {
   /** What requests are sent with in the end. */

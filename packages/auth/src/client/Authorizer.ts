@@ -12,8 +12,8 @@ import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as Terminal from "effect/Terminal"
-import { parseUrl } from "../internal/url.ts"
-import { OAuthError, printable, shown } from "./OAuthError.ts"
+import { parseUrl } from "../shared/url.ts"
+import { OAuthError, printable, shown } from "../shared/OAuthError.ts"
 
 /** A way there and back, for one authorization. */
 export interface Way {

@@ -9,9 +9,9 @@ import * as Effect from "effect/Effect"
 import * as Base64 from "effect/encoding/Base64"
 import * as Redacted from "effect/Redacted"
 import * as Jose from "jose"
-import { formEncoded } from "../internal/hash.ts"
-import type * as Metadata from "./Metadata.ts"
-import { OAuthError } from "./OAuthError.ts"
+import { formEncoded } from "../shared/hash.ts"
+import type * as Metadata from "../shared/Metadata.ts"
+import { OAuthError } from "../shared/OAuthError.ts"
 import type { AuthMethod, Registration } from "./Stored.ts"
 
 /** A private key for `private_key_jwt`: PKCS #8 in PEM, or a JWK in JSON. */

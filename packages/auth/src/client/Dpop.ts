@@ -8,8 +8,8 @@ import * as SecureRandom from "effect/crypto/SecureRandom"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Jose from "jose"
-import { OAuthError } from "./OAuthError.ts"
-import { sha256 } from "../internal/hash.ts"
+import { OAuthError } from "../shared/OAuthError.ts"
+import { sha256 } from "../shared/hash.ts"
 
 /** What we sign with, in the order of preference; `none` and symmetric algorithms are not among them. */
 const algorithms = ["ES256", "EdDSA", "ES384", "ES512", "PS256", "RS256"]

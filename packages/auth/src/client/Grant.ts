@@ -6,7 +6,7 @@
  */
 import type * as Effect from "effect/Effect"
 import type * as ClientIdentity from "./ClientIdentity.ts"
-import type { OAuthError } from "./OAuthError.ts"
+import type { OAuthError } from "../shared/OAuthError.ts"
 import type { Scopes } from "./Scopes.ts"
 import type { Tokens } from "./Stored.ts"
 import type { TokenStore } from "./TokenStore.ts"

@@ -7,7 +7,7 @@
 import * as Clock from "effect/Clock"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import * as Effect from "effect/Effect"
-import type { OAuthError } from "./OAuthError.ts"
+import type { OAuthError } from "../shared/OAuthError.ts"
 import type { Account, Shelf, Tokens } from "./Stored.ts"
 
 const leaseMillis = 15_000

@@ -14,7 +14,7 @@ import * as Layer from "effect/Layer"
 import * as ChildProcess from "effect/process/ChildProcess"
 import { ChildProcessSpawner } from "effect/process/ChildProcessSpawner"
 import { Authorizer, type Way } from "./Authorizer.ts"
-import { OAuthError } from "./OAuthError.ts"
+import { OAuthError } from "../shared/OAuthError.ts"
 
 const path = "/callback"
 

@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import type { OAuthError } from "./OAuthError.ts"
+import type { OAuthError } from "../shared/OAuthError.ts"
 import type { TokenStore } from "./TokenStore.ts"
 
 const Secret = Schema.RedactedFromValue(Schema.String)

@@ -14,7 +14,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Path from "effect/Path"
 import type { PlatformError } from "effect/PlatformError"
-import { OAuthError } from "./OAuthError.ts"
+import { OAuthError } from "../shared/OAuthError.ts"
 import { TokenStore } from "./TokenStore.ts"
 
 const encoder = new TextEncoder()

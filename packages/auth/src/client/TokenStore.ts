@@ -12,7 +12,7 @@ import * as Effect from "effect/Effect"
 import * as Base64Url from "effect/encoding/Base64Url"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
-import { OAuthError } from "./OAuthError.ts"
+import { OAuthError } from "../shared/OAuthError.ts"
 
 /** A text and how often it was replaced; version 0 is the one before the first. */
 export interface Versioned {

@@ -8,8 +8,8 @@ import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import type { Credentials } from "./ClientIdentity.ts"
 import type { Grant } from "./Grant.ts"
-import { issuerOnly } from "../internal/bound.ts"
-import type { OAuthError } from "./OAuthError.ts"
+import { issuerOnly } from "../shared/bound.ts"
+import type { OAuthError } from "../shared/OAuthError.ts"
 import * as TokenEndpoint from "./TokenEndpoint.ts"
 
 /** JWT bearer assertions (RFC 7523). */

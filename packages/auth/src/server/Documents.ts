@@ -6,10 +6,10 @@
 import * as Effect from "effect/Effect"
 import type * as HttpClient from "effect/http/HttpClient"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
-import { serverMetadataUrls } from "../client/Discovery.ts"
-import * as Endpoint from "../client/Endpoint.ts"
-import * as Fetch from "../internal/Fetch.ts"
-import { parseUrl } from "../internal/url.ts"
+import { serverMetadataUrls } from "../shared/Discovery.ts"
+import * as Endpoint from "../shared/Endpoint.ts"
+import * as Fetch from "../shared/Fetch.ts"
+import { parseUrl } from "../shared/url.ts"
 import { shown, VerifierUnavailable } from "./TokenVerifier.ts"
 
 /** Any JSON object. */

@@ -10,7 +10,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Jose from "jose"
-import { randomUnsafe, sha256 } from "../internal/hash.ts"
+import { randomUnsafe, sha256 } from "../shared/hash.ts"
 import { defaultAlgorithms, type Algorithm } from "./JwtVerifier.ts"
 import { shown } from "./TokenVerifier.ts"
 

@@ -13,7 +13,7 @@ import * as HttpClient from "effect/http/HttpClient"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
-import { formEncoded, sha256 } from "../internal/hash.ts"
+import { formEncoded, sha256 } from "../shared/hash.ts"
 import * as Documents from "./Documents.ts"
 import {
   type Claims,

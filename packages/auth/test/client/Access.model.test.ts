@@ -8,7 +8,7 @@
  */
 import type { Grant } from "@effect-mcp/auth/client/Grant"
 import * as OAuth from "@effect-mcp/auth/client/OAuth"
-import { find, OAuthError } from "@effect-mcp/auth/client/OAuthError"
+import { find, OAuthError } from "@effect-mcp/auth/OAuthError"
 import * as TokenStore from "@effect-mcp/auth/client/TokenStore"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Context, Duration, Effect, Layer, Redacted, Schema } from "effect"

@@ -1,6 +1,6 @@
 import * as Authorizer from "@effect-mcp/auth/client/Authorizer"
 import * as Loopback from "@effect-mcp/auth/client/Loopback"
-import { OAuthError } from "@effect-mcp/auth/client/OAuthError"
+import { OAuthError } from "@effect-mcp/auth/OAuthError"
 import { NodeHttpServer } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { verifies } from "@effect-mcp/spec/verifies"

@@ -1,7 +1,7 @@
 import * as AuthorizationCode from "@effect-mcp/auth/client/AuthorizationCode"
 import * as ClientCredentials from "@effect-mcp/auth/client/ClientCredentials"
 import * as EnterpriseManaged from "@effect-mcp/auth/client/EnterpriseManaged"
-import { find, OAuthError } from "@effect-mcp/auth/client/OAuthError"
+import { find, OAuthError } from "@effect-mcp/auth/OAuthError"
 import * as WorkloadIdentity from "@effect-mcp/auth/client/WorkloadIdentity"
 import * as AuthServer from "@effect-mcp/testing/auth/AuthServer"
 import { assert, describe, it } from "@effect/vitest"

@@ -1,5 +1,5 @@
 import * as Authorizer from "@effect-mcp/auth/client/Authorizer"
-import { OAuthError } from "@effect-mcp/auth/client/OAuthError"
+import { OAuthError } from "@effect-mcp/auth/OAuthError"
 import * as Registration from "@effect-mcp/auth/client/Registration"
 import * as TokenStore from "@effect-mcp/auth/client/TokenStore"
 import { assert, describe, it } from "@effect/vitest"

@@ -1,6 +1,6 @@
 /** `effect-mcp login`, `logout`, `whoami`: the user's logins at servers behind HTTP. */
 import type * as OAuth from "@effect-mcp/auth/client/OAuth"
-import type { OAuthError } from "@effect-mcp/auth/client/OAuthError"
+import type { OAuthError } from "@effect-mcp/auth/OAuthError"
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"

@@ -1,5 +1,5 @@
 /** Clients of servers that are child processes. */
-import * as Stdio from "@effect-mcp/client/connector/Stdio"
+import * as Stdio from "@effect-mcp/client/Stdio"
 import * as McpClient from "@effect-mcp/client/McpClient"
 import { NodeServices } from "@effect/platform-node"
 import { Effect, type Scope } from "effect"

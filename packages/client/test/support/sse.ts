@@ -1,5 +1,5 @@
 /** A server of HTTP with SSE that does exactly what it is told, and a bare peer of it. */
-import * as Sse from "@effect-mcp/client/connector/Sse"
+import * as Sse from "@effect-mcp/client/Sse"
 import * as Peer from "@effect-mcp/core/Peer"
 import { TransportError } from "@effect-mcp/core/Transport"
 import { Effect, Logger, Queue } from "effect"

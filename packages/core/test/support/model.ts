@@ -9,9 +9,9 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import { assert } from "@effect/vitest"
 import { Effect, Exit, Fiber, Latch, Option, Schema, Scope } from "effect"
 import * as Arbitrary from "effect/Arbitrary"
-import * as Framing from "../../src/Framing.ts"
-import type * as Peer from "../../src/Peer.ts"
-import type { Single } from "../../src/Transport.ts"
+import * as Framing from "../../src/transport/Framing.ts"
+import type * as Peer from "../../src/peer/Peer.ts"
+import type { Single } from "../../src/transport/Transport.ts"
 import { cancel, notification, request, type Served, serve, settle, success } from "./wire.ts"
 
 const Id = Schema.Literals([0, "", 1, "1", 2, 3, "x"])

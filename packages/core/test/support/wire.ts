@@ -2,9 +2,9 @@
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as McpError from "@effect-mcp/protocol/McpError"
 import { Cause, Effect, Latch, Queue, type Scope, Stream } from "effect"
-import * as Framing from "../../src/Framing.ts"
-import * as Peer from "../../src/Peer.ts"
-import type { Inbound, Lane, Transport, TransportError } from "../../src/Transport.ts"
+import * as Framing from "../../src/transport/Framing.ts"
+import * as Peer from "../../src/peer/Peer.ts"
+import type { Inbound, Lane, Transport, TransportError } from "../../src/transport/Transport.ts"
 
 export interface Sent {
   readonly message: any

@@ -1,7 +1,7 @@
 /** A protected server as a program: `node server.ts ISSUER [PORT]` serves the notes of the issuer's users, and says where. */
 import { Auth, JwtVerifier } from "@effect-mcp/auth"
 import { McpServer } from "@effect-mcp/server"
-import * as Http from "@effect-mcp/server/endpoint/Http"
+import * as Http from "@effect-mcp/server/Http"
 import { NodeHttpServer, NodeRuntime } from "@effect/platform-node"
 import { Console, Effect, Layer } from "effect"
 import { FetchHttpClient, HttpServer } from "effect/http"

@@ -3,8 +3,8 @@
  * beside each other. A module of its own: who serves stdio loads no HTTP.
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import * as Http from "@effect-mcp/server/endpoint/Http"
-import * as Sse from "@effect-mcp/server/endpoint/Sse"
+import * as Http from "@effect-mcp/server/Http"
+import * as Sse from "@effect-mcp/server/Sse"
 import type { McpServer } from "@effect-mcp/server/McpServer"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"

@@ -19,7 +19,7 @@ import {
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as McpServer from "@effect-mcp/server/McpServer"
-import { isSuspension } from "@effect-mcp/server/mrtr/Replay"
+import { isSuspension } from "@effect-mcp/server/internal/Replay"
 import * as McpTest from "@effect-mcp/testing/McpTest"
 import { Cause, Context, Deferred, Effect, Exit, Layer, PubSub, Schema, Scope, Stream } from "effect"
 import * as Gateway from "../../src/Gateway.ts"

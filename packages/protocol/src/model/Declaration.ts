@@ -4,7 +4,7 @@
  * Nothing of it may be remembered for another request, and none of it is verified: `clientInfo` is for display and logs.
  */
 import * as Schema from "effect/Schema"
-import { ClientCapabilities } from "../Capabilities.ts"
+import { ClientCapabilities } from "./Capabilities.ts"
 import { Implementation } from "./Implementation.ts"
 import { LoggingLevel } from "./Logging.ts"
 import * as Meta from "./Meta.ts"

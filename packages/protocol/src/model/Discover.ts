@@ -2,7 +2,7 @@
  * Discovery: what a stateless server speaks and offers, since 2026-07-28. Who it is stands in `_meta` of every result.
  */
 import * as Schema from "effect/Schema"
-import { ServerCapabilities } from "../Capabilities.ts"
+import { ServerCapabilities } from "./Capabilities.ts"
 import { cacheFields, metaFields } from "./Meta.ts"
 import { struct } from "./Shape.ts"
 

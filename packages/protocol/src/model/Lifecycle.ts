@@ -2,7 +2,7 @@
  * The handshake that opens a stateful session.
  */
 import * as Schema from "effect/Schema"
-import { ClientCapabilities, ServerCapabilities } from "../Capabilities.ts"
+import { ClientCapabilities, ServerCapabilities } from "./Capabilities.ts"
 import { Implementation } from "./Implementation.ts"
 import { metaFields, requestFields } from "./Meta.ts"
 import { struct } from "./Shape.ts"

@@ -9,7 +9,7 @@ import * as SchemaGetter from "effect/SchemaGetter"
 import * as SchemaIssue from "effect/SchemaIssue"
 import * as Direct from "../internal/Direct.ts"
 import { isJsonObject } from "../model/Shape.ts"
-import * as ResultType from "../ResultType.ts"
+import * as ResultType from "../model/ResultType.ts"
 
 const wrap = <R>(codec: Schema.Codec<R, unknown>, write: (wire: unknown) => unknown): Schema.Codec<R, unknown> => {
   const whole = Schema.Unknown.pipe(

@@ -4,7 +4,7 @@
  * Each row names a type of the model, the first revision that has the thing, and what older ones get. Reading another revision
  * needs no table: whatever the model knows is accepted from everybody. Methods and rules are dated in the revision files.
  */
-import * as Capabilities from "../Capabilities.ts"
+import * as Capabilities from "../model/Capabilities.ts"
 import * as Annotations from "../model/Annotations.ts"
 import * as Completion from "../model/Completion.ts"
 import * as Content from "../model/Content.ts"

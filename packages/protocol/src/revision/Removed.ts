@@ -3,7 +3,7 @@
  *
  * `since` is the first revision without the thing; it and newer ones get what the row gives. Older revisions are not concerned.
  */
-import * as Capabilities from "../Capabilities.ts"
+import * as Capabilities from "../model/Capabilities.ts"
 import * as Elicitation from "../model/Elicitation.ts"
 import * as Progress from "../model/Progress.ts"
 import * as Tool from "../model/Tool.ts"

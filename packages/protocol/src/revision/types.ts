@@ -4,7 +4,7 @@
  * Pure types, below the files that fill them in; `Revision` lists the revisions.
  */
 import type * as Schema from "effect/Schema"
-import type * as Method from "../Method.ts"
+import type * as Method from "../model/Method.ts"
 
 /** The dated name of a revision, newest last. */
 export type Version = "2024-11-05" | "2025-03-26" | "2025-06-18" | "2025-11-25" | "2026-07-28"

@@ -26,7 +26,7 @@ export class ReplayGuard extends Context.Service<
       caller?: string
     ) => Effect.Effect<A, McpError.McpError, R>
   }
->()("@effect-mcp/server/mrtr/ReplayGuard") {
+>()("@effect-mcp/server/ReplayGuard") {
   /** For one process. */
   static readonly layerMemory = (options: MemoryOptions = {}): Layer.Layer<ReplayGuard> =>
     Layer.sync(ReplayGuard, () => memory(options))

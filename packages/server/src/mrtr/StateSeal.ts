@@ -30,7 +30,7 @@ export class StateSeal extends Context.Service<
     readonly seal: (journal: Journal, binding: string) => Effect.Effect<string>
     readonly open: (state: string, binding: string) => Effect.Effect<Opened, McpError.McpError>
   }
->()("@effect-mcp/server/mrtr/StateSeal") {}
+>()("@effect-mcp/server/StateSeal") {}
 
 export interface Options {
   /** How long a client may take to answer. Default 1 hour. */

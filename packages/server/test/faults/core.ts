@@ -2,15 +2,15 @@
 import type { Fault } from "@effect-mcp/spec/Fault"
 
 const limits = "packages/server/src/Limits.ts"
-const limitsTest = "packages/server/test/limits.test.ts"
-const middleware = "packages/server/src/Middleware.ts"
-const middlewareTest = "packages/server/test/middleware.test.ts"
-const rateLimit = "packages/server/src/RateLimit.ts"
-const rateLimitTest = "packages/server/test/rate-limit.test.ts"
-const toolLimits = "packages/server/src/ToolLimits.ts"
-const toolLimitsTest = "packages/server/test/tool-limits.test.ts"
-const sessions = "packages/server/src/session/Sessions.ts"
-const sessionsTest = "packages/server/test/session/Sessions.test.ts"
+const limitsTest = "packages/server/test/dispatch/limits.test.ts"
+const middleware = "packages/server/src/features/Middleware.ts"
+const middlewareTest = "packages/server/test/features/middleware.test.ts"
+const rateLimit = "packages/server/src/features/RateLimit.ts"
+const rateLimitTest = "packages/server/test/features/rate-limit.test.ts"
+const toolLimits = "packages/server/src/features/ToolLimits.ts"
+const toolLimitsTest = "packages/server/test/features/tool-limits.test.ts"
+const sessions = "packages/server/src/http/session/Sessions.ts"
+const sessionsTest = "packages/server/test/http/session/SessionTable.test.ts"
 
 export const coreFaults: ReadonlyArray<Fault> = [
   {
@@ -22,21 +22,21 @@ export const coreFaults: ReadonlyArray<Fault> = [
   },
   {
     name: "all anonymous sessions share the budget of one caller",
-    file: "packages/core/src/Principal.ts",
+    file: "packages/core/src/transport/Principal.ts",
     from: "subject === undefined ? undefined : JSON.stringify",
     to: "JSON.stringify",
     test: limitsTest
   },
   {
     name: "an unsubscribed URI counts for ever",
-    file: "packages/server/src/Subscriptions.ts",
+    file: "packages/server/src/dispatch/Subscriptions.ts",
     from: "    limits.unsubscribe(session, uri)\n",
     to: "",
     test: limitsTest
   },
   {
     name: "an ended subscription request counts for ever",
-    file: "packages/server/src/Listen.ts",
+    file: "packages/server/src/dispatch/SubscriptionsListen.ts",
     from: "Effect.sync(() => limits.unlisten(holder, kept))",
     to: "Effect.void",
     test: limitsTest
@@ -64,7 +64,7 @@ export const coreFaults: ReadonlyArray<Fault> = [
   },
   {
     name: "there is no rate limit unless one is asked for",
-    file: "packages/server/src/Server.ts",
+    file: "packages/server/src/dispatch/Server.ts",
     from: "options.rateLimit ?? RateLimit.defaults",
     to: "options.rateLimit ?? false",
     test: rateLimitTest,
@@ -107,18 +107,18 @@ export const coreFaults: ReadonlyArray<Fault> = [
   },
   {
     name: "a server speaks its newest revision after any handshake",
-    file: "packages/server/src/Lifecycle.ts",
+    file: "packages/server/src/dispatch/Initialize.ts",
     from: "{ revision, clientInfo: kept, clientCapabilities: capabilities }",
     to: '{ revision: identity.revisions.findLast(({ era }) => era === "stateful") ?? revision, clientInfo: kept, clientCapabilities: capabilities }',
-    test: "packages/server/test/lifecycle.test.ts",
+    test: "packages/server/test/dispatch/initialize.test.ts",
     ids: ["lifecycle.operation.version-respected"]
   },
   {
     name: "changes are told of before the subscription is acknowledged",
-    file: "packages/server/src/Announcer.ts",
+    file: "packages/server/src/session/ChangeNotifier.ts",
     from: "private opened = false",
     to: "private opened = true",
-    test: "packages/server/test/stateless/subscriptions.test.ts",
+    test: "packages/server/test/dispatch/stateless/subscriptions.test.ts",
     ids: ["subscriptions.acknowledged.nothing-before", "subscriptions.acknowledged.first"]
   },
   {
@@ -131,16 +131,16 @@ export const coreFaults: ReadonlyArray<Fault> = [
   },
   {
     name: "the log does not say which handler died",
-    file: "packages/server/src/Server.ts",
+    file: "packages/server/src/dispatch/Server.ts",
     from: "`The handler of ${method}${named} died`",
     to: '"A handler died"',
-    test: "packages/server/test/defects.test.ts"
+    test: "packages/server/test/dispatch/defects.test.ts"
   },
   {
     name: "a refused host is not reported",
-    file: "packages/server/src/http/Admission.ts",
+    file: "packages/server/src/http/request/Admission.ts",
     from: "        tell(foreign)\n",
     to: "",
-    test: "packages/server/test/http/refused.test.ts"
+    test: "packages/server/test/http/request/refused.test.ts"
   }
 ]

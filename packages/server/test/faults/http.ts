@@ -1,14 +1,14 @@
 /** Small faults in the HTTP endpoints, their sessions and what they keep, each with the test that notices it. */
 import type { Fault } from "@effect-mcp/spec/Fault"
 
-const store = "packages/server/src/session/EventStore.ts"
-const work = "packages/server/src/http/Work.ts"
-const fairness = "packages/server/test/http/fairness.test.ts"
-const session = "packages/server/src/http/HttpSession.ts"
-const stateful = "packages/server/src/http/Stateful.ts"
-const sessionTest = "packages/server/test/http/HttpSession.test.ts"
-const sessionModel = "packages/server/test/http/HttpSession.model.test.ts"
-const storeModel = "packages/server/test/session/EventStore.model.test.ts"
+const store = "packages/server/src/http/session/EventStore.ts"
+const work = "packages/server/src/http/request/InFlightRequests.ts"
+const fairness = "packages/server/test/http/request/fairness.test.ts"
+const session = "packages/server/src/http/session/HttpSession.ts"
+const stateful = "packages/server/src/http/session/SessionEndpoint.ts"
+const sessionTest = "packages/server/test/http/session/HttpSession.test.ts"
+const sessionModel = "packages/server/test/http/session/HttpSession.model.test.ts"
+const storeModel = "packages/server/test/http/session/EventStore.model.test.ts"
 
 export const httpFaults: ReadonlyArray<Fault> = [
   {
@@ -51,7 +51,7 @@ export const httpFaults: ReadonlyArray<Fault> = [
     file: "packages/server/src/mrtr/ReplayGuard.ts",
     from: "(counts.get(caller) ?? 0) >= perCaller",
     to: "false",
-    test: "packages/server/test/stateless/tampering.test.ts"
+    test: "packages/server/test/mrtr/tampering.test.ts"
   },
   {
     name: "A reply that was cut off counts for its caller for ever",
@@ -90,10 +90,10 @@ export const httpFaults: ReadonlyArray<Fault> = [
   },
   {
     name: "A slow body over HTTP with SSE does not give way",
-    file: "packages/server/src/endpoint/Sse.ts",
+    file: "packages/server/src/http/legacy/SseEndpoint.ts",
     from: "    slow?.cut()\n",
     to: "",
-    test: "packages/server/test/sse/statuses.test.ts"
+    test: "packages/server/test/http/legacy/statuses.test.ts"
   },
   {
     name: "A POST that settles late ends a newer one with the same id",
@@ -167,7 +167,7 @@ export const httpFaults: ReadonlyArray<Fault> = [
   },
   {
     name: "A stream that was resumed gives events twice",
-    file: "packages/server/src/http/EventStream.ts",
+    file: "packages/server/src/http/session/EventStream.ts",
     from: "      this.drop(last)\n",
     to: "",
     test: sessionModel
@@ -177,12 +177,12 @@ export const httpFaults: ReadonlyArray<Fault> = [
     file: session,
     from: 'if (post !== undefined) post.send(one, "data")',
     to: 'if (post !== undefined) {\n        post.send(one, "data")\n        if (JsonRpc.isRequest(one)) this.standalone().write(JsonRpc.encode(one))\n      }',
-    test: "packages/server/test/http/delivery.test.ts",
+    test: "packages/server/test/http/session/delivery.test.ts",
     ids: ["http.streams.no-broadcast"]
   },
   {
     name: "The headers of a request are not compared with it",
-    file: "packages/server/src/Stateless.ts",
+    file: "packages/server/src/dispatch/StatelessEra.ts",
     from: "const standard = Headers.mismatch(headers, request)",
     to: "const standard = undefined",
     test: "packages/server/test/http/statuses.test.ts",

@@ -1,7 +1,7 @@
 /** Subscribing to one resource in either era: `resources/subscribe`, or `subscriptions/listen` (2026-07-28). */
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { Effect, Fiber, type Scope } from "effect"
-import { metaOf, version as latest } from "../stateless/support/modern.ts"
+import { metaOf, version as latest } from "./modern.ts"
 import type { Client } from "./raw.ts"
 
 /** Waits until what a client has received says so. */

@@ -4,7 +4,7 @@
  */
 import * as Authorizer from "@effect-mcp/auth/client/Authorizer"
 import * as AuthorizationCode from "@effect-mcp/auth/client/AuthorizationCode"
-import { find } from "@effect-mcp/auth/client/OAuthError"
+import { find } from "@effect-mcp/auth/OAuthError"
 import * as OAuth from "@effect-mcp/auth/client/OAuth"
 import * as TokenStore from "@effect-mcp/auth/client/TokenStore"
 import { type Revision, since } from "@effect-mcp/spec/Requirement"

@@ -2,7 +2,7 @@
 import type * as Revision from "@effect-mcp/protocol/Revision"
 import { Effect } from "effect"
 import { HttpClient, type HttpClientRequest, HttpClientResponse } from "effect/http"
-import { discovered } from "./finding.ts"
+import { discovered } from "../../transport/http/support/finding.ts"
 
 export interface Posted {
   /** The message of a POST; undefined for a GET or DELETE. */

@@ -1,11 +1,11 @@
 /** An endpoint without a platform around it: requests are values, and responses are written into memory at once. */
 import type { Principal } from "@effect-mcp/core/Principal"
 import * as McpServer from "@effect-mcp/server/McpServer"
-import * as Endpoint from "@effect-mcp/server/http/Endpoint"
-import { Events } from "@effect-mcp/server/http/Events"
-import { type EventStore } from "@effect-mcp/server/session/EventStore"
+import * as Endpoint from "@effect-mcp/server/internal/Endpoint"
+import { Events } from "@effect-mcp/server/internal/SseResponse"
+import { type EventStore } from "@effect-mcp/server/EventStore"
 import { Effect, Layer } from "effect"
-import type { Asked } from "@effect-mcp/server/http/Asked"
+import type { Asked } from "@effect-mcp/server/internal/HttpRequest"
 import type { HttpServerResponse } from "effect/http"
 import { TestClock } from "effect/testing"
 

@@ -4,10 +4,10 @@ import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
 import * as Headers from "@effect-mcp/protocol/Headers"
 import type { JsonRpc } from "@effect-mcp/protocol"
-import * as Http from "@effect-mcp/server/endpoint/Http"
-import * as Node from "@effect-mcp/server/endpoint/Node"
+import * as Http from "@effect-mcp/server/Http"
+import * as Node from "@effect-mcp/server/Node"
 import * as McpServer from "@effect-mcp/server/McpServer"
-import type { EventStore } from "@effect-mcp/server/session/EventStore"
+import type { EventStore } from "@effect-mcp/server/EventStore"
 import { createRequestListener } from "@remix-run/node-fetch-server"
 import { type Cause, Context, Effect, Exit, Layer, Option, Queue, Schema, Scope } from "effect"
 import { HttpRouter, HttpServer, HttpServerResponse } from "effect/http"
@@ -19,7 +19,7 @@ import {
   request as send,
   type Server
 } from "node:http"
-import { metaOf } from "../../stateless/support/modern.ts"
+import { metaOf } from "../../support/modern.ts"
 
 export const Region = Tool.raw("region", {
   description: "Says where.",

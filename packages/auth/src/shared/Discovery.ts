@@ -1,0 +1,172 @@
+/**
+ * From an MCP server's URL to the authorization server that protects it (RFC 9728, RFC 8414, OpenID Connect Discovery 1.0).
+ *
+ * Owns the order of the places looked at and the checks: the resource is the server asked for, the issuer exactly the one looked up. A
+ * server without resource metadata is one of 2025-03-26: its own origin is the authorization server.
+ */
+import * as Effect from "effect/Effect"
+import type * as HttpClient from "effect/http/HttpClient"
+import * as HttpClientRequest from "effect/http/HttpClientRequest"
+import * as Option from "effect/Option"
+import * as Endpoint from "./Endpoint.ts"
+import * as Fetch from "./Fetch.ts"
+import { parseUrl } from "./url.ts"
+import * as Metadata from "./Metadata.ts"
+import { OAuthError, printable, shown, type Step } from "./OAuthError.ts"
+
+export interface Options extends Endpoint.Trust {
+  readonly http: HttpClient.HttpClient
+  /** The revision to name in `MCP-Protocol-Version` of metadata requests. */
+  readonly protocolVersion: string
+  /** Whether a server without resource metadata is taken for one of 2025-03-26. */
+  readonly fallback: boolean
+}
+
+/** What is known of a protected server. */
+export interface Resource {
+  /** The value of `resource` in requests for tokens; undefined for a server of 2025-03-26, which has no such parameter. */
+  readonly indicator: string | undefined
+  readonly issuers: readonly [string, ...ReadonlyArray<string>]
+  readonly scopes: ReadonlyArray<string> | undefined
+  readonly metadata: Metadata.ProtectedResource | undefined
+}
+
+const get = (options: Options, step: Step, url: URL) =>
+  Fetch.send(
+    options.http,
+    step,
+    HttpClientRequest.get(url, { headers: { "mcp-protocol-version": options.protocolVersion } })
+  )
+
+/** The well-known URIs of a server's resource metadata: that of its path, then that of its root. */
+export const resourceMetadataUrls = (server: URL): ReadonlyArray<URL> => {
+  const root = new URL("/.well-known/oauth-protected-resource", server.origin)
+  const path = server.pathname.replace(/\/+$/, "")
+  return path === "" ? [root] : [new URL(root.pathname + path + server.search, server.origin), root]
+}
+
+/** The well-known URIs of an issuer's metadata, in the order of the specification. */
+export const serverMetadataUrls = (issuer: URL): ReadonlyArray<URL> => {
+  const path = issuer.pathname.replace(/\/+$/, "")
+  const at = (pathname: string) => new URL(pathname, issuer.origin)
+  const oauth = "/.well-known/oauth-authorization-server"
+  const openid = "/.well-known/openid-configuration"
+  return path === "" ? [at(oauth), at(openid)] : [at(oauth + path), at(openid + path), at(path + openid)]
+}
+
+const failed = (step: Step, url: URL, status: number): OAuthError =>
+  new OAuthError({ step, problem: "the server failed", url: shown(url), status, advice: "Try later." })
+
+/** Whether metadata that name `resource` speak for this server: the same URL, or one that it lies under. */
+export const speaksFor = (resource: string, server: URL): boolean => {
+  const url = parseUrl(resource)
+  if (url === undefined || url.hash !== "" || url.origin !== server.origin) return false
+  if (url.search !== "" && url.search !== server.search) return false
+  const base = url.pathname.replace(/\/+$/, "")
+  return server.pathname === base || server.pathname.startsWith(`${base}/`)
+}
+
+const readResource = Effect.fnUntraced(function* (
+  options: Options,
+  url: URL,
+  json: unknown
+): Effect.fn.Return<Resource, OAuthError> {
+  const decoded = Metadata.protectedResource(json)
+  const fail = (problem: string, expected: string, found?: string) =>
+    new OAuthError({
+      step: "resource-metadata",
+      problem,
+      url: shown(url),
+      expected,
+      found,
+      advice: "The operator of the MCP server has to correct its Protected Resource Metadata (RFC 9728)."
+    })
+  if (Option.isNone(decoded)) return yield* fail("the document is no Protected Resource Metadata", "`resource`")
+  const metadata = decoded.value
+  if (!speaksFor(metadata.resource, options.server))
+    return yield* fail("the metadata are of another resource", shown(options.server), printable(metadata.resource))
+  const [first, ...others] = metadata.authorization_servers ?? []
+  if (first === undefined) return yield* fail("the metadata name no authorization server", "`authorization_servers`")
+  return { indicator: metadata.resource, issuers: [first, ...others], scopes: metadata.scopes_supported, metadata }
+})
+
+/** Finds the resource metadata: at the URL of the challenge if it named one, else at the well-known URIs. */
+export const resource = Effect.fnUntraced(function* (
+  options: Options,
+  challenged: string | undefined
+): Effect.fn.Return<Resource, OAuthError> {
+  const step = "resource-metadata"
+  if (challenged !== undefined) {
+    const url = yield* Endpoint.check(step, "`resource_metadata` of the challenge", challenged, options)
+    const { status, json } = yield* get(options, step, url)
+    if (status !== 200)
+      return yield* new OAuthError({ step, problem: "the metadata are not there", url: shown(url), status })
+    return yield* readResource(options, url, json)
+  }
+  const urls = resourceMetadataUrls(options.server)
+  for (const url of urls) {
+    const { status, json } = yield* get(options, step, url)
+    if (status >= 500) return yield* failed(step, url, status)
+    // A page for people instead of JSON is what many sites answer to any path: not the metadata.
+    if (status === 200 && json !== undefined) return yield* readResource(options, url, json)
+  }
+  if (!options.fallback)
+    return yield* new OAuthError({
+      step,
+      problem: "the server has no Protected Resource Metadata",
+      expected: `JSON at ${urls.map(shown).join(" or ")}`
+    })
+  return { indicator: undefined, issuers: [options.server.origin], scopes: undefined, metadata: undefined }
+})
+
+/** The endpoints that a server of 2025-03-26 has where it has no metadata. */
+const defaults = (origin: string): Metadata.AuthorizationServer => ({
+  issuer: origin,
+  authorization_endpoint: `${origin}/authorize`,
+  token_endpoint: `${origin}/token`,
+  registration_endpoint: `${origin}/register`,
+  code_challenge_methods_supported: ["S256"]
+})
+
+/** Finds an issuer's metadata and checks that they are its own (RFC 8414 section 3.3). */
+export const server = Effect.fnUntraced(function* (
+  options: Options,
+  issuer: string,
+  legacy: boolean
+): Effect.fn.Return<Metadata.AuthorizationServer, OAuthError> {
+  const step = "server-metadata"
+  const base = yield* Endpoint.check(step, "the issuer", issuer, options)
+  const wellKnown = serverMetadataUrls(base)
+  // Before 2025-06-18 there was one place.
+  const urls = legacy ? wellKnown.slice(0, 1) : wellKnown
+  for (const url of urls) {
+    const { status, json } = yield* get(options, step, url)
+    if (status >= 500) return yield* failed(step, url, status)
+    if (status !== 200 || json === undefined) continue
+    const decoded = Metadata.authorizationServer(json)
+    if (Option.isNone(decoded))
+      return yield* new OAuthError({
+        step,
+        problem: "the document is no metadata",
+        url: shown(url),
+        expected: "`issuer`"
+      })
+    if (decoded.value.issuer !== issuer)
+      return yield* new OAuthError({
+        step,
+        problem: "the metadata are of another issuer",
+        url: shown(url),
+        expected: printable(issuer),
+        found: printable(decoded.value.issuer),
+        advice:
+          "This may be an attack, or `authorization_servers` and `issuer` differ in a slash: they must be identical."
+      })
+    return decoded.value
+  }
+  if (legacy) return defaults(issuer)
+  return yield* new OAuthError({
+    step,
+    problem: "the authorization server has no metadata",
+    expected: `JSON at ${urls.map(shown).join(" or ")}`
+  })
+})

@@ -1,0 +1,78 @@
+/**
+ * Which URLs a client talks to, opens or is redirected to.
+ *
+ * Owns the rules of OAuth 2.1 section 1.5 and of MCP: everything over HTTPS, plain HTTP on the loopback interface only. URLs that other
+ * parties name (metadata, endpoints) never lead from a public server to a private, link-local or loopback address. Names are not
+ * resolved: one that leads to a private address gets no further than the handshake of TLS, for which nobody there has the certificate.
+ */
+import * as Effect from "effect/Effect"
+import { parseUrl } from "./url.ts"
+import { OAuthError, printable, type Step } from "./OAuthError.ts"
+
+/** `localhost`, its subdomains, 127.0.0.0/8 and ::1. */
+export const isLoopback = (url: URL): boolean =>
+  /^(.+\.)?localhost\.?$/.test(url.hostname) || url.hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(url.hostname)
+
+const privateV4 = (a: number, b: number): boolean =>
+  a === 0 ||
+  a === 10 ||
+  a === 127 ||
+  (a === 100 && b >= 64 && b < 128) ||
+  (a === 169 && b === 254) ||
+  (a === 172 && b >= 16 && b < 32) ||
+  (a === 192 && (b === 0 || b === 168)) ||
+  (a === 198 && (b === 18 || b === 19)) ||
+  a >= 224
+
+/** Whether the host is an address literal that the public network does not route; names are not resolved. */
+export const isPrivateAddress = (url: URL): boolean => {
+  // `URL` has turned every spelling of an IPv4 address (octal, hex, one number) into four decimals, and one of an IPv6 address into hex groups.
+  const v4 = /^(\d+)\.(\d+)\.\d+\.\d+$/.exec(url.hostname)
+  if (v4 !== null) return privateV4(Number(v4[1]), Number(v4[2]))
+  if (!url.hostname.startsWith("[")) return false
+  const address = url.hostname.slice(1, -1)
+  const mapped =
+    /^::(?:ffff:)?([0-9a-f]{1,4}):[0-9a-f]{1,4}$/.exec(address) ?? /^(?:64:ff9b:|2002):([0-9a-f]{1,4}):/.exec(address)
+  if (mapped?.[1] !== undefined) {
+    const high = Number.parseInt(mapped[1], 16)
+    return privateV4(high >> 8, high & 255)
+  }
+  return address === "::" || address === "::1" || /^f[cd]|^fe[89a-f]|^ff/.test(address)
+}
+
+/** Which URLs of others are followed. */
+export interface Trust {
+  /** The MCP server that the user named: what it leads to may be where it is itself. */
+  readonly server: URL
+  /** Lets metadata of a public server name private addresses. Default false. */
+  readonly allowPrivate?: boolean | undefined
+}
+
+/** Whether a URL keeps what is sent there to itself: HTTPS, or plain HTTP that does not leave the machine. */
+export const isSecure = (url: URL): boolean =>
+  url.protocol === "https:" || (url.protocol === "http:" && isLoopback(url))
+
+/** Parses a URL that another party named; fails unless it is a secure one that this server may lead to. */
+export const check = (step: Step, what: string, text: string, trust: Trust): Effect.Effect<URL, OAuthError> => {
+  const url = parseUrl(text)
+  const refuse = (problem: string, expected: string) =>
+    Effect.fail(new OAuthError({ step, problem: `${what} ${problem}`, expected, found: printable(text) }))
+  if (url === undefined) return refuse("is not a URL", "an absolute URL")
+  if (url.username !== "" || url.password !== "" || url.hash !== "")
+    return refuse("has a user or a fragment", "a URL without")
+  if (!isSecure(url)) return refuse("is not secure", "https, or http on the loopback interface")
+  const local = isLoopback(url) || isPrivateAddress(url)
+  const home = isLoopback(trust.server) || isPrivateAddress(trust.server)
+  if (local && !home && trust.allowPrivate !== true)
+    return refuse(
+      `leads from ${trust.server.host} to a private address`,
+      "a public address (or allow private ones with `allowPrivate`)"
+    )
+  return Effect.succeed(url)
+}
+
+/** Whether a redirect URI may be used: HTTPS, or HTTP on the loopback interface; never with a fragment. */
+export const isRedirectUri = (text: string): boolean => {
+  const url = parseUrl(text)
+  return url !== undefined && url.hash === "" && isSecure(url)
+}

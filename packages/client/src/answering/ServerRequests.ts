@@ -1,0 +1,197 @@
+/**
+ * What a client answers its server: the user's model, the user, the roots. And what it therefore declares.
+ *
+ * Capabilities follow from the services that are there when the client is built, never from flags. What was not declared is refused:
+ * a whole feature like an unknown method (-32601), a mode or a part of one as bad params (-32602).
+ */
+import * as ClientInput from "@effect-mcp/core/ClientInput"
+import { Elicitation } from "@effect-mcp/core/Elicitation"
+import { Roots } from "@effect-mcp/core/Roots"
+import * as Sampling from "@effect-mcp/core/Sampling"
+import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
+import * as Codecs from "@effect-mcp/protocol/Codecs"
+import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import type * as Method from "@effect-mcp/protocol/Method"
+import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
+import type { Root } from "@effect-mcp/protocol/model/Root"
+import type { Revision } from "@effect-mcp/protocol/Revision"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { Asking } from "./Requester.ts"
+import * as Consent from "./Consent.ts"
+import * as Elicitor from "./ElicitationChecks.ts"
+import * as UrlElicitations from "./UrlElicitations.ts"
+
+/** What the host offers to servers. */
+export interface Services {
+  readonly sampling: Sampling.Sampling["Service"] | undefined
+  readonly elicitation: Elicitation["Service"] | undefined
+  readonly roots: Roots["Service"] | undefined
+  readonly consent: Consent.Policy
+}
+
+/** Those of the surrounding context. */
+export const services: Effect.Effect<Services> = Effect.gen(function* () {
+  const sampling = yield* Effect.serviceOption(Sampling.Sampling)
+  const elicitation = yield* Effect.serviceOption(Elicitation)
+  const roots = yield* Effect.serviceOption(Roots)
+  return {
+    sampling: Option.getOrUndefined(sampling),
+    elicitation: Option.getOrUndefined(elicitation),
+    roots: Option.getOrUndefined(roots),
+    consent: yield* Consent.Consent
+  }
+})
+
+/** What the services amount to, as the newest revision says it; the codec of an older one leaves out what that one lacks. */
+export const capabilities = ({ elicitation, roots, sampling }: Services): ClientCapabilities => ({
+  ...(sampling === undefined
+    ? undefined
+    : {
+        sampling: {
+          ...(sampling.capabilities.tools ? { tools: {} } : undefined),
+          ...(sampling.capabilities.context ? { context: {} } : undefined)
+        }
+      }),
+  ...(elicitation === undefined || !(elicitation.modes.form || elicitation.modes.url)
+    ? undefined
+    : {
+        elicitation: {
+          ...(elicitation.modes.form ? { form: {} } : undefined),
+          ...(elicitation.modes.url ? { url: {} } : undefined)
+        }
+      }),
+  ...(roots === undefined ? undefined : { roots: roots.changes === undefined ? {} : { listChanged: true } })
+})
+
+/** What the handlers must know of the conversation they serve. */
+export interface Conversation {
+  readonly revision: Revision
+  readonly capabilities: ClientCapabilities
+  readonly server: Implementation
+  readonly relatedTo?: JsonRpc.Id | undefined
+}
+
+/** The server may not ask this, or not so: neither user, model nor host were bothered with it. */
+export class Refused extends Data.TaggedError("Refused")<{
+  /** What the server is told, where it can be told anything. */
+  readonly error: McpError.McpError
+}> {}
+
+const refuse = (error: McpError.McpError): Refused => new Refused({ error })
+
+type AskFailure =
+  | Refused
+  | ClientInput.CapabilityMissing
+  | McpError.McpError
+  | { readonly _tag: string; readonly message: string }
+
+/** A gateway's services may fail in the ways of its own client. */
+const toMcpError = (error: AskFailure): McpError.McpError | Refused => {
+  if (error instanceof McpError.McpError || error instanceof Refused) return error
+  if (error instanceof ClientInput.Declined) return Sampling.rejected(error.message)
+  return error instanceof ClientInput.CapabilityMissing
+    ? McpError.invalidParams(error.message)
+    : McpError.internalError(error.message)
+}
+
+const denied = (): McpError.McpError =>
+  new McpError.McpError({ code: McpError.UserRejected, message: "The user rejected the request" })
+
+type Question<M extends ClientInput.Question> = (
+  params: Method.ServerRequests[M]["params"],
+  conversation: Conversation
+) => Effect.Effect<Method.ServerRequests[M]["result"], AskFailure>
+
+const sampling =
+  (service: Sampling.Sampling["Service"], consent: Consent.Policy): Question<"sampling/createMessage"> =>
+  (params, { server }) =>
+    Effect.andThen(
+      Effect.mapError(Sampling.check(params.messages), refuse),
+      Effect.catchTag(
+        Consent.guard(consent, { _tag: "CreateMessage", server, params }, service.createMessage(params)),
+        "ConsentDenied",
+        () => Effect.fail(Sampling.rejected())
+      )
+    )
+
+const elicitation =
+  (service: Elicitation["Service"]): Question<"elicitation/create"> =>
+  (params, { revision }) =>
+    Effect.andThen(
+      Effect.mapError(Elicitor.checkQuestion(params, UrlElicitations.areTold(revision)), refuse),
+      Effect.flatMap(service.elicit(params), (answer) => Elicitor.checkAnswer(params, answer))
+    )
+
+/** A place on this machine, named without detours: `..` could lead out of what the user agreed to. */
+const isPlain = ({ uri }: Root): boolean =>
+  URL.canParse(uri) && new URL(uri).protocol === "file:" && !/(^|[/\\])(\.|%2e){2}([/\\]|$)/i.test(uri)
+
+const roots =
+  (service: Roots["Service"], consent: Consent.Policy): Question<"roots/list"> =>
+  (_params, { server }) =>
+    Consent.guard(consent, { _tag: "ListRoots", server }, service.list).pipe(
+      Effect.catchTag("ConsentDenied", () => Effect.fail(denied())),
+      Effect.flatMap((list) => {
+        const other = list.find((root) => !isPlain(root))
+        return other === undefined
+          ? Effect.succeed({ roots: list })
+          : Effect.fail(McpError.internalError(`A root must be a file URI without detours: ${other.uri}`))
+      })
+    )
+
+/** Answers one request of the server's; ping is answered before it gets here. */
+export const make = (
+  offered: Services
+): ((request: JsonRpc.Request, conversation: Conversation) => Effect.Effect<unknown, McpError.McpError | Refused>) => {
+  const handlers: { readonly [M in ClientInput.Question]: Question<M> | undefined } = {
+    "sampling/createMessage": offered.sampling && sampling(offered.sampling, offered.consent),
+    "elicitation/create": offered.elicitation && elicitation(offered.elicitation),
+    "roots/list": offered.roots && roots(offered.roots, offered.consent)
+  }
+  const answer = <M extends ClientInput.Question>(
+    method: M,
+    handler: Question<M> | undefined,
+    request: JsonRpc.Request,
+    conversation: Conversation
+  ) =>
+    Effect.suspend(() => {
+      const codec = conversation.revision.clientRequests[method]
+      if (handler === undefined || codec === undefined) return Effect.fail(refuse(McpError.methodNotFound(method)))
+      const { params, result } = Codecs.coders(codec)
+      return params.decode(request.params).pipe(
+        Effect.mapError((message) => refuse(McpError.invalidParams(`Invalid params for ${method}: ${message}`))),
+        Effect.flatMap((decoded) => {
+          const missing = ClientInput.missingCapability(method, decoded, conversation)
+          return missing === undefined
+            ? Effect.mapError(handler(decoded, conversation), toMcpError)
+            : Effect.fail(refuse(McpError.invalidParams(`The client did not declare ${missing}`)))
+        }),
+        Effect.flatMap((value) =>
+          Effect.mapError(result.encode(value), (message) =>
+            McpError.internalError(`The answer cannot be said in this revision: ${message}`)
+          )
+        ),
+        Effect.provideService(Asking, {
+          server: conversation.server,
+          relatedTo: conversation.relatedTo,
+          ...(conversation.revision.era === "stateless" ? { key: String(request.id) } : undefined)
+        })
+      )
+    })
+  return (request, conversation) => {
+    const { method } = request
+    switch (method) {
+      case "sampling/createMessage":
+        return answer(method, handlers[method], request, conversation)
+      case "elicitation/create":
+        return answer(method, handlers[method], request, conversation)
+      case "roots/list":
+        return answer(method, handlers[method], request, conversation)
+      default:
+        return Effect.fail(refuse(McpError.methodNotFound(method)))
+    }
+  }
+}

@@ -1,0 +1,128 @@
+/**
+ * Interactions that happen on a page, outside of the protocol (spec 2025-11-25: client/elicitation, URL mode).
+ *
+ * Knows which ids are open, so that news of any other is ignored. A request that the server refuses until pages were visited
+ * (-32042) is repeated once, after the user agreed to each of them and the server said that they are done.
+ */
+import type { Elicitation } from "@effect-mcp/core/Elicitation"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import { UrlElicitationRequired, type ElicitParams, type ElicitResult } from "@effect-mcp/protocol/model/Elicitation"
+import type { Revision } from "@effect-mcp/protocol/Revision"
+import * as Deferred from "effect/Deferred"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type * as Stream from "effect/Stream"
+import * as Elicitor from "./ElicitationChecks.ts"
+import { Hub } from "../internal/Hub.ts"
+
+type UrlParams = Extract<ElicitParams, { readonly mode: "url" }>
+
+/** Ids remembered at most: a page may never be finished, and then nothing tells so. */
+const maxOpen = 1024
+const decode = Schema.decodeUnknownEffect(UrlElicitationRequired)
+
+/** Whether the revision tells of pages that are done, and refuses requests until they are. */
+export const areTold = ({ serverNotifications }: Revision): boolean =>
+  "notifications/elicitation/complete" in serverNotifications
+
+export class UrlElicitations {
+  private readonly open = new Map<string, Deferred.Deferred<void>>()
+  private readonly hub = new Hub<string>()
+  private readonly service: Elicitation["Service"] | undefined
+  private readonly timeout: Duration.Input
+
+  /** `timeout` bounds the wait for one refused request's pages. */
+  constructor(service: Elicitation["Service"] | undefined, timeout: Duration.Input) {
+    this.service = service
+    this.timeout = timeout
+  }
+
+  /** The ids of interactions that the server reports as completed, as they are. */
+  get completions(): Stream.Stream<string> {
+    return this.hub.stream(maxOpen)
+  }
+
+  /** What the server says; ids that are unknown or completed are ignored. */
+  complete(id: string): void {
+    const done = this.open.get(id)
+    if (done === undefined) return
+    this.open.delete(id)
+    Deferred.doneUnsafe(done, Effect.void)
+    this.hub.publish(id)
+  }
+
+  close(): void {
+    this.hub.close(Exit.void)
+  }
+
+  /** Expects news of that id from now on. */
+  expect(id: string): Deferred.Deferred<void> {
+    const known = this.open.get(id)
+    if (known !== undefined) return known
+    const [oldest] = this.open.keys()
+    if (oldest !== undefined && this.open.size >= maxOpen) this.open.delete(oldest)
+    const done = Deferred.makeUnsafe<void>()
+    this.open.set(id, done)
+    return done
+  }
+
+  /** The same service, its accepted pages remembered. */
+  remembering(service: Elicitation["Service"]): Elicitation["Service"] {
+    return {
+      modes: service.modes,
+      elicit: (params) =>
+        params.mode !== "url" || params.elicitationId === undefined
+          ? service.elicit(params)
+          : this.expecting(params.elicitationId, service.elicit(params))
+    }
+  }
+
+  /** Expected before the user is asked: the page may be done before the dialogue is. */
+  private expecting<E>(id: string, answer: Effect.Effect<ElicitResult, E>): Effect.Effect<ElicitResult, E> {
+    return Effect.suspend(() => {
+      const known = this.open.has(id)
+      this.expect(id)
+      return Effect.onExit(answer, (exit) =>
+        Effect.sync(() => {
+          if (!known && !(Exit.isSuccess(exit) && exit.value.action === "accept")) this.open.delete(id)
+        })
+      )
+    })
+  }
+
+  /** Runs `request`, and once more if pages had to be visited first. It keeps its first error when they were not. */
+  retrying<A, E>(request: Effect.Effect<A, E | McpError.McpError>): Effect.Effect<A, E | McpError.McpError> {
+    const { service } = this
+    if (service?.modes.url !== true) return request
+    return Effect.catchIf(request, isRequired, (error) =>
+      Effect.flatMap(this.visit(service, error), (visited) => (visited ? request : Effect.fail(error)))
+    )
+  }
+
+  private visit(service: Elicitation["Service"], error: McpError.McpError): Effect.Effect<boolean> {
+    return decode(error.data).pipe(
+      Effect.flatMap(({ elicitations }) => {
+        // Expected before the user is asked: the page may be done before the dialogue is.
+        const pages = elicitations.map((params) => ({ params, done: this.expect(params.elicitationId ?? "") }))
+        const agreed = Effect.forEach(pages, ({ params }) => agree(service, params), { discard: true })
+        const done = Effect.forEach(pages, ({ done }) => Deferred.await(done), { discard: true })
+        return Effect.andThen(agreed, Effect.map(Effect.timeoutOption(done, this.timeout), Option.isSome))
+      }),
+      Effect.orElseSucceed(() => false)
+    )
+  }
+}
+
+const isRequired = (error: unknown): error is McpError.McpError =>
+  error instanceof McpError.McpError && error.code === McpError.UrlElicitationRequired
+
+const refused = McpError.invalidParams("The user did not agree to visit the page")
+
+const agree = (service: Elicitation["Service"], params: UrlParams) =>
+  Effect.andThen(
+    Elicitor.checkQuestion(params, true),
+    Effect.flatMap(service.elicit(params), ({ action }) => (action === "accept" ? Effect.void : Effect.fail(refused)))
+  )

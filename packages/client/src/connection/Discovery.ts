@@ -1,0 +1,176 @@
+/**
+ * Which era a server belongs to (spec 2026-07-28: basic/versioning, stdio: backward compatibility): asked by `server/discover`, which
+ * has no effects, before anything else is sent.
+ *
+ * A server that answers, or refuses in the way of the new era, is stateless. Any other error, and silence, mean the older era: no
+ * single code is trusted to say so.
+ */
+import type { Closed, Peer, Timeout } from "@effect-mcp/core/Peer"
+import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
+import * as Codecs from "@effect-mcp/protocol/Codecs"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import { Implementation } from "@effect-mcp/protocol/model/Implementation"
+import * as Meta from "@effect-mcp/protocol/model/Meta"
+import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
+import * as Revision from "@effect-mcp/protocol/Revision"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import { InvalidResult, UnsupportedRevision } from "../ClientError.ts"
+import * as Declaration from "./Declaration.ts"
+import * as Answer from "../transport/http/Answer.ts"
+import type { Negotiated, NegotiationError } from "./Negotiation.ts"
+
+export interface Options {
+  readonly clientInfo: Implementation
+  readonly capabilities: ClientCapabilities
+  /** The revisions to speak, of both eras. Default: all of them. */
+  readonly revisions: ReadonlyArray<Revision.Version> | undefined
+  /** How long a server may stay silent before it counts as one of the older era. */
+  readonly timeout: Duration.Input
+}
+
+const isImplementation = Schema.is(Implementation)
+
+const allowed = (
+  revisions: ReadonlyArray<Revision.Revision>,
+  { revisions: versions }: Options
+): ReadonlyArray<Revision.Revision> =>
+  versions === undefined ? revisions : revisions.filter(({ version }) => versions.includes(version))
+
+/** The versions that a refusal of the new era names. */
+const namedBy = (error: McpError.McpError): ReadonlyArray<string> | undefined => {
+  const supported = isJsonObject(error.data) ? error.data.supported : undefined
+  return error.code === McpError.UnsupportedProtocolVersion && Array.isArray(supported)
+    ? supported.filter((version) => typeof version === "string")
+    : undefined
+}
+
+/** What only a stateless server refuses by, beside the version. */
+const modernCodes: ReadonlySet<number> = new Set([McpError.HeaderMismatch, McpError.MissingClientCapability])
+
+/** Refused by a status of HTTP that only a server of the older era would give. */
+export const isForeign = ({ cause }: Closed): boolean =>
+  cause?.reason === "Status" && Answer.isForeign(cause.status ?? 0)
+
+/** Who answered, by the `_meta` of a result; a server may keep it to itself. */
+export const serverInfoOf = (wire: unknown): Implementation => {
+  const meta = isJsonObject(wire) ? wire._meta : undefined
+  const info = isJsonObject(meta) ? meta[Meta.serverInfo] : undefined
+  return isImplementation(info) ? info : { name: "unknown", version: "" }
+}
+
+/** What was agreed with a stateless server; nothing when the server is of the older era, or only that era may be spoken. */
+export const probe = Effect.fnUntraced(function* (
+  peer: Peer,
+  options: Options
+): Effect.fn.Return<Negotiated | undefined, NegotiationError> {
+  const stateless = allowed(Revision.stateless, options)
+  const stateful = allowed(Revision.stateful, options)
+  const newest = stateless.at(-1)
+  if (newest === undefined) return undefined
+
+  const unsupported = (offered: string, server: ReadonlyArray<string>, why = ""): UnsupportedRevision =>
+    new UnsupportedRevision({
+      offered,
+      server,
+      message: `No common revision: offered ${offered}, the server speaks ${server.join(", ") || "another"}${why}`
+    })
+  /** The older era, unless the client is not to speak it. */
+  const older = (offered: string, error?: McpError.McpError | Timeout | Closed) => {
+    if (stateful.length > 0) return Effect.succeed(undefined)
+    if (error?._tag === "Timeout" || error?._tag === "Closed") return Effect.fail(error)
+    return Effect.fail(unsupported(offered, [], error === undefined ? "" : ` (it answered: ${error.message})`))
+  }
+
+  const refusals: Array<Revision.Revision> = []
+  const ask = (revision: Revision.Revision): Effect.Effect<Negotiated | undefined, NegotiationError> => {
+    const codec = revision.requests["server/discover"]
+    if (codec === undefined) return older(revision.version)
+    return Effect.flatMap(Declaration.entries(revision.version, options), (meta) =>
+      peer.request("server/discover", { _meta: meta }, { timeout: options.timeout })
+    ).pipe(
+      Effect.matchEffect({
+        onSuccess: (wire) => accept(revision, codec, wire),
+        onFailure: (error) => {
+          if (error._tag === "Closed") return isForeign(error) ? older(revision.version, error) : Effect.fail(error)
+          const versions = error._tag === "Timeout" ? undefined : namedBy(error)
+          if (versions !== undefined) return choose(revision, versions)
+          return error._tag === "McpError" && modernCodes.has(error.code)
+            ? Effect.fail(error)
+            : older(revision.version, error)
+        }
+      })
+    )
+  }
+
+  /** Another revision of this era, or the older era, as the server named them. */
+  const choose = (
+    last: Revision.Revision,
+    versions: ReadonlyArray<string>
+  ): Effect.Effect<Negotiated | undefined, NegotiationError> => {
+    refusals.push(last)
+    // A server may take back what it refused, but is not begged.
+    const other = stateless.findLast(
+      (revision) => versions.includes(revision.version) && refusals.filter((refused) => refused === revision).length < 2
+    )
+    if (other !== undefined) return ask(other)
+    return stateful.some(({ version }) => versions.includes(version))
+      ? Effect.succeed(undefined)
+      : Effect.fail(unsupported(last.version, versions))
+  }
+
+  const accept = (
+    revision: Revision.Revision,
+    codec: NonNullable<Revision.Revision["requests"]["server/discover"]>,
+    wire: unknown
+  ): Effect.Effect<Negotiated | undefined, NegotiationError> =>
+    Effect.matchEffect(Codecs.coders(codec).result.decode(wire), {
+      // An old server may answer anything with anything.
+      onFailure: (message) =>
+        stateful.length > 0
+          ? Effect.succeed(undefined)
+          : Effect.fail(new InvalidResult({ method: "server/discover", message, result: wire })),
+      onSuccess: ({ supportedVersions, capabilities, instructions }) =>
+        supportedVersions.includes(revision.version)
+          ? Effect.succeed({ revision, serverInfo: serverInfoOf(wire), serverCapabilities: capabilities, instructions })
+          : choose(revision, supportedVersions)
+    })
+
+  return yield* ask(newest)
+})
+
+/**
+ * Opens a session of the older era where the probe says so. A server that stays silent for `patience` may only be slow to start: it is
+ * given the handshake too, and whichever it answers first counts. Without `patience` the probe alone decides.
+ */
+export const orElse =
+  (handshake: Effect.Effect<Negotiated, NegotiationError>, patience: Duration.Input | undefined) =>
+  (probing: Effect.Effect<Negotiated | undefined, NegotiationError>): Effect.Effect<Negotiated, NegotiationError> =>
+    patience === undefined
+      ? Effect.flatMap(probing, (found) => (found === undefined ? handshake : Effect.succeed(found)))
+      : Effect.flatMap(Effect.forkChild(probing, { startImmediately: true }), (probe) =>
+          Effect.timeoutOption(Fiber.join(probe), patience).pipe(
+            Effect.flatMap((early) => {
+              if (Option.isNone(early)) return race(probe, handshake, patience)
+              return early.value === undefined ? handshake : Effect.succeed(early.value)
+            }),
+            Effect.ensuring(Fiber.interrupt(probe))
+          )
+        )
+
+const race = (
+  probe: Fiber.Fiber<Negotiated | undefined, NegotiationError>,
+  handshake: Effect.Effect<Negotiated, NegotiationError>,
+  patience: Duration.Input
+): Effect.Effect<Negotiated, NegotiationError> => {
+  const modern = Effect.flatMap(Fiber.join(probe), (found) =>
+    found === undefined ? Effect.never : Effect.succeed(found)
+  )
+  // A stateless server refuses the handshake, perhaps before it answers the probe.
+  const refused = (error: NegotiationError) =>
+    Effect.timeoutOrElse(modern, { duration: patience, orElse: () => Effect.fail(error) })
+  return Effect.raceFirst(modern, Effect.catch(handshake, refused))
+}

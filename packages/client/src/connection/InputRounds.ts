@@ -1,0 +1,134 @@
+/**
+ * Requests that a stateless server answers with questions (spec 2026-07-28: basic/patterns/mrtr): the client answers them by the same
+ * services that answer a stateful server's, and sends the request again, until it gets a result.
+ *
+ * `requestState` goes back as it came, with that request only; every retry has an id of its own. Bounded in rounds and in time. What
+ * the server may not ask is its mistake, an `InvalidResult`; what user, model or host answer with an error fails the request with it.
+ */
+import * as Codecs from "@effect-mcp/protocol/Codecs"
+import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import type * as McpError from "@effect-mcp/protocol/McpError"
+import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
+import * as ResultType from "@effect-mcp/protocol/ResultType"
+import { inputRequired } from "@effect-mcp/protocol/internal/v2026_07_28"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import { defaultAttempts, isRefusal, type Policy, wait } from "./Backoff.ts"
+import { Closed, InvalidResult, Timeout } from "../ClientError.ts"
+import type { Refused } from "../answering/ServerRequests.ts"
+import * as Elapsed from "../internal/Elapsed.ts"
+
+/** Rounds of one request, unless the client says otherwise. */
+export const defaultMaxRounds = 10
+
+const coder = Codecs.coder(inputRequired)
+
+/** The methods whose results may be questions; from any other they are invalid. */
+const asking: ReadonlySet<string> = new Set(["tools/call", "prompts/get", "resources/read"])
+
+export interface Options<E> {
+  readonly maxRounds: number
+  /** How long the request may take with all its questions; infinite is no limit. */
+  readonly maxTotal: Duration.Input
+  /** Sends the request once more. */
+  readonly send: (params: JsonRpc.Params) => Effect.Effect<unknown, E>
+  /** Answers one question, on the wire's own terms. */
+  readonly answer: (question: JsonRpc.Request) => Effect.Effect<unknown, McpError.McpError | Refused>
+}
+
+/** `retried` says that the result depends on answers, and must not be cached. */
+export interface Final {
+  readonly wire: unknown
+  readonly retried: boolean
+}
+
+type Failure<E> = E | InvalidResult | McpError.McpError
+
+/** Sends a request until it is answered for good. */
+export const run = <E>(
+  method: string,
+  params: JsonObject,
+  options: Options<E>
+): Effect.Effect<Final, Failure<E> | Timeout> =>
+  Effect.clockWith((clock) => {
+    const started = Elapsed.unsafe(clock)
+    return Effect.flatMap(options.send(params), (wire) => {
+      if (!ResultType.isInputRequired(wire) || !asking.has(method)) return Effect.succeed({ wire, retried: false })
+      const left = Duration.toMillis(options.maxTotal) - (Elapsed.unsafe(clock) - started)
+      const rounds = answered(method, params, wire, options)
+      return left === Infinity
+        ? rounds
+        : Effect.timeoutOrElse(rounds, {
+            duration: left,
+            orElse: () =>
+              Effect.fail(new Timeout({ method, message: `${method} took too long with all its questions` }))
+          })
+    })
+  })
+
+const answered = Effect.fnUntraced(function* <E>(
+  method: string,
+  params: JsonObject,
+  first: unknown,
+  { answer, maxRounds, send }: Options<E>
+): Effect.fn.Return<Final, Failure<E>> {
+  let wire = first
+  for (let round = 1; round <= maxRounds; round++) {
+    wire = yield* send({ ...params, ...(yield* answersTo(method, wire, answer)) })
+    if (!ResultType.isInputRequired(wire)) return { wire, retried: true }
+  }
+  const message = `The server asked in more than ${maxRounds} rounds`
+  return yield* new InvalidResult({ method, message, result: wire })
+})
+
+/** What the next try says beside the params of the request. */
+const answersTo = Effect.fnUntraced(function* (
+  method: string,
+  wire: unknown,
+  answer: Options<never>["answer"]
+): Effect.fn.Return<JsonObject, Failure<never>> {
+  const invalid = (message: string) => new InvalidResult({ method, message, result: wire })
+  const { inputRequests, requestState } = yield* Effect.mapError(coder.decode(wire), (message) =>
+    invalid(`The questions of ${method} are malformed: ${message}`)
+  )
+  const state = requestState === undefined ? undefined : { requestState }
+  if (inputRequests === undefined) return { ...state }
+  const answers = yield* Effect.forEach(
+    Object.entries(inputRequests),
+    ([key, { method, params }]) => {
+      const question = { jsonrpc: "2.0", id: key, method, params: isJsonObject(params) ? params : {} } as const
+      return Effect.map(answer(question), (result) => [key, result] as const)
+    },
+    { concurrency: "unbounded" }
+  ).pipe(
+    Effect.catchTag("Refused", ({ error }) =>
+      Effect.fail(invalid(`The server asked what it may not: ${error.message}`))
+    )
+  )
+  return { inputResponses: Object.fromEntries(answers), ...state }
+})
+
+/**
+ * Sends one round of a request again (2026-07-28) for as long as it does not reach the server: it carries what the user has answered.
+ * That the whole request has not reached the server cannot be said of it in the end.
+ */
+export const insist = <A, E>(
+  round: Effect.Effect<A, E | Closed>,
+  ended: Effect.Effect<unknown, unknown>,
+  policy: Policy | undefined
+): Effect.Effect<A, E | Closed> => {
+  const over = Effect.as(Effect.exit(ended), true)
+  const from = (tried: number): Effect.Effect<A, E | Closed> =>
+    Effect.catchIf(round, isUnsent, (closed) => {
+      const hopeless = policy === undefined || tried >= (policy.attempts ?? defaultAttempts) || isRefusal(closed)
+      if (hopeless) return Effect.fail(sent(closed))
+      return Effect.flatMap(Effect.raceFirst(over, Effect.as(wait(tried + 1, policy), false)), (isOver) =>
+        isOver ? Effect.fail(sent(closed)) : from(tried + 1)
+      )
+    })
+  return from(1)
+}
+
+const isUnsent = (error: unknown): error is Closed => error instanceof Closed && error.unsent === true
+
+const sent = ({ cause, message }: Closed): Closed => new Closed({ message, cause })

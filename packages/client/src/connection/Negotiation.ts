@@ -1,0 +1,117 @@
+/**
+ * The handshake of the stateful revisions (spec: basic/lifecycle): who speaks to whom, in which revision.
+ *
+ * Offers the newest revision that is allowed and takes what the server picks, if it is allowed too. Refuses to go on otherwise.
+ */
+import type { Closed, Peer, Timeout } from "@effect-mcp/core/Peer"
+import type { ClientCapabilities, ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
+import * as Codecs from "@effect-mcp/protocol/Codecs"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
+import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
+import * as Revision from "@effect-mcp/protocol/Revision"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import { type Forbidden, InvalidResult, type Unauthorized, UnsupportedRevision } from "../ClientError.ts"
+
+export interface Options {
+  readonly clientInfo: Implementation
+  readonly capabilities: ClientCapabilities
+  /** The revisions to speak, in any order; only stateful ones count here. Default: all of them. */
+  readonly revisions: ReadonlyArray<Revision.Version> | undefined
+  readonly timeout: Duration.Input
+}
+
+/** What both sides agreed on. */
+export interface Negotiated {
+  readonly revision: Revision.Revision
+  readonly serverInfo: Implementation
+  readonly serverCapabilities: ServerCapabilities
+  readonly instructions: string | undefined
+}
+
+export type NegotiationError =
+  | Closed
+  | Forbidden
+  | InvalidResult
+  | McpError.McpError
+  | Timeout
+  | Unauthorized
+  | UnsupportedRevision
+
+/** All of them, oldest first. */
+export const stateful: ReadonlyArray<Revision.Version> = Revision.stateful.map(({ version }) => version)
+
+/** The stateful revisions among those allowed, oldest first. */
+export const allowed = (versions: ReadonlyArray<Revision.Version> | undefined): ReadonlyArray<Revision.Revision> =>
+  versions === undefined
+    ? Revision.stateful
+    : Revision.stateful.filter((revision) => versions.includes(revision.version))
+
+const invalid = (message: string, result: unknown): InvalidResult =>
+  new InvalidResult({ method: "initialize", message, result })
+
+const unsupported = (offered: string, server: ReadonlyArray<string>): UnsupportedRevision =>
+  new UnsupportedRevision({
+    offered,
+    server,
+    message: `No common revision: offered ${offered}, the server speaks ${server.join(", ") || "another"}`
+  })
+
+/** The versions that an error answer to `initialize` names. */
+const named = (error: McpError.McpError): ReadonlyArray<string> | undefined => {
+  const supported = isJsonObject(error.data) ? error.data.supported : undefined
+  return Array.isArray(supported) ? supported.filter((version) => typeof version === "string") : undefined
+}
+
+const attempt = Effect.fnUntraced(function* (
+  peer: Peer,
+  offered: Revision.Revision,
+  options: Options
+): Effect.fn.Return<unknown, NegotiationError> {
+  const codec = offered.requests.initialize
+  if (codec === undefined) return yield* unsupported(offered.version, [])
+  const params = yield* Effect.mapError(
+    Codecs.coders(codec).params.encode({
+      protocolVersion: offered.version,
+      capabilities: options.capabilities,
+      clientInfo: options.clientInfo
+    }),
+    (message) => McpError.invalidParams(message)
+  )
+  return yield* peer.request("initialize", isJsonObject(params) ? params : undefined, {
+    timeout: options.timeout,
+    cancellable: false
+  })
+})
+
+/** Opens the session; the server has been told `initialized` when it returns. */
+export const initialize = Effect.fnUntraced(function* (
+  peer: Peer,
+  options: Options
+): Effect.fn.Return<Negotiated, NegotiationError> {
+  const revisions = allowed(options.revisions)
+  const newest = revisions.at(-1)
+  if (newest === undefined) return yield* unsupported("none", [])
+  let offered = newest
+  const answer = yield* Effect.catchTag(attempt(peer, newest, options), "McpError", (error) => {
+    // A server may refuse the offer and name what it speaks, instead of picking.
+    const versions = named(error)
+    if (versions === undefined) return Effect.fail(error)
+    const common = revisions.findLast((revision) => revision !== newest && versions.includes(revision.version))
+    if (common === undefined) return Effect.fail(unsupported(newest.version, versions))
+    offered = common
+    return attempt(peer, common, options)
+  })
+  const picked = isJsonObject(answer) ? answer.protocolVersion : undefined
+  if (typeof picked !== "string") return yield* invalid("The answer to initialize has no protocolVersion", answer)
+  const revision = revisions.find(({ version }) => version === picked)
+  const codec = revision?.requests.initialize
+  if (revision === undefined || codec === undefined) return yield* unsupported(offered.version, [picked])
+  const { capabilities, instructions, serverInfo } = yield* Effect.mapError(
+    Codecs.coders(codec).result.decode(answer),
+    (message) => invalid(message, answer)
+  )
+  peer.notify("notifications/initialized")
+  return { revision, serverInfo, serverCapabilities: capabilities, instructions }
+})

@@ -1,0 +1,41 @@
+/** Requests of a session (2024-11-05 to 2025-11-25): the revision was agreed on, and the server remembers what it was asked for. */
+import type { Peer } from "@effect-mcp/core/Peer"
+import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import { type CallOptions, type Defaults, type Requests, requestOptions } from "../CallOptions.ts"
+import type { Negotiated } from "./Negotiation.ts"
+import type { Era } from "./Era.ts"
+import { prepare, unsayable } from "./prepare.ts"
+
+export const make = (peer: Peer, negotiated: Negotiated, defaults: Defaults, scope: Scope.Scope): Era => {
+  const request = <M extends keyof Requests>(method: M, params: Requests[M]["params"], options: CallOptions = {}) =>
+    // What is known at once takes no step.
+    Effect.flatMapEager(prepare(negotiated, method), ({ coders, malformed }) => {
+      const { meta } = options
+      const withMeta = meta === undefined ? params : { ...params, _meta: { ...params?._meta, ...meta } }
+      return Effect.flatMapEager(Effect.mapErrorEager(coders.params.encode(withMeta), unsayable), (wire) =>
+        Effect.flatMap(
+          peer.request(method, isJsonObject(wire) ? wire : undefined, requestOptions(method, options, defaults)),
+          (answer) => Effect.mapErrorEager(coders.result.decode(answer), (message) => malformed(message, answer))
+        )
+      )
+    })
+  return {
+    request,
+    watching: (uri) =>
+      Effect.as(
+        Effect.acquireRelease(
+          request("resources/subscribe", { uri }),
+          () =>
+            // Nobody waits for the answer, so that leaving is immediate; the request itself is sent in order.
+            Effect.forkIn(Effect.ignore(request("resources/unsubscribe", { uri })), scope, { startImmediately: true }),
+          { interruptible: true }
+        ),
+        Effect.never
+      ),
+    announcing: Effect.succeed(Effect.never),
+    setLogLevel: (level) => Effect.asVoid(request("logging/setLevel", { level })),
+    ping: (options) => Effect.asVoid(request("ping", undefined, options))
+  }
+}

@@ -1,0 +1,165 @@
+/**
+ * Calling tools: by name with a whole result, by a Tool value with a typed one, and either as a Stream that shows the progress.
+ *
+ * Consent is asked before anything leaves. A typed failure comes back as itself where the server is this library too, and as
+ * `ToolFailure` with the text everywhere else.
+ */
+import type { InvalidValue, Tool } from "@effect-mcp/core/Tool"
+import { failureKey, ToolFailure } from "@effect-mcp/core/Tools"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
+import type { CallToolResult } from "@effect-mcp/protocol/model/Tool"
+import * as Effect from "effect/Effect"
+import * as Queue from "effect/Queue"
+import * as Stream from "effect/Stream"
+import { type ClientError, InvalidResult } from "../ClientError.ts"
+import type { CallOptions } from "../CallOptions.ts"
+import type { Healing } from "../reconnect/ReconnectingConnection.ts"
+import * as Consent from "../answering/Consent.ts"
+import * as ToolCatalog from "./ToolCatalog.ts"
+import type { ToolHeaders } from "./ToolHeaders.ts"
+
+export type Arguments = { readonly [name: string]: unknown }
+
+/** What a call shows while it runs, and how it ends. `Result` is always the last. */
+export type CallEvent<A> =
+  | {
+      readonly _tag: "Progress"
+      readonly progress: number
+      readonly total?: number | undefined
+      readonly message?: string | undefined
+    }
+  | { readonly _tag: "Result"; readonly value: A }
+
+/** Progress events that wait for a slow reader at most; the oldest are dropped. */
+const progressBuffer = 64
+
+/** A running effect as a stream of its progress and its result; leaving the stream cancels it. */
+export const stream = <A, E>(
+  run: (options: CallOptions) => Effect.Effect<A, E>,
+  options: CallOptions
+): Stream.Stream<CallEvent<A>, E> =>
+  Stream.callback<CallEvent<A>, E>(
+    (queue) =>
+      run({
+        ...options,
+        onProgress: (event) => {
+          options.onProgress?.(event)
+          const { progress, total, message } = event
+          Queue.offerUnsafe(queue, { _tag: "Progress", progress, total, message })
+        }
+      }).pipe(
+        Effect.flatMap((value) => Queue.offer(queue, { _tag: "Result", value })),
+        Effect.matchCauseEffect({
+          onFailure: (cause) => Queue.failCause(queue, cause),
+          onSuccess: () => Queue.end(queue)
+        })
+      ),
+    { bufferSize: progressBuffer, strategy: "sliding" }
+  )
+
+const invalid = (message: string, result: CallToolResult): InvalidResult =>
+  new InvalidResult({ method: "tools/call", message, result })
+
+const textOf = ({ content }: CallToolResult): string =>
+  content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n")
+
+/** Structured content, or its text mirror in revisions that have no structured content. */
+const structured = (result: CallToolResult, mirrored: boolean): Effect.Effect<unknown, InvalidResult> => {
+  if (result.structuredContent !== undefined) return Effect.succeed(result.structuredContent)
+  if (!mirrored) return Effect.fail(invalid("The tool gave no structured content", result))
+  return Effect.try({
+    try: (): unknown => JSON.parse(textOf(result)),
+    catch: () => invalid("The tool's text is not the JSON of its output", result)
+  })
+}
+
+export interface Calls {
+  readonly callTool: (
+    name: string,
+    args?: Arguments,
+    options?: CallOptions
+  ) => Effect.Effect<CallToolResult, ClientError>
+  readonly call: <I, O, F, H>(
+    tool: Tool<I, O, F, H>,
+    input: NoInfer<I>,
+    options?: CallOptions
+  ) => Effect.Effect<O, F | ToolFailure | ClientError>
+}
+
+export interface Options {
+  readonly connection: Healing
+  readonly catalog: ToolCatalog.ToolCatalog
+  readonly headers: ToolHeaders
+  /** Has pages visited that a refusal asks for, where the revision has such refusals. */
+  readonly retrying: <A>(call: () => Effect.Effect<A, ClientError>) => Effect.Effect<A, ClientError>
+  readonly consent: Consent.Policy
+  /** Whether untyped results are checked against the listed output schemas. */
+  readonly validate: boolean
+}
+
+export const make = ({ catalog, connection, consent, headers, retrying, validate }: Options): Calls => {
+  /** To be called when it is to be sent: what is known at once takes no step. */
+  const send = (name: string, args: Arguments, options: CallOptions | undefined, schema?: JsonObject) =>
+    Effect.flatMapEager(catalog.checkCallable(name), () =>
+      Consent.guard(
+        consent,
+        {
+          _tag: "CallTool",
+          server: connection.serverInfo,
+          tool: name,
+          arguments: args,
+          annotations: catalog.annotations(name)
+        },
+        retrying(() => headers.call(name, args, options, schema))
+      )
+    )
+
+  const callTool: Calls["callTool"] = (name, args = {}, options) =>
+    Effect.suspend(() =>
+      Effect.flatMapEager(headers.know(name), () =>
+        validate
+          ? Effect.flatMapEager(catalog.validator(name), (validator) =>
+              Effect.flatMap(send(name, args, options), (result) => ToolCatalog.checkResult(name, validator, result))
+            )
+          : send(name, args, options)
+      )
+    )
+
+  const failure = <I, O, F, H>(
+    tool: Tool<I, O, F, H>,
+    result: CallToolResult
+  ): Effect.Effect<never, F | ToolFailure> => {
+    const text = new ToolFailure({ message: textOf(result) })
+    const wire = result._meta?.[failureKey]
+    if (tool.failure === undefined || wire === undefined) return Effect.fail(text)
+    return Effect.flatMap(
+      Effect.mapError(tool.failure.decode(wire), () => text),
+      Effect.fail
+    )
+  }
+
+  const output = <I, O, F, H>(tool: Tool<I, O, F, H>, result: CallToolResult): Effect.Effect<O, InvalidResult> =>
+    tool.output === undefined
+      ? // Without an output schema `O` is the result itself: the types of Tool.make and Tool.raw say so, this signature cannot.
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the boundary named above
+        Effect.succeed(result as O)
+      : Effect.mapError(
+          Effect.flatMap(structured(result, !connection.revision.rules.structuredOutput), tool.output.decode),
+          (error) => invalid(`The result of ${tool.name} does not fit: ${error.message}`, result)
+        )
+
+  const call = <I, O, F, H>(tool: Tool<I, O, F, H>, input: NoInfer<I>, options?: CallOptions) =>
+    Effect.mapError(tool.input.encode(input), unsayable).pipe(
+      Effect.flatMap((args) => send(tool.name, isJsonObject(args) ? args : {}, options, tool.input.jsonSchema)),
+      Effect.flatMap((result): Effect.Effect<O, F | ToolFailure | InvalidResult> =>
+        result.isError === true ? failure(tool, result) : output(tool, result)
+      )
+    )
+
+  return { callTool, call }
+}
+
+/** What the caller gave does not fit its own Tool value: nothing was sent. */
+const unsayable = ({ message }: InvalidValue): McpError.McpError =>
+  McpError.invalidParams(`The input does not fit the tool: ${message}`)

@@ -1,0 +1,46 @@
+/**
+ * Changes of a list, for as long as someone listens: the server is made to tell of them, again after each time that it stopped.
+ *
+ * Who may have missed one is told of one. Ends when the server will not tell any more. While no connection can be had it waits for
+ * whoever gets the next.
+ */
+import * as Effect from "effect/Effect"
+import * as Queue from "effect/Queue"
+import * as Stream from "effect/Stream"
+import { Backoff, type Policy } from "../connection/Backoff.ts"
+import type { ClientError } from "../ClientError.ts"
+import type { Healing } from "../reconnect/ReconnectingConnection.ts"
+import type { Hub } from "../internal/Hub.ts"
+import * as Standing from "../reconnect/Resubscribe.ts"
+
+export interface Options {
+  readonly conversation: Pick<Healing, "announcing" | "recovery">
+  /** Where the announcements arrive. */
+  readonly hub: Hub<void>
+  readonly policy: Policy | undefined
+  readonly dropped: (reason: string, level: "Warn" | "Debug") => void
+}
+
+export const stream = ({ conversation, dropped, hub, policy }: Options): Stream.Stream<void> =>
+  Stream.suspend(() => {
+    const { announcing: subscribe, recovery } = conversation
+    const backoff = policy === undefined ? undefined : new Backoff(policy)
+    const renewed = Stream.callback<void>(
+      (queue) => {
+        const tell = (again: boolean): void => void (again && Queue.offerUnsafe(queue, undefined))
+        const lasting = (again: boolean): Effect.Effect<never, ClientError> =>
+          Effect.catchTag(
+            Standing.keep({ subscribe, stands: (renewed) => tell(again || renewed), backoff }),
+            "Closed",
+            (closed) => (recovery.isOpen() ? Effect.fail(closed) : Effect.andThen(recovery.reopened, lasting(true)))
+          )
+        return Effect.catch(lasting(false), (error) => {
+          if (error._tag !== "Closed") dropped(`No changes will be told of: ${error.message}`, "Warn")
+          return Queue.end(queue)
+        })
+      },
+      { bufferSize: 1, strategy: "sliding" }
+    )
+    const announced = Stream.tap(hub.stream(1), () => Effect.sync(() => backoff?.succeeded()))
+    return Stream.merge(announced, renewed, { haltStrategy: "either" })
+  })

@@ -1,0 +1,56 @@
+/**
+ * Lists as Streams that turn the pages by themselves (spec: server/utilities/pagination).
+ *
+ * A cursor is passed back as it came, the empty one too. Refuses to walk in circles: a cursor that comes twice, more pages or more
+ * bytes than any list has are the server's mistake. Keeps no page.
+ */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import { type ClientError, InvalidResult } from "../ClientError.ts"
+import type { CallOptions, Requests } from "../CallOptions.ts"
+import type { Healing } from "../reconnect/ReconnectingConnection.ts"
+import { sizeOf } from "../internal/sizeOf.ts"
+
+export type ListMethod = "tools/list" | "prompts/list" | "resources/list" | "resources/templates/list"
+
+/** Pages that one listing reads at most, unless the client says otherwise. */
+export const defaultMaxPages = 1000
+/** Bytes that one listing reads at most, over all of its pages, unless the client says otherwise. */
+export const defaultMaxBytes = 64 * 1024 * 1024
+
+export interface Limits {
+  readonly maxPages: number
+  readonly maxBytes: number
+}
+
+/** Fetches page after page as the stream is pulled. */
+export const pages = <M extends ListMethod>(
+  connection: Healing,
+  method: M,
+  { maxBytes, maxPages }: Limits,
+  options?: CallOptions
+): Stream.Stream<Requests[M]["result"], ClientError> =>
+  Stream.suspend(() => {
+    const seen = new Set<string>()
+    let bytes = 0
+    const bad = (message: string, result?: unknown) => Effect.fail(new InvalidResult({ method, message, result }))
+    return Stream.paginate<string | undefined, Requests[M]["result"], ClientError>(undefined, (cursor) =>
+      Effect.flatMap(connection.request(method, cursor === undefined ? {} : { cursor }, options), (page) => {
+        const { nextCursor } = page
+        bytes += sizeOf(page)
+        if (bytes > maxBytes) {
+          return bad(
+            `The list has more than ${maxBytes} bytes on ${seen.size + 1} pages. Read less of it, or raise \`maxListBytes\`.`
+          )
+        }
+        if (nextCursor === undefined) return Effect.succeed([[page], Option.none()] as const)
+        if (seen.has(nextCursor))
+          return bad(`The server gave the same cursor twice: ${JSON.stringify(nextCursor)}`, page)
+        seen.add(nextCursor)
+        return seen.size >= maxPages
+          ? bad(`The list has more than ${maxPages} pages. Read less of it, or raise \`maxPages\`.`)
+          : Effect.succeed([[page], Option.some<string | undefined>(nextCursor)] as const)
+      })
+    )
+  })

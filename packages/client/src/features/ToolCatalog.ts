@@ -1,0 +1,148 @@
+/**
+ * What the server last said of its tools, as far as a call needs it: whether it must run as a task, what its result looks like.
+ *
+ * Filled by listing, emptied when the server says that the list changed. A tool that was never listed is called unchecked. Bounded in
+ * bytes: the tools that were listed least recently go first.
+ */
+import * as HeaderParams from "@effect-mcp/protocol/HeaderParams"
+import * as JsonSchemaValidator from "@effect-mcp/protocol/JsonSchemaValidator"
+import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
+import type { CallToolResult, Tool, ToolAnnotations } from "@effect-mcp/protocol/model/Tool"
+import type { Revision } from "@effect-mcp/protocol/Revision"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import { InvalidResult, TaskRequired } from "../ClientError.ts"
+import { sizeOf } from "../internal/sizeOf.ts"
+
+type Compiled = Result.Result<JsonSchemaValidator.Validator, JsonSchemaValidator.UnsupportedSchema>
+
+interface Entry {
+  readonly tool: Tool
+  validator: Compiled | undefined
+  /** Why it cannot be called over this wire. */
+  readonly problem: HeaderParams.Problem | undefined
+  readonly size: number
+}
+
+interface Conversation {
+  readonly revision: Revision
+  /** Whether requests take headers along. */
+  readonly headers: boolean
+}
+
+const invalid = (message: string, result?: CallToolResult): InvalidResult =>
+  new InvalidResult({ method: "tools/call", message, ...(result === undefined ? undefined : { result }) })
+
+export class ToolCatalog {
+  private readonly entries = new Map<string, Entry>()
+  private readonly absent = new Set<string>()
+  private readonly conversation: Conversation
+  private readonly rejected: (reason: string) => void
+  private readonly maxBytes: number
+  private bytes = 0
+
+  /** `rejected` is called with the reason for every tool that is not taken. */
+  constructor(conversation: Conversation, rejected: (reason: string) => void, maxBytes: number) {
+    this.conversation = conversation
+    this.rejected = rejected
+    this.maxBytes = maxBytes
+  }
+
+  private delete(name: string): void {
+    this.bytes -= this.entries.get(name)?.size ?? 0
+    this.entries.delete(name)
+  }
+
+  private set(tool: Tool, problem: HeaderParams.Problem | undefined): void {
+    this.delete(tool.name)
+    const size = sizeOf(tool)
+    this.bytes += size
+    this.entries.set(tool.name, { tool, validator: undefined, problem, size })
+    for (const name of this.entries.keys()) {
+      if (this.bytes <= this.maxBytes) return
+      this.delete(name)
+    }
+  }
+
+  /** Gives those of the tools that can be called: over a wire with headers, none whose arguments cannot be put there. */
+  learn(tools: ReadonlyArray<Tool>): ReadonlyArray<Tool> {
+    return tools.filter((tool) => {
+      const [problem] = this.conversation.headers ? HeaderParams.parse(tool.inputSchema).problems : []
+      this.set(tool, problem)
+      if (problem !== undefined) this.rejected(`The tool ${tool.name} is left out: ${problem.message}`)
+      return problem === undefined
+    })
+  }
+
+  /** Whether it was listed, or was looked for in vain. */
+  knows(name: string): boolean {
+    return this.entries.has(name) || this.absent.has(name)
+  }
+
+  /** It was looked for: if it was not listed, that is known now. */
+  sought(name: string): void {
+    if (!this.entries.has(name)) this.absent.add(name)
+  }
+
+  inputSchema(name: string): JsonObject | undefined {
+    return this.entries.get(name)?.tool.inputSchema
+  }
+
+  forget(): void {
+    this.entries.clear()
+    this.bytes = 0
+    this.absent.clear()
+  }
+
+  /** Untrusted, as everything a server says of itself. */
+  annotations(name: string): ToolAnnotations | undefined {
+    return this.entries.get(name)?.tool.annotations
+  }
+
+  /** Whether the server says that this is a call which may run twice. */
+  mayRepeat(method: string, params: unknown): boolean {
+    const name = method === "tools/call" && isJsonObject(params) ? params["name"] : undefined
+    const hints = typeof name === "string" ? this.annotations(name) : undefined
+    return hints?.readOnlyHint === true || hints?.idempotentHint === true
+  }
+
+  /** Refuses to call what could not be answered: a tool that runs only as a task, or was left out of the list. */
+  checkCallable(name: string): Effect.Effect<void, InvalidResult | TaskRequired> {
+    const entry = this.entries.get(name)
+    if (entry?.problem !== undefined) {
+      return Effect.fail(invalid(`The tool ${name} cannot be called: ${entry.problem.message}`))
+    }
+    return entry?.tool.execution?.taskSupport === "required"
+      ? Effect.fail(new TaskRequired({ tool: name, message: `The tool ${name} runs only as a task` }))
+      : Effect.void
+  }
+
+  /** Compiled when first needed. Fails for a schema that cannot be checked, which is known before the tool is called. */
+  validator(name: string): Effect.Effect<JsonSchemaValidator.Validator | undefined, InvalidResult> {
+    const entry = this.entries.get(name)
+    const schema = this.conversation.revision.rules.structuredOutput ? entry?.tool.outputSchema : undefined
+    if (entry === undefined || schema === undefined) return Effect.succeed(undefined)
+    entry.validator ??= JsonSchemaValidator.compile(schema)
+    return Result.isSuccess(entry.validator)
+      ? Effect.succeed(entry.validator.success)
+      : Effect.fail(invalid(`The output schema of ${name} cannot be checked: ${entry.validator.failure.reason}`))
+  }
+}
+
+/** A failed call needs no structured content; any other must have it where there is a schema, and it must fit. */
+export const checkResult = (
+  name: string,
+  validate: JsonSchemaValidator.Validator | undefined,
+  result: CallToolResult
+): Effect.Effect<CallToolResult, InvalidResult> => {
+  if (validate === undefined || result.isError === true) return Effect.succeed(result)
+  if (result.structuredContent === undefined) {
+    return Effect.fail(invalid(`The tool ${name} has an output schema but gave no structured content`, result))
+  }
+  const [violation] = validate(result.structuredContent)
+  return violation === undefined
+    ? Effect.succeed(result)
+    : Effect.fail(
+        invalid(`The result of ${name} does not fit its output schema: ${violation.path} ${violation.message}`, result)
+      )
+}

@@ -1,0 +1,161 @@
+/**
+ * A conversation that survives its connections: what the rest of the client is written on.
+ *
+ * What was negotiated is always that of the latest connection. Its state at the server that a client can set again is set again: the log
+ * level here, subscriptions by whoever holds them.
+ */
+import type { LoggingLevel } from "@effect-mcp/protocol/model/Logging"
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import type { Policy } from "../connection/Backoff.ts"
+import type { CallOptions, Defaults } from "../CallOptions.ts"
+import type { Connection } from "../connection/Connection.ts"
+import type { Era } from "../connection/Era.ts"
+import * as Elapsed from "../internal/Elapsed.ts"
+import type { Negotiated } from "../connection/Negotiation.ts"
+import * as Recovery from "./Reconnect.ts"
+import * as Resending from "./RequestRetry.ts"
+
+export interface Options<E, R> {
+  readonly open: Effect.Effect<Connection, E, R>
+  /** Whether `open` can be run more than once. */
+  readonly reopens: boolean
+  /** Without one nothing is tried again. */
+  readonly policy: Policy | undefined
+  readonly defaults: Defaults
+  /** Whether the server may see this request twice, beside those that only read. */
+  readonly isSafe: (method: string, params: unknown) => boolean
+  /** Told when a connection is lost: what was learned on it may not be so any more. */
+  readonly lost: () => void
+  readonly dropped: (reason: string, level: "Warn" | "Debug") => void
+}
+
+export interface Healing extends Negotiated, Era {
+  /** Whether calls take arguments along in headers. */
+  readonly headers: boolean
+  readonly recovery: Recovery.Recovery
+}
+
+/** What only reads, or does nothing. */
+const reads: ReadonlySet<string> = new Set([
+  "completion/complete",
+  "ping",
+  "prompts/get",
+  "prompts/list",
+  "resources/list",
+  "resources/read",
+  "resources/templates/list",
+  "server/discover",
+  "tools/list"
+])
+
+export const make = Effect.fnUntraced(function* <E, R>(
+  options: Options<E, R>
+): Effect.fn.Return<Healing, E, Exclude<R, Scope.Scope> | Scope.Scope> {
+  const { defaults, dropped, isSafe, policy, reopens } = options
+  const clock = yield* Clock.Clock
+  let level: LoggingLevel | undefined
+  const recovery = yield* Recovery.make({
+    open: options.open,
+    policy: reopens ? policy : undefined,
+    lost: options.lost,
+    restore: (connection) =>
+      Effect.suspend(() => {
+        if (level === undefined) return Effect.void
+        return Effect.catch(connection.setLogLevel(level), (error) =>
+          error._tag === "Closed"
+            ? Effect.fail(error)
+            : Effect.sync(() => dropped(`The log level is not set again: ${error.message}`, "Warn"))
+        )
+      })
+  })
+  const send = Resending.make({ recovery, policy })
+  const latest = recovery.latest
+
+  const request: Era["request"] = (method, params, callOptions = {}) =>
+    Effect.suspend(() => {
+      const safe = reads.has(method) || isSafe(method, params)
+      const { reconnectTimeout } = callOptions
+      const { deadline, options } = patience(method, callOptions, defaults, clock)
+      return send({
+        attempt: (connection) => connection.request(method, params, options),
+        safe,
+        deadline,
+        reconnectTimeout
+      })
+    })
+  const standing = (subscribe: (connection: Connection) => Era["announcing"]): Era["announcing"] =>
+    Effect.suspend(() =>
+      send({
+        attempt: (connection) =>
+          Effect.map(subscribe(connection), (ended) => Effect.raceFirst(ended, connection.ended)),
+        safe: true
+      })
+    )
+
+  return {
+    recovery,
+    get revision() {
+      return latest().revision
+    },
+    get serverInfo() {
+      return latest().serverInfo
+    },
+    get serverCapabilities() {
+      return latest().serverCapabilities
+    },
+    get instructions() {
+      return latest().instructions
+    },
+    get headers() {
+      return latest().headers
+    },
+    request,
+    watching: (uri, updated) => standing((connection) => connection.watching(uri, updated)),
+    announcing: standing((connection) => connection.announcing),
+    setLogLevel: (wanted) =>
+      Effect.suspend(() =>
+        Effect.map(send({ attempt: (connection) => connection.setLogLevel(wanted), safe: true }), () => {
+          level = wanted
+        })
+      ),
+    ping: (callOptions = {}) =>
+      Effect.suspend(() => {
+        const { deadline, options } = patience("ping", callOptions, defaults, clock)
+        return send({ attempt: (connection) => connection.ping(options), safe: true, deadline })
+      })
+  }
+})
+
+/** When the caller's patience ends, whatever is tried until then. */
+const patience = (
+  method: string,
+  options: CallOptions,
+  defaults: Defaults,
+  clock: Clock.Clock
+): { readonly deadline: Resending.Deadline; readonly options: CallOptions } => {
+  const started = Elapsed.unsafe(clock)
+  let last = started
+  const at = () =>
+    Math.min(
+      last + Duration.toMillis(options.timeout ?? defaults.timeout),
+      started + Duration.toMillis(options.maxTotal ?? defaults.maxTotal)
+    )
+  const { onProgress, progress } = options
+  const resets = options.resetOnProgress ?? defaults.resetOnProgress
+  const watched = resets && (onProgress !== undefined || progress !== undefined || method === "tools/call")
+  return {
+    deadline: { method, at },
+    options: watched
+      ? {
+          ...options,
+          onProgress: (event) => {
+            last = Elapsed.unsafe(clock)
+            onProgress?.(event)
+          }
+        }
+      : options
+  }
+}

@@ -1,0 +1,64 @@
+/**
+ * A server behind HTTP: Streamable HTTP in every revision, or HTTP with SSE (2024-11-05) where the server turns out to speak only that.
+ *
+ * Every request goes through the `HttpClient` of the context, so whoever adds credentials or retries does it there. Nothing is sent
+ * before the conversation begins.
+ */
+import { type Transport, TransportError } from "@effect-mcp/core/Transport"
+import * as Effect from "effect/Effect"
+import type * as Headers from "effect/http/Headers"
+import * as HttpClient from "effect/http/HttpClient"
+import * as Option from "effect/Option"
+import * as Scope from "effect/Scope"
+import { Endpoint } from "./http/Endpoint.ts"
+import * as Servers from "./http/ServerEraCache.ts"
+import * as Streamable from "./http/Streamable.ts"
+import * as Sse from "./Sse.ts"
+
+export interface Options extends Streamable.Options {
+  /** Where the server's endpoint is. */
+  readonly url: string | URL
+  /** Sent with every request. */
+  readonly headers?: Headers.Input | undefined
+  /**
+   * What is spoken. Default `auto`: Streamable HTTP, or HTTP with SSE if the server refuses that; of what was found out, the next
+   * connection to the same URL makes use.
+   */
+  readonly transport?: "auto" | "streamable" | "sse" | undefined
+}
+
+export type Requirements = HttpClient.HttpClient
+
+export { type Known, Servers } from "./http/ServerEraCache.ts"
+
+/** Fails with reason `Open` for what is no URL. */
+export const open = Effect.fnUntraced(function* (
+  options: Options
+): Effect.fn.Return<Transport, TransportError, Scope.Scope | Requirements> {
+  const { controlCap, headers, highWater, maxMessageBytes, maxMessageDepth, transport = "auto" } = options
+  const place = String(options.url)
+  if (!URL.canParse(place)) {
+    return yield* new TransportError({ reason: "Open", message: `Not a URL: ${JSON.stringify(place)}` })
+  }
+  const url = new URL(place)
+  const sse = Sse.open({ url, headers, maxMessageBytes, maxMessageDepth, highWater, controlCap })
+  if (transport === "sse") return yield* sse
+  const http = yield* HttpClient.HttpClient
+  const scope = yield* Scope.Scope
+  const servers = yield* Servers.Servers
+  const older = Effect.provideService(Scope.provide(sse, scope), HttpClient.HttpClient, http)
+  const known = Servers.recall(servers, url)
+  if (known === "sse" && transport === "auto") {
+    const opened = yield* Effect.option(older)
+    if (Option.isSome(opened)) return { ...opened.value, era: "stateful" }
+  }
+  const streamable = yield* Streamable.make(
+    {
+      endpoint: new Endpoint(http, url, headers),
+      fallback: transport === "auto" ? older : undefined,
+      learned: (what) => Servers.remember(servers, url, what)
+    },
+    options
+  )
+  return known === "streamable" ? { ...streamable, era: "stateful" } : streamable
+})

@@ -1,0 +1,86 @@
+/**
+ * HTTP's two refusals of a caller: 401, which asks for credentials, and 403, which says that the given ones are not enough
+ * (spec: basic/authorization; RFC 6750 section 3.1; RFC 9728 section 5.1).
+ *
+ * Each is the refusal of one request: the connection and other requests live on. An error holds no token and no query of a URL.
+ */
+import * as Challenge from "@effect-mcp/protocol/Challenge"
+import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
+import type { HttpClientError } from "effect/http/HttpClientError"
+import type { HttpClientResponse } from "effect/http/HttpClientResponse"
+import * as Option from "effect/Option"
+import * as Result from "effect/Result"
+import { type Denied, Forbidden, Unauthorized } from "../../ClientError.ts"
+import { excerpt } from "../../internal/excerpt.ts"
+
+/** An answer of HTTP, and what it was to. */
+export interface Answered {
+  /** The method of the request, or `GET` for a stream. */
+  readonly method: string
+  readonly url: URL
+  readonly response: HttpClientResponse
+  readonly body: string
+}
+
+/** A URL as it may be shown: its query may hold a secret. */
+export const placeOf = ({ origin, pathname }: URL): string => `${origin}${pathname}`
+
+export const isDenied = (status: number): boolean => status === 401 || status === 403
+
+const length = 200
+
+/** What a body says in words: JSON-RPC's message, OAuth's description, or the text itself. */
+const words = (body: string): string => {
+  const json = Option.getOrUndefined(
+    Result.getSuccess(
+      Result.try({
+        try: (): unknown => JSON.parse(body),
+        catch: () => undefined
+      })
+    )
+  )
+  if (!isJsonObject(json)) return /^\s*</.test(body) ? "" : body.trim()
+  const { error, error_description: description, message } = json
+  if (isJsonObject(error) && typeof error.message === "string") return error.message
+  return [description, message, error].find((text) => typeof text === "string") ?? ""
+}
+
+const advice = (status: number, scopes: ReadonlyArray<string>): string => {
+  if (status === 401) {
+    return "Provide an HttpClient that logs in (OAuth.layer of @effect-mcp/auth), or a token in the option `headers`."
+  }
+  return scopes.length === 0
+    ? "Check that this user may do this, and that the server accepts requests from here (its allowed hosts and origins)."
+    : "Log in again and ask for these scopes."
+}
+
+/** `cause`: why an HTTP client that logs in could not meet the demand; its words are the message then. */
+export const make = (
+  { body, method, response, url }: Answered,
+  cause?: { readonly error: HttpClientError; readonly message: string }
+): Unauthorized | Forbidden => {
+  const { status } = response
+  const demand = Challenge.demand(response.headers["www-authenticate"])
+  const scopes = (demand.scopes ?? []).map((scope) => excerpt(scope, length))
+  const resourceMetadata = demand.resourceMetadata && excerpt(demand.resourceMetadata, 2000)
+  const code = demand.error && excerpt(demand.error, length)
+  const place = placeOf(url)
+  const said = [code, excerpt(words(body), length)].filter((text) => text !== undefined && text !== "").join(", ")
+  const parts = [
+    `${place} ${status === 401 ? "wants authorization for" : "does not allow"} ${method}`,
+    ` (status ${status}${said === "" ? "" : `: ${said}`}).`,
+    scopes.length === 0 ? "" : ` It needs the scopes ${scopes.join(" ")}.`,
+    resourceMetadata === undefined ? "" : ` Its authorization is described at ${resourceMetadata}.`,
+    ` ${advice(status, scopes)}`
+  ]
+  const details: Denied = {
+    message: cause === undefined ? parts.join("") : cause.message,
+    method,
+    url: place,
+    scopes,
+    resourceMetadata,
+    code,
+    ...(cause === undefined ? undefined : { cause: cause.error })
+  }
+  return status === 401 ? new Unauthorized(details) : new Forbidden(details)
+}

@@ -1,0 +1,103 @@
+/**
+ * The server's URL and what requests to it share: the user's headers, and those of the session once it is open.
+ *
+ * Owns the session's id and revision.
+ */
+import * as MetadataHeaders from "@effect-mcp/protocol/Headers"
+import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import type { RequestHeaders } from "@effect-mcp/core/Transport"
+import { protocolVersion } from "@effect-mcp/protocol/model/Meta"
+import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
+import * as Effect from "effect/Effect"
+import * as Headers from "effect/http/Headers"
+import * as HttpBody from "effect/http/HttpBody"
+import type * as HttpClient from "effect/http/HttpClient"
+import type { HttpClientError } from "effect/http/HttpClientError"
+import * as HttpClientRequest from "effect/http/HttpClientRequest"
+import type { HttpClientResponse } from "effect/http/HttpClientResponse"
+import * as Body from "./Body.ts"
+import * as Busy from "./RetryAfter.ts"
+import * as SameOrigin from "./SameOrigin.ts"
+
+type Answer = Effect.Effect<HttpClientResponse, HttpClientError>
+
+/** A request that says everything itself (2026-07-28): it belongs to no session. */
+export const isStateless = (message: JsonRpc.Request): boolean => {
+  const meta = message.params?._meta
+  return isJsonObject(meta) && typeof meta[protocolVersion] === "string"
+}
+
+const json = "application/json"
+const eventStream = "text/event-stream"
+
+export class Endpoint {
+  /** Given with the answer to `initialize`, if at all. */
+  session: string | undefined = undefined
+  /** The revision that `initialize` agreed on. */
+  version: string | undefined = undefined
+  readonly url: URL
+  private readonly http: HttpClient.HttpClient
+  private readonly shared: Headers.Headers
+  /** What all posts have in common: a URL is taken apart once. */
+  private readonly posted: HttpClientRequest.HttpClientRequest
+
+  constructor(http: HttpClient.HttpClient, url: URL, shared: Headers.Input | undefined) {
+    this.http = http
+    this.url = url
+    this.shared = Headers.fromInput(shared)
+    this.posted = HttpClientRequest.post(url)
+  }
+
+  private get ofSession(): { readonly [name: string]: string } {
+    return {
+      ...(this.version === undefined ? undefined : { [MetadataHeaders.version]: this.version }),
+      ...(this.session === undefined ? undefined : { "mcp-session-id": this.session })
+    }
+  }
+
+  private execute(request: HttpClientRequest.HttpClientRequest): Answer {
+    return Busy.patient(SameOrigin.execute(this.http, request))
+  }
+
+  /** Posts one message, or a batch. `extra`: headers of this request alone. */
+  post(message: JsonRpc.Message | ReadonlyArray<JsonRpc.Message>, text: string, extra?: RequestHeaders): Answer {
+    const request = isBatch(message) || !JsonRpc.isRequest(message) ? undefined : message
+    const own =
+      request === undefined
+        ? this.ofSession
+        : isStateless(request)
+          ? MetadataHeaders.of(request)
+          : request.method === "initialize"
+            ? undefined
+            : this.ofSession
+    const body = HttpBody.text(text, json)
+    // All names are in lower case, and the record is nobody else's.
+    const headers = Headers.fromRecordUnsafe({
+      ...this.shared,
+      ...(extra === undefined ? undefined : Headers.fromInput(extra)),
+      ...own,
+      accept: `${json}, ${eventStream}`,
+      "content-type": json,
+      "content-length": `${body.contentLength}`
+    })
+    const { hash, url, urlParams } = this.posted
+    return this.execute(HttpClientRequest.makeWith("POST", url, urlParams, hash, headers, body))
+  }
+
+  /** Opens the session's stream, or goes on with another after `lastEventId`. */
+  get(lastEventId: string | undefined): Answer {
+    const resumed = lastEventId === undefined ? undefined : { "last-event-id": lastEventId }
+    const headers = { ...this.shared, ...this.ofSession, ...resumed, accept: eventStream }
+    return this.execute(HttpClientRequest.get(this.url, { headers }))
+  }
+
+  /** Ends the session. */
+  remove(): Effect.Effect<void, HttpClientError> {
+    const headers = { ...this.shared, ...this.ofSession }
+    return Effect.flatMap(this.execute(HttpClientRequest.delete(this.url, { headers })), (answer) => Body.skip(answer))
+  }
+}
+
+export const isBatch = (
+  message: JsonRpc.Message | ReadonlyArray<JsonRpc.Message>
+): message is ReadonlyArray<JsonRpc.Message> => Array.isArray(message)

@@ -1,0 +1,201 @@
+/**
+ * One request of ours over HTTP, from its POST to its answer: a JSON body, or a stream of events that may need several connections.
+ *
+ * Ends in one of two ways, both as soon as possible: the answer was delivered, or it says why none will be.
+ */
+import type { Decoded, RequestHeaders, Transport, TransportError } from "@effect-mcp/core/Transport"
+import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
+import type { HttpClientResponse } from "effect/http/HttpClientResponse"
+import * as Option from "effect/Option"
+import * as Answer from "./Answer.ts"
+import * as Body from "./Body.ts"
+import type { Answered } from "./Denial.ts"
+import { type Endpoint, isStateless } from "./Endpoint.ts"
+import * as Forgotten from "./SessionExpired.ts"
+import type { Reconnect } from "./ResumeStream.ts"
+import * as Refusal from "./Refusal.ts"
+
+/** What a server turned out to be: of the new era or not, and how it speaks the older one. */
+export type Learned = "stateless" | "older" | "streamable" | "sse"
+
+/** What exchanges share. */
+export interface Conversation {
+  readonly endpoint: Endpoint
+  readonly reconnect: Reconnect
+  /** The largest message that is read, in bytes. */
+  readonly limit: number
+  /** How deeply it may be nested. */
+  readonly maxDepth: number | undefined
+  readonly deliver: (message: Decoded) => Effect.Effect<void>
+  readonly learned: (what: Learned) => void
+  /** The older transport at the same URL, for a server that refuses `initialize`; and what to do once it is there. */
+  readonly fallback: Effect.Effect<Transport, TransportError> | undefined
+  readonly handOver: (transport: Transport, request: JsonRpc.Request) => void
+}
+
+export interface Exchange {
+  readonly request: JsonRpc.Request
+  readonly text: string
+  readonly headers: RequestHeaders | undefined
+  readonly stateless: boolean
+  /** Whether it may have left, and in which session. */
+  begun: boolean
+  session: string | undefined
+  answered: boolean
+  /** Called when the server has begun to answer, or when it never will. */
+  readonly accept: () => void
+  /** Done by then. */
+  readonly accepted: Deferred.Deferred<void>
+  /** Done when it was answered. */
+  readonly done: Deferred.Deferred<void>
+  fiber: Fiber.Fiber<void> | undefined
+}
+
+/** `accepted` is called once. */
+export const make = (
+  request: JsonRpc.Request,
+  headers: RequestHeaders | undefined,
+  accepted: (exchange: Exchange) => void
+): Exchange => {
+  const exchange: Exchange = {
+    request,
+    text: JsonRpc.encode(request),
+    headers,
+    stateless: isStateless(request),
+    begun: false,
+    session: undefined,
+    answered: false,
+    accept: () => {
+      if (Deferred.doneUnsafe(exchange.accepted, Effect.void)) accepted(exchange)
+    },
+    accepted: Deferred.makeUnsafe(),
+    done: Deferred.makeUnsafe(),
+    fiber: undefined
+  }
+  return exchange
+}
+
+/** What else comes in an exchange belongs to its request. */
+const related = (message: Decoded, id: JsonRpc.Id): Decoded =>
+  message._tag === "Message" ? { ...message, envelope: { ...message.envelope, relatedTo: id } } : message
+
+/** Takes what arrives in the exchange, over whatever connection. `telling`: whether what it says of its era is to be trusted. */
+const receiver =
+  ({ deliver, endpoint, learned }: Conversation, exchange: Exchange, telling = true) =>
+  (message: Decoded): Effect.Effect<void> => {
+    const { id, method } = exchange.request
+    if (!Answer.answers(message, id)) return deliver(related(message, id))
+    exchange.answered = true
+    Deferred.doneUnsafe(exchange.done, Effect.void)
+    const version = method === "initialize" ? Answer.agreedOn(message) : undefined
+    if (version !== undefined) {
+      endpoint.version = version
+      learned("streamable")
+    } else if (telling && method === "server/discover") learned(Answer.succeeds(message) ? "stateless" : "older")
+    return deliver(message)
+  }
+
+const streamed = Effect.fnUntraced(function* (
+  conversation: Conversation,
+  exchange: Exchange,
+  response: HttpClientResponse
+): Effect.fn.Return<void, Refusal.Refusal> {
+  const { limit, maxDepth, reconnect } = conversation
+  const receive = receiver(conversation, exchange)
+  const position = Body.start()
+  const enough = Effect.andThen(Deferred.await(exchange.done), Effect.sleep(Body.patience))
+  yield* Effect.raceFirst(
+    Effect.mapError(Body.events(response, limit, position, receive, maxDepth), Refusal.unread),
+    enough
+  )
+  const resumable = !exchange.answered && !exchange.stateless && position.lastEventId !== undefined
+  const ended = resumable
+    ? yield* Effect.raceFirst(
+        reconnect.resume(position, receive, () => exchange.answered),
+        enough
+      )
+    : undefined
+  if (exchange.answered) return yield* Effect.void
+  if (ended === "Gone") return yield* Effect.fail(Refusal.sessionLost(false))
+  return yield* Effect.fail(
+    Refusal.unanswered(`The stream ended before the answer${resumable ? ", and could not be resumed" : ""}`)
+  )
+})
+
+/** Sends it. Fails with what the request is told instead of an answer. */
+export const run = (conversation: Conversation, exchange: Exchange): Effect.Effect<void, Refusal.Refusal> => {
+  const { endpoint } = conversation
+  const { headers, request, text } = exchange
+  exchange.begun = true
+  exchange.session = exchange.stateless || request.method === "initialize" ? undefined : endpoint.session
+  return Effect.matchEffect(endpoint.post(request, text, headers), {
+    onFailure: (error) => Effect.fail(Refusal.unreachable(error, request.method, endpoint.url)),
+    onSuccess: (response) => begun(conversation, exchange, response)
+  })
+}
+
+/** The answer has begun: its body is read in one way or the other. */
+const begun = (
+  conversation: Conversation,
+  exchange: Exchange,
+  response: HttpClientResponse
+): Effect.Effect<void, Refusal.Refusal> => {
+  const { headers, status } = response
+  if (status === 404 && exchange.session !== undefined) {
+    return Effect.andThen(Body.skip(response), Effect.fail(Refusal.sessionLost(true)))
+  }
+  const uncertain = exchange.session !== undefined && Forgotten.mayBe(status)
+  if (!uncertain) exchange.accept()
+  const accepted = status >= 200 && status < 300
+  if (accepted && exchange.request.method === "initialize") {
+    conversation.endpoint.session = headers["mcp-session-id"]
+  }
+  if (accepted && Body.isEventStream(headers)) return streamed(conversation, exchange, response)
+  return Effect.matchEffect(Body.text(response, conversation.limit, headers), {
+    onFailure: (error) => Effect.fail(Refusal.unread(error)),
+    onSuccess: (body) =>
+      uncertain && Forgotten.isSaid(body)
+        ? Effect.fail(Refusal.sessionForgotten(answered(conversation, exchange, response, body)))
+        : read(conversation, exchange, response, body)
+  })
+}
+
+const answered = (
+  { endpoint: { url } }: Conversation,
+  { request: { method } }: Exchange,
+  response: HttpClientResponse,
+  body: string
+): Answered => ({ method, url, response, body })
+
+/** The answer was read, and is a whole. */
+const read = (
+  conversation: Conversation,
+  exchange: Exchange,
+  response: HttpClientResponse,
+  body: string
+): Effect.Effect<void, Refusal.Refusal> => {
+  const { fallback, handOver, learned, maxDepth } = conversation
+  const { status } = response
+  const { request } = exchange
+  const { id, method } = request
+  const accepted = status >= 200 && status < 300
+  // Who has no time to look at the probe says nothing by that.
+  const probe = method === "server/discover" && Answer.isBusy(status)
+  const answer = accepted
+    ? Answer.read(body, id, maxDepth)
+    : probe
+      ? undefined
+      : Answer.readError(status, body, id, maxDepth)
+  const take = (): Effect.Effect<void, Refusal.Refusal> => {
+    if (answer !== undefined) return receiver(conversation, exchange, accepted || Answer.isForeign(status))(answer)
+    if (method === "server/discover" && Answer.isForeign(status)) learned("older")
+    return Effect.fail(Refusal.refused(answered(conversation, exchange, response, body)))
+  }
+  if (method !== "initialize" || fallback === undefined || !Answer.isOlder(status, answer)) return take()
+  return Effect.flatMap(Effect.option(fallback), (older) =>
+    Option.isSome(older) ? Effect.sync(() => handOver(older.value, request)) : take()
+  )
+}

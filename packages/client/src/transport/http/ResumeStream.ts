@@ -1,0 +1,188 @@
+/**
+ * Streams of a session that outlive their connections (spec 2025-11-25: basic/transports, resumability): another GET goes on where the
+ * last one stopped, or opens what the server says without being asked.
+ *
+ * Waits as long as the server says, and longer after failures. Refuses to insist: what a server refuses once is not asked for again.
+ */
+import type { Decoded } from "@effect-mcp/core/Transport"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Random from "effect/Random"
+import * as Elapsed from "../../internal/Elapsed.ts"
+import * as Answer from "./Answer.ts"
+import * as Body from "./Body.ts"
+import type { Endpoint } from "./Endpoint.ts"
+import * as Forgotten from "./SessionExpired.ts"
+
+export interface Options {
+  /** Connections in a row that may fail, or bring nothing, before a request counts as unanswered. Default 5. */
+  readonly attempts?: number | undefined
+  /** How long to wait before the first, where the server does not say. Doubles with every failure. Default 500 ms. */
+  readonly delay?: Duration.Input | undefined
+  /** How long to wait at most, unless the server wants more. Default 30 seconds. */
+  readonly maxDelay?: Duration.Input | undefined
+  /**
+   * How long to wait at least, whatever the server says. Default 100 ms. Doubles, up to 20 times as much, with every connection in a
+   * row that ended within a second.
+   */
+  readonly minDelay?: Duration.Input | undefined
+}
+
+/** A connection that ended within this time (milliseconds) ended at once. */
+const atOnce = 1000
+/** How much `minDelay` may grow. */
+const growth = 20
+
+/** The connections in a row that failed, and those that ended at once. */
+interface Tries {
+  readonly failures: number
+  readonly brief: number
+}
+
+/**
+ * How a GET ended. `Gone`: the session has ended, which only a server that had given a stream before can say. `Denied`: the HTTP client
+ * could not meet what the server demands, such as a login that the user declined: each further try may ask the user again.
+ */
+type Ended = "Read" | "Refused" | "Failed" | "Gone" | "Denied"
+
+const none: Tries = { failures: 0, brief: 0 }
+
+export class Reconnect {
+  /** Whether this server gives streams: unknown until it did, or did not. */
+  private gives: boolean | undefined = undefined
+  private readonly endpoint: Endpoint
+  private readonly limit: number
+  private readonly maxDepth: number | undefined
+  private readonly attempts: number
+  private readonly delay: number
+  private readonly maxDelay: number
+  private readonly minDelay: number
+
+  constructor(endpoint: Endpoint, limit: number, options: Options = {}, maxDepth?: number) {
+    this.endpoint = endpoint
+    this.limit = limit
+    this.maxDepth = maxDepth
+    this.attempts = options.attempts ?? 5
+    this.delay = Duration.toMillis(Duration.fromInputUnsafe(options.delay ?? "500 millis"))
+    this.maxDelay = Duration.toMillis(Duration.fromInputUnsafe(options.maxDelay ?? "30 seconds"))
+    this.minDelay = Duration.toMillis(Duration.fromInputUnsafe(options.minDelay ?? "100 millis"))
+  }
+
+  /** Forgets what was known of the server, for another session. */
+  reset(): void {
+    this.gives = undefined
+  }
+
+  /** Waits before another connection, never less than the server asked for. */
+  private pause({ retry = 0 }: Body.Position, { brief, failures }: Tries): Effect.Effect<void> {
+    const least = this.minDelay * Math.min(growth, 2 ** brief)
+    const grown = failures === 0 && retry > 0 ? 0 : Math.min(this.maxDelay, this.delay * 2 ** failures)
+    // Those who lost the same server do not come back at the same moment.
+    return Effect.flatMap(Random.next, (random) =>
+      Effect.sleep(Math.max(least, retry * (1 + random / 10), grown * (0.5 + random / 2)))
+    )
+  }
+
+  private connect(
+    position: Body.Position,
+    deliver: (message: Decoded) => Effect.Effect<void>,
+    opened?: () => void
+  ): Effect.Effect<Ended> {
+    const answer = Effect.suspend(() => this.endpoint.get(position.lastEventId))
+    return Effect.matchEffect(answer, {
+      onFailure: ({ reason }) => Effect.succeed<Ended>(reason._tag === "StatusCodeError" ? "Denied" : "Failed"),
+      onSuccess: (response) => {
+        const { status } = response
+        if (status === 200 && Body.isEventStream(response.headers)) {
+          this.gives = true
+          opened?.()
+          return Effect.match(Body.events(response, this.limit, position, deliver, this.maxDepth), {
+            // What is too large is too large the next time, too.
+            onFailure: (): Ended => "Refused",
+            onSuccess: (): Ended => "Read"
+          })
+        }
+        const gave = this.endpoint.session !== undefined && this.gives === true
+        if (gave && Forgotten.mayBe(status)) {
+          return Effect.map(Forgotten.read(response), (body) => (Forgotten.isSaid(body) ? "Gone" : "Refused"))
+        }
+        const gone = gave && status === 404
+        // 409: it has not noticed yet that the connection before this one is gone.
+        const passes = status >= 500 || status === 409 || Answer.isBusy(status)
+        const ended: Ended = gone ? "Gone" : passes ? "Failed" : "Refused"
+        if (ended === "Refused") this.gives ??= false
+        return Effect.as(Body.skip(response), ended)
+      }
+    })
+  }
+
+  /** Runs one connection, and counts it. */
+  private attempt(
+    tries: Tries,
+    position: Body.Position,
+    connect: Effect.Effect<Ended>
+  ): Effect.Effect<readonly [Ended, Tries]> {
+    const { signs } = position
+    return Effect.flatMap(Elapsed.now, (begun) =>
+      Effect.flatMap(connect, (ended) =>
+        Effect.map(Elapsed.now, (now) => [
+          ended,
+          {
+            failures: ended === "Read" && position.signs > signs ? 0 : tries.failures + 1,
+            brief: now - begun < atOnce ? tries.brief + 1 : 0
+          }
+        ])
+      )
+    )
+  }
+
+  /**
+   * Goes on with a stream whose connection ended, over as many connections as it takes until it is `done`. Gives up, with `Refused` or
+   * `Failed`, as soon as the server refuses, or after so many failures.
+   */
+  resume(
+    position: Body.Position,
+    deliver: (message: Decoded) => Effect.Effect<void>,
+    done: () => boolean
+  ): Effect.Effect<Ended> {
+    const next = (tries: Tries): Effect.Effect<Ended> =>
+      Effect.andThen(this.pause(position, tries), this.attempt(tries, position, this.connect(position, deliver))).pipe(
+        Effect.flatMap(([ended, tries]) => {
+          if (done() || ended === "Refused" || ended === "Gone" || ended === "Denied") return Effect.succeed(ended)
+          return tries.failures < this.attempts ? next(tries) : Effect.succeed<Ended>("Failed")
+        })
+      )
+    return Effect.suspend(() => (this.gives === false ? Effect.succeed<Ended>("Refused") : next(none)))
+  }
+
+  /**
+   * Keeps the session's own stream open for as long as the server gives one. Ends with `Gone` when the session has. `missed` is told of
+   * every connection that does not go on where the one before it stopped, `begun` once it is open or will not be for now.
+   */
+  stand(
+    deliver: (message: Decoded) => Effect.Effect<void>,
+    missed: () => void,
+    begun: () => void
+  ): Effect.Effect<Ended> {
+    const position = Body.start()
+    let stood = false
+    const next = (tries: Tries): Effect.Effect<Ended> => {
+      const { lastEventId } = position
+      const opened = (): void => {
+        if (stood && lastEventId === undefined) missed()
+        stood = true
+        begun()
+      }
+      const attempt = this.attempt(tries, position, this.connect(position, deliver, opened))
+      return Effect.flatMap(attempt, ([ended, tries]) => {
+        begun()
+        if (ended === "Gone" || ended === "Denied" || (ended === "Refused" && lastEventId === undefined))
+          return Effect.succeed(ended)
+        // What it has forgotten, or is too large to be read, is not asked for again.
+        if (ended === "Refused") position.lastEventId = undefined
+        return Effect.andThen(this.pause(position, tries), next(tries))
+      })
+    }
+    return next(none)
+  }
+}

@@ -1,0 +1,136 @@
+/** Kinds of questions that 2025-11-25 brought: pages of elicitation, tools and context of sampling. */
+import { Elicitation } from "@effect-mcp/core/Elicitation"
+import type { ElicitParams } from "@effect-mcp/protocol/model/Elicitation"
+import { verifies } from "@effect-mcp/spec/verifies"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { refused } from "../support/asking.ts"
+import { since } from "../support/connected.ts"
+import { answer, asked, both, codeOf, declared, form, model, page, sampling } from "../support/questions.ts"
+
+const pages = Elicitation.layer({ url: () => Effect.succeed({ action: "accept", content: { not: "sent" } }) })
+
+describe.each(since("2025-11-25"))("what is new in questions of %s", (version) => {
+  it.effect(`a client declares each mode that it has${verifies("elicitation.capability.one-mode")}`, () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* declared(version).pipe(Effect.provide(pages)), { elicitation: { url: {} } })
+      assert.deepStrictEqual(yield* declared(version).pipe(Effect.provide(both)), {
+        elicitation: { form: {}, url: {} }
+      })
+      assert.deepStrictEqual(yield* declared(version).pipe(Effect.provide(Elicitation.layer({}))), {})
+    })
+  )
+
+  it.effect(
+    `a question without a mode is a form${verifies("elicitation.mode.absent-is-form", "elicitation.error.undeclared-mode")}`,
+    () =>
+      Effect.gen(function* () {
+        assert.strictEqual(yield* codeOf(version, "elicitation/create", form()), refused(version, -32602))
+        assert.strictEqual(
+          yield* codeOf(version, "elicitation/create", { ...form(), mode: "form" }),
+          refused(version, -32602)
+        )
+      }).pipe(Effect.provide(pages))
+  )
+
+  it.effect(
+    `the whole URL and an id taken as it is reach the user, and only consent leaves${verifies(
+      "elicitation.url.shown-in-full",
+      "elicitation.url.id-opaque",
+      "elicitation.url.consent",
+      "elicitation.url.not-prefetched"
+    )}`,
+    () =>
+      Effect.gen(function* () {
+        const shown: Array<ElicitParams> = []
+        const user = Elicitation.layer({
+          url: (params) => Effect.sync(() => (shown.push(params), { action: "decline" as const }))
+        })
+        const odd = { ...page, url: "https://pay.example.com:8443/a?b=c#d", elicitationId: " 🙂/../" }
+        assert.deepStrictEqual(yield* asked(version, "elicitation/create", odd).pipe(Effect.provide(user)), {
+          action: "decline"
+        })
+        assert.deepStrictEqual(shown, [odd])
+        assert.deepStrictEqual(yield* asked(version, "elicitation/create", page).pipe(Effect.provide(pages)), {
+          action: "accept"
+        })
+      })
+  )
+
+  it.effect.each(["javascript:alert(1)", "file:///etc/passwd", "data:text/html,hi", "not a url", "//example.com"])(
+    `the user is never sent to %s${verifies("elicitation.url.handled-carefully")}`,
+    (url) =>
+      Effect.gen(function* () {
+        assert.strictEqual(yield* codeOf(version, "elicitation/create", { ...page, url }), refused(version, -32602))
+      }).pipe(Effect.provide(pages))
+  )
+
+  it.effect("a page must have an id where there is news by it, and only there", () =>
+    Effect.gen(function* () {
+      const { elicitationId: _, ...rest } = page
+      if (version === "2025-11-25") assert.strictEqual(yield* codeOf(version, "elicitation/create", rest), -32602)
+      else assert.deepStrictEqual(yield* asked(version, "elicitation/create", rest), { action: "accept" })
+    }).pipe(Effect.provide(pages))
+  )
+
+  const tool = { name: "t", inputSchema: { type: "object" } }
+  it.effect(
+    `tools reach only a model that can use them${verifies(
+      "sampling.tools.capability-declared",
+      "sampling.tools.undeclared-error"
+    )}`,
+    () =>
+      Effect.gen(function* () {
+        const able = model({ tools: true })
+        assert.deepStrictEqual(yield* declared(version).pipe(Effect.provide(able)), { sampling: { tools: {} } })
+        for (const more of [{ tools: [tool] }, { toolChoice: { mode: "auto" } }]) {
+          const question = { ...sampling, ...more }
+          assert.deepStrictEqual(
+            yield* asked(version, "sampling/createMessage", question).pipe(Effect.provide(able)),
+            answer
+          )
+          assert.strictEqual(
+            yield* codeOf(version, "sampling/createMessage", question).pipe(Effect.provide(model())),
+            refused(version, -32602)
+          )
+        }
+      })
+  )
+
+  it.effect("context of servers is given only by a model that declared it", () =>
+    Effect.gen(function* () {
+      const able = model({ context: true })
+      const question = { ...sampling, includeContext: "thisServer" }
+      assert.deepStrictEqual(yield* declared(version).pipe(Effect.provide(able)), { sampling: { context: {} } })
+      assert.deepStrictEqual(
+        yield* asked(version, "sampling/createMessage", question).pipe(Effect.provide(able)),
+        answer
+      )
+      assert.strictEqual(
+        yield* codeOf(version, "sampling/createMessage", question).pipe(Effect.provide(model())),
+        refused(version, -32602)
+      )
+    })
+  )
+
+  const use = { role: "assistant", content: [{ type: "tool_use", id: "u", name: "t", input: {} }] }
+  const result = { type: "tool_result", toolUseId: "u", content: [] }
+  it.effect(
+    `tool uses without exactly their results are refused${verifies(
+      "sampling.error.missing-tool-result",
+      "sampling.error.mixed-tool-results",
+      "sampling.security.content-validated"
+    )}`,
+    () =>
+      Effect.gen(function* () {
+        const code = (...messages: ReadonlyArray<object>) =>
+          codeOf(version, "sampling/createMessage", { ...sampling, messages })
+        assert.strictEqual(yield* code(use), refused(version, -32602))
+        assert.strictEqual(yield* code(use, ...sampling.messages), refused(version, -32602))
+        const mixed = { role: "user", content: [result, { type: "text", text: "and" }] }
+        assert.strictEqual(yield* code(use, mixed), refused(version, -32602))
+        const fine = { ...sampling, messages: [use, { role: "user", content: [result] }] }
+        assert.deepStrictEqual(yield* asked(version, "sampling/createMessage", fine), answer)
+      }).pipe(Effect.provide(model({ tools: true })))
+  )
+})

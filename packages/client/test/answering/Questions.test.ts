@@ -1,0 +1,200 @@
+import * as Consent from "@effect-mcp/client/Consent"
+import { Roots } from "@effect-mcp/core/Roots"
+import { Sampling } from "@effect-mcp/core/Sampling"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import { verifies } from "@effect-mcp/spec/verifies"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, SubscriptionRef } from "effect"
+import { asker, refused } from "../support/asking.ts"
+import { all, connected, versions } from "../support/connected.ts"
+import * as Modern from "../support/modern.ts"
+import { answer, asked, codeOf, declared, model, sampling } from "../support/questions.ts"
+
+const home = Roots.layerStatic([{ uri: "file:///home/ada", name: "Home" }])
+describe.each(all)("a client of %s", (version) => {
+  it.effect("declares nothing without services, and has no such methods" + verifies("roots.error.not-supported"), () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* declared(version), {})
+      for (const method of ["roots/list", "sampling/createMessage", "elicitation/create", "no/such"]) {
+        assert.strictEqual(yield* codeOf(version, method, sampling), refused(version, -32601), method)
+      }
+    })
+  )
+
+  it.effect(`declares the model it has and asks it${verifies("sampling.capability.declared")}`, () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* declared(version), { sampling: {} })
+      assert.deepStrictEqual(yield* asked(version, "sampling/createMessage", sampling), answer)
+    }).pipe(Effect.provide(model()))
+  )
+
+  it.effect(
+    `answers a rejected or failed sampling request with an error${verifies(
+      "sampling.error.rejected",
+      "sampling.error.returned"
+    )}`,
+    () =>
+      Effect.gen(function* () {
+        const rejected = Sampling.layer(() => Effect.fail(new McpError.McpError({ code: -1, message: "No" })))
+        assert.strictEqual(
+          yield* codeOf(version, "sampling/createMessage", sampling).pipe(Effect.provide(rejected)),
+          -1
+        )
+        const dead = Sampling.layer(() => Effect.die("no model"))
+        // In a call of its own, a defect is the caller's.
+        if (version !== Modern.version) {
+          assert.strictEqual(
+            yield* codeOf(version, "sampling/createMessage", sampling).pipe(Effect.provide(dead)),
+            -32603
+          )
+        }
+        assert.strictEqual(
+          yield* codeOf(version, "sampling/createMessage", { maxTokens: 1 }).pipe(Effect.provide(dead)),
+          refused(version, -32602)
+        )
+      })
+  )
+
+  it.effect(`declares its roots and lists them${verifies("roots.capability.declared", "roots.uri.file")}`, () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* declared(version), { roots: {} })
+      assert.deepStrictEqual(yield* asked(version, "roots/list"), {
+        roots: [{ uri: "file:///home/ada", name: "Home" }]
+      })
+    }).pipe(Effect.provide(home))
+  )
+
+  it.effect.each([
+    "https://example.com",
+    "home",
+    "file:///home/ada/../bob",
+    "file:///home/%2e%2E/bob",
+    "file:///home/ada/.."
+  ])(`never sends %s as a root${verifies("roots.client.uri-validated", "roots.error.internal")}`, (uri) =>
+    Effect.gen(function* () {
+      assert.strictEqual(
+        yield* codeOf(version, "roots/list").pipe(Effect.provide(Roots.layerStatic([{ uri }]))),
+        -32603
+      )
+    })
+  )
+
+  it.effect(
+    "asks for consent before roots and sampling requests are answered" +
+      verifies("sampling.security.approval", "roots.client.access-control", "roots.client.permitted-only"),
+    () =>
+      Effect.gen(function* () {
+        const asks: Array<string> = []
+        const audits: Array<string> = []
+        const policy = Consent.layer({
+          // Where questions come with a call, the call itself is asked for, too.
+          ask: (action) =>
+            Effect.sync(() => action._tag === "CallTool" || asks.push(`${action._tag} ${action.server.name}`) < 3),
+          audit: (action, outcome) =>
+            Effect.sync(() => void (action._tag === "CallTool" || audits.push(`${action._tag} ${outcome._tag}`)))
+        })
+        yield* Effect.gen(function* () {
+          const { ask } = yield* asker(version)
+          yield* ask("roots/list")
+          yield* ask("sampling/createMessage", sampling)
+          for (const method of ["roots/list", "sampling/createMessage"]) {
+            const error: unknown = yield* Effect.flip(ask(method, method === "roots/list" ? undefined : sampling))
+            assert.strictEqual((error as McpError.McpError).code, -1)
+          }
+        }).pipe(Effect.provide(Layer.mergeAll(policy, home, model())))
+        assert.deepStrictEqual(asks, [
+          "ListRoots scripted",
+          "CreateMessage scripted",
+          "ListRoots scripted",
+          "CreateMessage scripted"
+        ])
+        assert.deepStrictEqual(audits, [
+          "ListRoots Success",
+          "CreateMessage Success",
+          "ListRoots Failure",
+          "CreateMessage Failure"
+        ])
+      })
+  )
+})
+
+describe.each(versions)("a client in a session of %s", (version) => {
+  it.effect("answers a question that arrives together with the end of the handshake", () =>
+    Effect.gen(function* () {
+      const answered: Array<unknown> = []
+      yield* connected({
+        version,
+        answers: {
+          initialize: (_, { peer }) => {
+            // Sent before the answer to initialize is.
+            peer.sink.send({ jsonrpc: "2.0", id: "early", method: "roots/list" }, "data")
+            return Effect.succeed({
+              protocolVersion: version,
+              capabilities: {},
+              serverInfo: { name: "eager", version: "1" }
+            })
+          }
+        }
+      }).pipe(
+        Effect.flatMap(({ client, server }) =>
+          Effect.map(client.ping, () => answered.push(...server.heard.filter((m) => "id" in m && m.id === "early")))
+        )
+      )
+      assert.deepStrictEqual(answered, [
+        { jsonrpc: "2.0", id: "early", result: { roots: [{ uri: "file:///home/ada", name: "Home" }] } }
+      ])
+    }).pipe(Effect.provide(home))
+  )
+
+  it.effect(`answers a ping at once, even while a question hangs${verifies("ping.receiver.empty-response")}`, () =>
+    Effect.gen(function* () {
+      const { server } = yield* connected({ version })
+      yield* Effect.forkChild(server.peer.request("sampling/createMessage", sampling as never))
+      assert.deepStrictEqual(yield* server.peer.request("ping"), {})
+    }).pipe(Effect.provide(Sampling.layer(() => Effect.never)))
+  )
+
+  it.effect(
+    `stops what its server cancels${verifies(
+      "cancellation.receiver.stops",
+      "cancellation.receiver.frees-resources",
+      "cancellation.receiver.no-response"
+    )}`,
+    () =>
+      Effect.gen(function* () {
+        let running = 0
+        const busy = Sampling.layer(() =>
+          Effect.acquireUseRelease(
+            Effect.sync(() => running++),
+            () => Effect.never,
+            () => Effect.sync(() => running--)
+          )
+        )
+        yield* Effect.gen(function* () {
+          const { client, server } = yield* connected({ version })
+          server.peer.sink.send({ jsonrpc: "2.0", id: "q", method: "sampling/createMessage", params: sampling }, "data")
+          yield* server.peer.request("ping")
+          assert.strictEqual(running, 1)
+          server.peer.notify("notifications/cancelled", { requestId: "q" })
+          yield* client.ping
+          yield* server.peer.request("ping")
+          assert.strictEqual(running, 0)
+          assert.isFalse(server.heard.some((message) => "id" in message && message.id === "q"))
+        }).pipe(Effect.provide(busy))
+      })
+  )
+
+  it.effect(`says that its roots changed when it said that it would${verifies("roots.list-changed.sent")}`, () =>
+    Effect.gen(function* () {
+      const ref = yield* SubscriptionRef.make<ReadonlyArray<{ uri: string }>>([])
+      yield* Effect.gen(function* () {
+        assert.deepStrictEqual(yield* declared(version), { roots: { listChanged: true } })
+        const { server } = yield* connected({ version })
+        assert.strictEqual((yield* server.notification).method, "notifications/initialized")
+        yield* SubscriptionRef.set(ref, [{ uri: "file:///tmp" }])
+        assert.strictEqual((yield* server.notification).method, "notifications/roots/list_changed")
+        assert.deepStrictEqual(yield* server.peer.request("roots/list"), { roots: [{ uri: "file:///tmp" }] })
+      }).pipe(Effect.provide(Roots.layerRef(ref)))
+    })
+  )
+})

@@ -1,0 +1,185 @@
+import { Elicitation } from "@effect-mcp/core/Elicitation"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import type { ElicitResult } from "@effect-mcp/protocol/model/Elicitation"
+import { verifies } from "@effect-mcp/spec/verifies"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber, Queue, Stream } from "effect"
+import { TestClock } from "effect/testing"
+import { connected, settle } from "../support/connected.ts"
+import type { Scripted } from "../support/scripted.ts"
+
+const page = (elicitationId: string, url = `https://example.com/${elicitationId}`) => ({
+  mode: "url",
+  message: "Sign in",
+  url,
+  elicitationId
+})
+const required = (...elicitations: ReadonlyArray<object>) =>
+  new McpError.McpError({ code: -32042, message: "Sign in first", data: { elicitations } })
+const complete = (server: Scripted, elicitationId: string) =>
+  server.peer.notify("notifications/elicitation/complete", { elicitationId })
+
+/** A user who is asked about pages, one by one. */
+const user = Effect.gen(function* () {
+  const asked = yield* Queue.unbounded<string>()
+  const answers = yield* Queue.unbounded<ElicitResult["action"]>()
+  return {
+    asked: Queue.take(asked),
+    answer: (action: ElicitResult["action"]) => Queue.offer(answers, action),
+    layer: Elicitation.layer({
+      url: (params) =>
+        Effect.andThen(
+          Queue.offer(asked, params.url),
+          Effect.map(Queue.take(answers), (action) => ({ action }))
+        )
+    })
+  }
+})
+
+const refusing = (error: McpError.McpError, times = 1) => {
+  let left = times
+  return () => (left-- > 0 ? Effect.fail(error) : { content: [], contents: [], messages: [] })
+}
+
+describe.each(["2025-11-25"] as const)("a request of %s that needs pages visited first", (version) => {
+  it.effect("is repeated once the user agreed and the server said that they are done", () =>
+    Effect.gen(function* () {
+      const ada = yield* user
+      const { client, server } = yield* connected({
+        version,
+        answers: { "tools/call": refusing(required(page("a"), page("b"))) }
+      }).pipe(Effect.provide(ada.layer))
+      const call = yield* Effect.forkChild(client.callTool("x", { n: 1 }))
+      assert.strictEqual(yield* ada.asked, "https://example.com/a")
+      // Done before the dialogue is.
+      complete(server, "a")
+      yield* ada.answer("accept")
+      assert.strictEqual(yield* ada.asked, "https://example.com/b")
+      yield* ada.answer("accept")
+      yield* settle
+      assert.isUndefined(call.pollUnsafe())
+      complete(server, "b")
+      assert.deepStrictEqual((yield* Fiber.join(call)).content, [])
+      const [first, second, ...more] = server.requests("tools/call")
+      assert.notStrictEqual(first?.id, second?.id)
+      assert.deepStrictEqual(first?.params?.arguments, second?.params?.arguments)
+      assert.deepStrictEqual(more, [])
+    })
+  )
+
+  it.effect("works for resources and prompts too", () =>
+    Effect.gen(function* () {
+      const ada = yield* user
+      const { client, server } = yield* connected({
+        version,
+        answers: { "resources/read": refusing(required(page("a"))), "prompts/get": refusing(required(page("b"))) }
+      }).pipe(Effect.provide(ada.layer))
+      const visits = <A, E>(id: string, request: Effect.Effect<A, E>) =>
+        Effect.gen(function* () {
+          const fiber = yield* Effect.forkChild(request)
+          yield* ada.asked
+          yield* ada.answer("accept")
+          complete(server, id)
+          yield* Fiber.join(fiber)
+        })
+      yield* visits("a", client.read("a:"))
+      yield* visits("b", client.prompt("p"))
+    })
+  )
+
+  it.effect("keeps its error when it is refused again", () =>
+    Effect.gen(function* () {
+      const ada = yield* user
+      const { client, server } = yield* connected({
+        version,
+        answers: { "tools/call": refusing(required(page("a")), 2) }
+      }).pipe(Effect.provide(ada.layer))
+      const call = yield* Effect.forkChild(Effect.flip(client.callTool("x")))
+      yield* ada.asked
+      yield* ada.answer("accept")
+      complete(server, "a")
+      assert.strictEqual(((yield* Fiber.join(call)) as McpError.McpError).code, -32042)
+      assert.strictEqual(server.requests("tools/call").length, 2)
+    })
+  )
+
+  it.effect.each(["decline", "cancel"] as const)("keeps its error when the user says %s", (action) =>
+    Effect.gen(function* () {
+      const ada = yield* user
+      const { client, server } = yield* connected({
+        version,
+        answers: { "tools/call": refusing(required(page("a"), page("b"))) }
+      }).pipe(Effect.provide(ada.layer))
+      const call = yield* Effect.forkChild(Effect.flip(client.callTool("x")))
+      yield* ada.asked
+      yield* ada.answer(action)
+      assert.strictEqual(((yield* Fiber.join(call)) as McpError.McpError).code, -32042)
+      assert.strictEqual(server.requests("tools/call").length, 1)
+    })
+  )
+
+  it.effect("keeps its error when the pages are not done in time", () =>
+    Effect.gen(function* () {
+      const ada = yield* user
+      const { client } = yield* connected(
+        { version, answers: { "tools/call": refusing(required(page("a"))) } },
+        { urlTimeout: "5 minutes" }
+      ).pipe(Effect.provide(ada.layer))
+      const call = yield* Effect.forkChild(Effect.flip(client.callTool("x")))
+      yield* ada.asked
+      yield* ada.answer("accept")
+      yield* settle
+      yield* TestClock.adjust("5 minutes")
+      assert.strictEqual(((yield* Fiber.join(call)) as McpError.McpError).code, -32042)
+    })
+  )
+
+  it.effect("keeps its error when what it lists is nothing to show", () =>
+    Effect.gen(function* () {
+      const ada = yield* user
+      const bad = [{ elicitations: "none" }, { elicitations: [page("a", "javascript:alert(1)")] }, undefined]
+      for (const data of bad) {
+        const error = new McpError.McpError({ code: -32042, message: "No", data })
+        const { client } = yield* connected({ version, answers: { "tools/call": refusing(error) } }).pipe(
+          Effect.provide(ada.layer)
+        )
+        assert.strictEqual(((yield* Effect.flip(client.callTool("x"))) as McpError.McpError).code, -32042)
+      }
+    })
+  )
+
+  it.effect("keeps its error when there is nobody to show a page to", () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* connected({ version, answers: { "tools/call": refusing(required(page("a"))) } })
+      assert.strictEqual(((yield* Effect.flip(client.callTool("x"))) as McpError.McpError).code, -32042)
+      assert.strictEqual(server.requests("tools/call").length, 1)
+    })
+  )
+
+  it.effect(
+    `news of an interaction comes once, and only for ids that are known${verifies("elicitation.complete.unknown-ignored")}`,
+    () =>
+      Effect.gen(function* () {
+        const ada = yield* user
+        const { client, server } = yield* connected({ version }).pipe(Effect.provide(ada.layer))
+        const done: Array<string> = []
+        yield* Effect.forkChild(
+          Stream.runForEach(client.elicitationsCompleted, (id) => Effect.sync(() => done.push(id))),
+          { startImmediately: true }
+        )
+        const ask = (id: string, action: ElicitResult["action"]) =>
+          Effect.gen(function* () {
+            const question = yield* Effect.forkChild(server.peer.request("elicitation/create", page(id)))
+            yield* ada.asked
+            yield* ada.answer(action)
+            yield* Fiber.join(question)
+          })
+        yield* ask("a", "accept")
+        yield* ask("b", "decline")
+        for (const id of ["unknown", "a", "a", "b"]) complete(server, id)
+        yield* client.ping
+        yield* settle
+        assert.deepStrictEqual(done, ["a"])
+      })
+  )
+})

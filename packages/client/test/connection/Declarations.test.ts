@@ -1,0 +1,98 @@
+/** What a client says of itself when it opens a session, and that it keeps to what was agreed there. */
+import { Elicitation } from "@effect-mcp/core/Elicitation"
+import { Roots } from "@effect-mcp/core/Roots"
+import type { Root } from "@effect-mcp/protocol/model/Root"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import type * as Revision from "@effect-mcp/protocol/Revision"
+import { verifies } from "@effect-mcp/spec/verifies"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, SubscriptionRef } from "effect"
+import { connected, versions } from "../support/connected.ts"
+import { both, form, model } from "../support/questions.ts"
+
+const roots = Layer.unwrap(
+  Effect.map(SubscriptionRef.make<ReadonlyArray<Root>>([{ uri: "file:///home" }]), (ref) => Roots.layerRef(ref))
+)
+const experimental = { "example.com/a": { level: 2 } }
+
+/** By revision, what of each feature is declared. */
+const elicitation = {
+  "2024-11-05": undefined,
+  "2025-03-26": undefined,
+  "2025-06-18": {},
+  "2025-11-25": { form: {}, url: {} }
+}
+const sampling = { "2024-11-05": {}, "2025-03-26": {}, "2025-06-18": {}, "2025-11-25": { tools: {}, context: {} } }
+type Stateful = keyof typeof sampling
+const features = (version: Stateful): ReadonlyArray<readonly [string, Layer.Layer<never>, object]> => [
+  ["sampling", model({ tools: true, context: true }), { sampling: sampling[version] }],
+  ["roots", roots, { roots: { listChanged: true } }],
+  ["elicitation", both, elicitation[version] === undefined ? {} : { elicitation: elicitation[version] }]
+]
+
+const declared = (version: Revision.Version, layer: Layer.Layer<never>, options: object = {}) =>
+  Effect.map(
+    connected({ version }, { revisions: [version], ...options }),
+    ({ server }) => server.requests("initialize")[0]?.params?.capabilities
+  ).pipe(Effect.provide(layer))
+
+describe.each(versions as ReadonlyArray<Stateful>)("initialize of %s", (version) => {
+  for (const [name, layer, expected] of features(version)) {
+    it.effect(`declares ${name} as far as the revision has it${verifies("lifecycle.initialize.request")}`, () =>
+      Effect.gen(function* () {
+        assert.deepStrictEqual(yield* declared(version, layer), expected)
+      })
+    )
+  }
+
+  it.effect(
+    `declares all that the client has, and what is experimental${verifies("lifecycle.initialize.request")}`,
+    () =>
+      Effect.gen(function* () {
+        const all = features(version)
+        const layers = Layer.mergeAll(Layer.empty, ...all.map(([, layer]) => layer))
+        assert.deepStrictEqual(
+          yield* declared(version, layers, { experimental }),
+          Object.assign({ experimental }, ...all.map(([, , expected]) => expected))
+        )
+      })
+  )
+})
+
+describe.each(versions)("a client that offered the newest revision to a server of %s", (version) => {
+  const answers = {
+    "completion/complete": () => ({ completion: { values: [] } }),
+    "tools/list": () => ({ tools: [] })
+  }
+
+  it.effect(`says only what the agreed revision has${verifies("lifecycle.operation.version-respected")}`, () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* connected({ version, answers })
+      assert.strictEqual(server.requests("initialize")[0]?.params?.protocolVersion, "2025-11-25")
+      assert.strictEqual(client.revision.version, version)
+      yield* client.complete({
+        ref: { type: "ref/prompt", name: "p" },
+        argument: { name: "city", value: "Os" },
+        context: { arguments: { country: "Norway" } }
+      })
+      assert.strictEqual(
+        server.requests("completion/complete")[0]?.params?.["context"] !== undefined,
+        version >= "2025-06-18"
+      )
+    })
+  )
+
+  it.effect(
+    `answers only questions that the agreed revision has${verifies("lifecycle.operation.version-respected")}`,
+    () =>
+      Effect.gen(function* () {
+        const { server } = yield* connected({ version, answers })
+        const outcome = yield* Effect.exit(server.peer.request("elicitation/create", form()))
+        assert.strictEqual(outcome._tag, version >= "2025-06-18" ? "Success" : "Failure")
+        if (outcome._tag === "Failure") {
+          const error = yield* Effect.flip(server.peer.request("elicitation/create", form()))
+          assert.strictEqual((error as McpError.McpError).code, McpError.MethodNotFound)
+        }
+      }).pipe(Effect.provide(Elicitation.layer({ form: () => Effect.succeed({ action: "decline" }) })))
+  )
+})

@@ -1,0 +1,174 @@
+import * as McpClient from "@effect-mcp/client/McpClient"
+import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import * as Meta from "@effect-mcp/protocol/model/Meta"
+import { verifies } from "@effect-mcp/spec/verifies"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Exit, Fiber, Scope } from "effect"
+import { TestClock } from "effect/testing"
+import { all, collect, connected, settle, versions } from "../support/connected.ts"
+import * as Modern from "../support/modern.ts"
+import * as Scripted from "../support/scripted.ts"
+
+describe.each(versions)("the handshake with a server of %s", (version) => {
+  it.effect(
+    `offers the newest revision, says who it is, and takes what the server picks${verifies(
+      "lifecycle.initialize.first",
+      "lifecycle.initialize.request",
+      "lifecycle.version.client-supports-offer",
+      "lifecycle.version.client-offers-latest",
+      "lifecycle.operation.version-respected"
+    )}`,
+    () =>
+      Effect.gen(function* () {
+        const clientInfo = { name: "tester", version: "2.0.0" }
+        const { client, server } = yield* connected({ version, instructions: "Be kind" }, { clientInfo })
+        const [first] = server.heard
+        assert.deepStrictEqual(first, {
+          jsonrpc: "2.0",
+          id: 1,
+          method: "initialize",
+          params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo }
+        })
+        assert.strictEqual(client.revision.version, version)
+        assert.deepStrictEqual(client.serverInfo, Scripted.info)
+        assert.deepStrictEqual(client.serverCapabilities, Scripted.everything)
+        assert.strictEqual(client.instructions, "Be kind")
+      })
+  )
+
+  it.effect(
+    `says that it is initialized after the answer, and nothing before${verifies(
+      "lifecycle.initialized.sent",
+      "lifecycle.client.only-ping-before-answer"
+    )}`,
+    () =>
+      Effect.gen(function* () {
+        const { client, server } = yield* connected({ version })
+        yield* client.ping
+        assert.deepStrictEqual(
+          server.heard.map((message) => ("method" in message ? message.method : "answer")),
+          ["initialize", "notifications/initialized", "ping"]
+        )
+      })
+  )
+
+  it.effect("offers the only revision that it is allowed", () =>
+    Effect.gen(function* () {
+      const { server } = yield* connected({ version }, { revisions: [version] })
+      assert.strictEqual(server.requests("initialize")[0]?.params?.protocolVersion, version)
+    })
+  )
+
+  it.effect("tries again with a revision that the refusal names", () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* connected({
+        version,
+        answers: {
+          initialize: ({ protocolVersion }) =>
+            protocolVersion === version
+              ? Scripted.initializeResult({ version })
+              : Effect.fail(McpError.invalidParams("Unsupported protocol version", { supported: [version] }))
+        }
+      })
+      assert.strictEqual(client.revision.version, version)
+      assert.strictEqual(server.requests("initialize").length, version === "2025-11-25" ? 1 : 2)
+    })
+  )
+})
+
+const failsWith = (script: Scripted.Script, options?: McpClient.Options) =>
+  Effect.flip(Effect.scoped(connected(script, options)))
+
+describe("a handshake that fails", () => {
+  it.effect(
+    `ends the connection when the server picks a revision that is unknown${verifies(
+      "lifecycle.version.client-disconnects",
+      "lifecycle.error.version-mismatch"
+    )}`,
+    () =>
+      Effect.gen(function* () {
+        const server = yield* Scripted.make({
+          answers: { initialize: () => ({ ...Scripted.initializeResult({}), protocolVersion: "1999-01-01" }) }
+        })
+        const scope = yield* Scope.make()
+        let closed = false
+        const connector = Effect.acquireRelease(Effect.succeed(server.transport), () =>
+          Effect.sync(() => (closed = true))
+        )
+        const error = yield* Effect.flip(McpClient.open(connector, { revisions: versions }).pipe(Scope.provide(scope)))
+        assert.strictEqual(error._tag, "UnsupportedRevision")
+        if (error._tag === "UnsupportedRevision") assert.deepStrictEqual(error.server, ["1999-01-01"])
+        assert.isTrue(closed)
+        yield* settle
+        assert.isFalse(server.heard.some((message) => JsonRpc.isNotification(message)))
+        yield* Scope.close(scope, Exit.void)
+      })
+  )
+
+  it.effect("names what the server speaks when there is nothing in common", () =>
+    Effect.gen(function* () {
+      const refuse = () => Effect.fail(McpError.invalidParams("No", { supported: ["2026-07-28"] }))
+      const error = yield* failsWith({ answers: { initialize: refuse } })
+      assert.strictEqual(error._tag, "UnsupportedRevision")
+      if (error._tag === "UnsupportedRevision") assert.deepStrictEqual(error.server, ["2026-07-28"])
+    })
+  )
+
+  it.effect("refuses a revision that the options exclude although it is known", () =>
+    Effect.gen(function* () {
+      const error = yield* failsWith({ version: "2024-11-05" }, { revisions: ["2025-06-18", "2025-11-25"] })
+      assert.strictEqual(error._tag, "UnsupportedRevision")
+    })
+  )
+
+  it.effect("passes on any other refusal", () =>
+    Effect.gen(function* () {
+      const error = yield* failsWith({ answers: { initialize: () => Effect.fail(McpError.internalError("No")) } })
+      assert.strictEqual(error._tag, "McpError")
+    })
+  )
+
+  it.effect("reports an answer that says nothing", () =>
+    Effect.gen(function* () {
+      const error = yield* failsWith({ answers: { initialize: () => ({ protocolVersion: "2025-11-25" }) } })
+      assert.strictEqual(error._tag, "InvalidResult")
+    })
+  )
+
+  it.effect(
+    `times out without a cancellation${verifies("cancellation.initialize-not-cancelled", "lifecycle.error.timeout")}`,
+    () =>
+      Effect.gen(function* () {
+        const server = yield* Scripted.make({ answers: { initialize: () => Effect.never } })
+        const fiber = yield* Effect.forkChild(
+          Effect.flip(Effect.scoped(McpClient.connect(server.transport, { revisions: versions })))
+        )
+        yield* TestClock.adjust("60 seconds")
+        assert.strictEqual((yield* Fiber.join(fiber))._tag, "Timeout")
+        yield* settle
+        assert.isFalse(server.heard.some(JsonRpc.isNotification))
+      })
+  )
+})
+
+it.effect.each(all)(
+  `takes out the icons that must not be shown, over %s${verifies("icons.uri.unsafe-rejected")}`,
+  (version) =>
+    Effect.gen(function* () {
+      const icons = [{ src: "javascript:alert(1)" }, { src: "https://example.com/i.png" }, { src: "http://x/i.png" }]
+      const safe = [{ src: "https://example.com/i.png" }]
+      const serverInfo = { ...Scripted.info, icons }
+      const { client } = yield* connected({
+        version,
+        answers: {
+          initialize: () => ({ ...Scripted.initializeResult({ version }), serverInfo }),
+          "server/discover": () => ({ ...Modern.discovered(), _meta: { [Meta.serverInfo]: serverInfo } }),
+          "tools/list": () => ({ tools: [{ name: "t", inputSchema: { type: "object" }, icons }] })
+        }
+      })
+      const [tool] = yield* collect(client.tools)
+      assert.deepStrictEqual(client.serverInfo.icons, safe)
+      assert.deepStrictEqual(tool?.icons, safe)
+    })
+)

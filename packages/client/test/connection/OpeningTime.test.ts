@@ -1,0 +1,170 @@
+/** How long a client waits for a server that does not answer at all, and what it says then. */
+import * as Http from "@effect-mcp/client/Http"
+import * as Sse from "@effect-mcp/client/Sse"
+import * as McpClient from "@effect-mcp/client/McpClient"
+import * as Memory from "@effect-mcp/core/Memory"
+import * as Revision from "@effect-mcp/protocol/Revision"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber, Queue, Stream } from "effect"
+import { HttpClient } from "effect/http"
+import { TestClock } from "effect/testing"
+import * as Fake from "../http/support/fake.ts"
+import { start, withProcesses } from "../support/processes.ts"
+
+const everyRevision = Revision.all.map(({ version }) => version)
+const allowed: ReadonlyArray<readonly [name: string, revisions: ReadonlyArray<Revision.Version>, method: string]> = [
+  ["all revisions", everyRevision, "initialize"],
+  ["2026-07-28", ["2026-07-28"], "server/discover"],
+  ...everyRevision.slice(0, -1).map((version) => [version, [version], "initialize"] as const)
+]
+
+describe.each(allowed)("a client of %s whose server stays silent", (_, revisions, method) => {
+  for (const timeout of ["1 second", "4 seconds", "20 seconds"] as const) {
+    it.effect(`gives up after ${timeout} in all, and says so`, () =>
+      Effect.gen(function* () {
+        const [transport] = yield* Memory.pair()
+        const connecting = yield* Effect.forkChild(
+          Effect.flip(Effect.scoped(McpClient.connect(transport, { timeout, revisions }))),
+          { startImmediately: true }
+        )
+        yield* TestClock.adjust(timeout)
+        const error = yield* Fiber.join(connecting)
+        assert.strictEqual(error._tag, "Timeout")
+        const seconds = timeout.split(" ")[0]
+        assert.strictEqual(
+          error.message,
+          `The server did not answer ${method} within ${seconds}s. ` +
+            "Check that it is an MCP server and that it has started, or give it more time (`timeout`)."
+        )
+      })
+    )
+  }
+
+  it.effect("names the URL of the server, without its query", () =>
+    Effect.gen(function* () {
+      const connector = Http.open({ url: "https://mcp.example.com/mcp?key=secret" })
+      const connecting = yield* Effect.forkChild(
+        Effect.flip(Effect.scoped(McpClient.open(connector, { timeout: "4 seconds", revisions }))).pipe(
+          Effect.provideService(
+            HttpClient.HttpClient,
+            Fake.client(() => Effect.never)
+          ),
+          Effect.provideService(Http.Servers, new Map())
+        ),
+        { startImmediately: true }
+      )
+      yield* TestClock.adjust("4 seconds")
+      const { message } = yield* Fiber.join(connecting)
+      assert.match(message, new RegExp(`^https://mcp\\.example\\.com/mcp did not answer ${method} within 4s\\.`))
+    })
+  )
+})
+
+describe("a server that is slow to show its era", () => {
+  it.effect("is given the older handshake after half of the time", () =>
+    Effect.gen(function* () {
+      const [transport, server] = yield* Memory.pair()
+      const methods = yield* Queue.unbounded<string>()
+      const connecting = yield* Effect.forkChild(
+        Effect.flip(Effect.scoped(McpClient.connect(transport, { timeout: "2 seconds" }))),
+        { startImmediately: true }
+      )
+      yield* Effect.forkChild(
+        Stream.runForEach(server.incoming, (inbound) =>
+          Effect.sync(() => {
+            if (inbound._tag === "Message" && "method" in inbound.message) {
+              Queue.offerUnsafe(methods, inbound.message.method)
+            }
+          })
+        ),
+        { startImmediately: true }
+      )
+      assert.strictEqual(yield* Queue.take(methods), "server/discover")
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(yield* Queue.take(methods), "initialize")
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual((yield* Fiber.join(connecting))._tag, "Timeout")
+    })
+  )
+})
+
+describe("a URL of HTTP with SSE that does not say where to post", () => {
+  it.effect("is named, with what to check", () =>
+    Effect.gen(function* () {
+      const body = () => new ReadableStream<Uint8Array>({ start: () => {} })
+      const answer = () => new Response(body(), { headers: { "content-type": "text/event-stream" } })
+      const opening = yield* Effect.forkChild(
+        Effect.flip(Effect.scoped(Sse.open({ url: "https://mcp.example.com/sse?key=secret" }))).pipe(
+          Effect.provideService(HttpClient.HttpClient, Fake.client(answer))
+        ),
+        { startImmediately: true }
+      )
+      yield* TestClock.adjust("10 seconds")
+      assert.strictEqual(
+        (yield* Fiber.join(opening)).message,
+        "https://mcp.example.com/sse opened a stream, but did not say where to send messages. " +
+          "Check that it speaks HTTP with SSE (2024-11-05)."
+      )
+    })
+  )
+})
+
+const script = (code: string) => ({ command: process.execPath, args: ["-e", code] })
+
+describe("a program that is no MCP server", () => {
+  it.live("and stays silent is named by its command line", () =>
+    withProcesses(
+      Effect.gen(function* () {
+        const silent = { ...script("setInterval(() => {}, 1000)"), timeout: "200 millis" } as const
+        const { message } = yield* Effect.flip(Effect.scoped(start(silent)))
+        assert.include(message, "-e setInterval(() => {}, 1000) did not answer initialize within 200ms.")
+      })
+    )
+  )
+
+  it.live("and exits at once is named by its command line, its exit code and the end of its stderr", () =>
+    withProcesses(
+      Effect.gen(function* () {
+        const { message } = yield* Effect.flip(
+          Effect.scoped(start(script("console.error('no such file'); process.exit(3)")))
+        )
+        assert.strictEqual(
+          message,
+          `${process.execPath} -e console.error('no such file'); process.exit(3) exited with code 3; ` +
+            "the end of its stderr:\nno such file"
+        )
+      })
+    )
+  )
+
+  it.live("and floods stderr is quoted with a bounded end of it, with nothing that steers a terminal", () =>
+    withProcesses(
+      Effect.gen(function* () {
+        const flood =
+          "const line = '\\u001b[2J\\u202e' + 'x'.repeat(1e5) + '\\n';" +
+          "for (let i = 0; i < 30; i++) process.stderr.write(line);" +
+          "process.stderr.write('last', () => process.exit(3))"
+        const error = yield* Effect.flip(Effect.scoped(start(script(flood))))
+        assert.strictEqual(error._tag, "Closed")
+        const stderr = error._tag === "Closed" ? (error.cause?.stderr ?? "") : ""
+        const lines = stderr.split("\n")
+        assert.strictEqual(lines.length, 20)
+        assert.strictEqual(lines.at(-1), "last")
+        assert.isTrue(lines.every((line) => line.length <= 520))
+        assert.isTrue(lines.some((line) => line.startsWith(String.raw`\u001b[2J\u202exxx`)))
+        // oxlint-disable-next-line no-control-regex -- what must not be there
+        assert.notMatch(error.message, /[\u001b\u202e]/)
+      })
+    )
+  )
+
+  it.live("and has a long command line is named by its beginning", () =>
+    withProcesses(
+      Effect.gen(function* () {
+        const { message } = yield* Effect.flip(Effect.scoped(start(script(`process.exit(3) // ${"y".repeat(5000)}`))))
+        assert.match(message, /y\.\.\. exited with code 3$/)
+        assert.isBelow(message.length, 300)
+      })
+    )
+  )
+})

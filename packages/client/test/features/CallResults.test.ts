@@ -1,0 +1,131 @@
+/** What a client makes of the result of a call: by the schema that was listed, by its text, or not at all. */
+import type * as McpClient from "@effect-mcp/client/McpClient"
+import * as Tool from "@effect-mcp/core/Tool"
+import { verifies } from "@effect-mcp/spec/verifies"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Schema, Stream } from "effect"
+import { connected, settle, since, until } from "../support/connected.ts"
+import type * as Scripted from "../support/scripted.ts"
+
+class NoTable extends Schema.TaggedError<NoTable>()("NoTable", { guests: Schema.Int }) {}
+
+const Book = Tool.make("book", {
+  description: "Books a table",
+  input: { guests: Schema.Int },
+  output: { reference: Schema.String },
+  failure: NoTable
+})
+
+const text = (value: string) => [{ type: "text", text: value }]
+
+const calling = (call: Scripted.Answer, options?: McpClient.Options & { readonly version?: any; tools?: object }) =>
+  connected(
+    {
+      version: options?.version,
+      answers: { "tools/call": call, "tools/list": () => ({ tools: options?.tools ?? [] }) }
+    },
+    options
+  )
+
+const listed = { name: "book", inputSchema: { type: "object" } }
+const outputSchema = { type: "object", properties: { reference: { type: "string" } }, required: ["reference"] }
+
+describe.each(since("2025-06-18"))("the result of a listed tool over %s", (version) => {
+  it.effect(
+    `is checked against the tool's output schema${verifies(
+      "tools.result.structured-validated",
+      "tools.security.result-validated"
+    )}`,
+    () =>
+      Effect.gen(function* () {
+        const results = [{ reference: 1 }, { reference: "R1" }, undefined]
+        const { client } = yield* calling(
+          () => {
+            const structuredContent = results.shift()
+            return { content: [], ...(structuredContent === undefined ? undefined : { structuredContent }) }
+          },
+          { version, tools: [{ ...listed, outputSchema }] }
+        )
+        yield* Stream.runDrain(client.tools)
+        const error = yield* Effect.flip(client.callTool("book"))
+        assert.strictEqual(error._tag, "InvalidResult")
+        assert.include(error.message, "reference")
+        assert.deepStrictEqual((yield* client.callTool("book")).structuredContent, { reference: "R1" })
+        assert.strictEqual((yield* Effect.flip(client.callTool("book")))._tag, "InvalidResult")
+      })
+  )
+
+  it.effect("is not checked when the tool failed, was never listed, or checking is off", () =>
+    Effect.gen(function* () {
+      const failed = { content: [], isError: true }
+      const { client } = yield* calling(() => failed, { version, tools: [{ ...listed, outputSchema }] })
+      yield* Stream.runDrain(client.tools)
+      assert.deepStrictEqual(yield* client.callTool("book"), failed)
+
+      const wrong = { content: [], structuredContent: { reference: 1 } }
+      const unlisted = yield* calling(() => wrong, { version })
+      assert.deepStrictEqual(yield* unlisted.client.callTool("book"), wrong)
+
+      const off = yield* calling(() => wrong, { version, tools: [{ ...listed, outputSchema }], validateOutput: false })
+      yield* Stream.runDrain(off.client.tools)
+      assert.deepStrictEqual(yield* off.client.callTool("book"), wrong)
+    })
+  )
+
+  it.effect("is not checked against a schema that the server has since changed", () =>
+    Effect.gen(function* () {
+      const result = { content: [], structuredContent: { renamed: 1 } }
+      const { client, server } = yield* calling(() => result, { version, tools: [{ ...listed, outputSchema }] })
+      yield* Stream.runDrain(client.tools)
+      server.peer.notify("notifications/tools/list_changed")
+      yield* settle
+      assert.deepStrictEqual(yield* client.callTool("book"), result)
+    })
+  )
+
+  it.effect(`is not asked for when its schema cannot be checked${verifies("json-schema.dialect.unsupported")}`, () =>
+    Effect.gen(function* () {
+      const odd = { ...outputSchema, $schema: "http://example.com/my-own-dialect" }
+      const { client, server } = yield* calling(() => ({ content: [] }), {
+        version,
+        tools: [{ ...listed, outputSchema: odd }]
+      })
+      yield* Stream.runDrain(client.tools)
+      const error = yield* Effect.flip(client.callTool("book"))
+      assert.strictEqual(error._tag, "InvalidResult")
+      assert.include(error.message, "my-own-dialect")
+      assert.deepStrictEqual(server.requests("tools/call"), [])
+    })
+  )
+})
+
+describe.each(until("2025-03-26"))("structured output over %s, which has none", (version) => {
+  it.effect("is read from the text", () =>
+    Effect.gen(function* () {
+      const { client } = yield* calling(() => ({ content: text(`{"reference":"R1"}`) }), { version })
+      assert.deepStrictEqual(yield* client.call(Book, { guests: 1 }), { reference: "R1" })
+    })
+  )
+
+  it.effect("is a typed error when the text is no JSON", () =>
+    Effect.gen(function* () {
+      const { client } = yield* calling(() => ({ content: text("R1") }), { version })
+      assert.strictEqual((yield* Effect.flip(client.call(Book, { guests: 1 })))._tag, "InvalidResult")
+    })
+  )
+})
+
+describe.each(since("2025-11-25"))("a tool that runs only as a task over %s", (version) => {
+  it.effect("is not called without one", () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* calling(() => ({ content: [] }), {
+        version,
+        tools: [{ ...listed, execution: { taskSupport: "required" } }]
+      })
+      yield* Stream.runDrain(client.tools)
+      assert.strictEqual((yield* Effect.flip(client.call(Book, { guests: 1 })))._tag, "TaskRequired")
+      assert.strictEqual((yield* Effect.flip(client.callTool("book")))._tag, "TaskRequired")
+      assert.deepStrictEqual(server.requests("tools/call"), [])
+    })
+  )
+})

@@ -1,0 +1,287 @@
+import type * as McpClient from "@effect-mcp/client/McpClient"
+import * as Tool from "@effect-mcp/core/Tool"
+import { failureKey } from "@effect-mcp/core/Tools"
+import type { Exchange } from "@effect-mcp/core/Peer"
+import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import { verifies } from "@effect-mcp/spec/verifies"
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Fiber, Queue, Schema, Stream } from "effect"
+import { TestClock } from "effect/testing"
+import { all, cancellation, collect, connected, settle } from "../support/connected.ts"
+import type * as Scripted from "../support/scripted.ts"
+
+class NoTable extends Schema.TaggedError<NoTable>()("NoTable", { guests: Schema.Int }) {}
+
+const Book = Tool.make("book", {
+  description: "Books a table",
+  input: { guests: Schema.Int },
+  output: { reference: Schema.String },
+  failure: NoTable
+})
+
+const Say = Tool.make("say", { description: "Says something" })
+const text = (value: string) => [{ type: "text", text: value }]
+
+const tokenOf = (request: JsonRpc.Request | undefined): string | number => {
+  const meta = request?.params?._meta as { readonly progressToken: string | number }
+  return meta.progressToken
+}
+
+const tells = (exchange: Exchange, progress: number, more: object = {}) =>
+  exchange.peer.notify("notifications/progress", {
+    progressToken: tokenOf(exchange.request),
+    progress,
+    ...more
+  })
+
+const calling = (call: Scripted.Answer, options?: McpClient.Options & { readonly version?: any; tools?: object }) =>
+  connected(
+    {
+      version: options?.version,
+      answers: { "tools/call": call, "tools/list": () => ({ tools: options?.tools ?? [] }) }
+    },
+    options
+  )
+
+describe.each(all)("calling a tool over %s", (version) => {
+  it.effect("by its contract: encodes the input and decodes the output", () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* calling(
+        () => ({ content: text(`{"reference":"R1"}`), structuredContent: { reference: "R1" } }),
+        { version }
+      )
+      assert.deepStrictEqual(yield* client.call(Book, { guests: 2 }), { reference: "R1" })
+      const params = server.requests("tools/call")[0]?.params
+      assert.strictEqual(params?.name, "book")
+      assert.deepStrictEqual(params?.arguments, { guests: 2 })
+    })
+  )
+
+  it.effect("without an output schema: gives the whole result", () =>
+    Effect.gen(function* () {
+      const { client } = yield* calling(() => ({ content: text("hello") }), { version })
+      assert.deepStrictEqual(yield* client.call(Say, {}), { content: [{ type: "text", text: "hello" }] })
+    })
+  )
+
+  it.effect("brings a declared failure back as itself", () =>
+    Effect.gen(function* () {
+      const failure = { _tag: "NoTable", guests: 9 }
+      const { client } = yield* calling(
+        () => ({ content: text("full"), isError: true, _meta: { [failureKey]: failure } }),
+        { version }
+      )
+      const error = yield* Effect.flip(client.call(Book, { guests: 9 }))
+      assert.instanceOf(error, NoTable)
+      assert.strictEqual(error.guests, 9)
+    })
+  )
+
+  it.effect("brings any other failure back as its text", () =>
+    Effect.gen(function* () {
+      const { client } = yield* calling(
+        () => ({ content: [...text("The kitchen"), ...text("is on fire")], isError: true }),
+        { version }
+      )
+      const error = yield* Effect.flip(client.call(Book, { guests: 9 }))
+      assert.strictEqual(error._tag, "ToolFailure")
+      assert.strictEqual(error.message, "The kitchen\nis on fire")
+      assert.isTrue((yield* client.callTool("book")).isError)
+    })
+  )
+
+  it.effect("takes a failure that does not decode as its text", () =>
+    Effect.gen(function* () {
+      const { client } = yield* calling(
+        () => ({ content: text("full"), isError: true, _meta: { [failureKey]: "what?" } }),
+        { version }
+      )
+      assert.strictEqual((yield* Effect.flip(client.call(Book, { guests: 9 })))._tag, "ToolFailure")
+    })
+  )
+
+  it.effect("refuses an output that is not the contract's", () =>
+    Effect.gen(function* () {
+      const { client } = yield* calling(() => ({ content: text("{}"), structuredContent: { reference: 1 } }), {
+        version
+      })
+      assert.strictEqual((yield* Effect.flip(client.call(Book, { guests: 9 })))._tag, "InvalidResult")
+    })
+  )
+
+  it.effect("refuses an input that is not the contract's, and sends nothing", () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* calling(() => ({ content: [] }), { version })
+      const error = yield* Effect.flip(client.call(Book, { guests: 1.5 }))
+      assert.strictEqual((error as McpError.McpError).code, McpError.InvalidParams)
+      assert.deepStrictEqual(server.requests("tools/call"), [])
+    })
+  )
+
+  it.effect("passes on the server's error", () =>
+    Effect.gen(function* () {
+      const { client } = yield* calling(() => Effect.fail(McpError.invalidParams("Unknown tool: x")), { version })
+      const error = yield* Effect.flip(client.callTool("x"))
+      assert.deepStrictEqual(error, McpError.invalidParams("Unknown tool: x"))
+    })
+  )
+
+  it.effect("reports an answer that is no result", () =>
+    Effect.gen(function* () {
+      const { client } = yield* calling(() => ({ content: "hello" }), { version })
+      assert.strictEqual((yield* Effect.flip(client.callTool("x")))._tag, "InvalidResult")
+    })
+  )
+
+  it.effect("sends the call's own _meta", () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* calling(() => ({ content: [] }), { version })
+      yield* client.callTool("x", {}, { meta: { "example.com/a": 1 } })
+      const meta = server.requests("tools/call")[0]?.params?._meta as JsonRpc.Params
+      assert.strictEqual(meta["example.com/a"], 1)
+    })
+  )
+
+  it.effect(
+    `shows progress to a callback and a queue, under a token of its own${verifies(
+      "progress.token.type",
+      "progress.token.unique"
+    )}`,
+    () =>
+      Effect.gen(function* () {
+        const { client, server } = yield* calling(
+          (_, exchange) => {
+            tells(exchange, 1, { total: 2 })
+            tells(exchange, 2, { total: 2 })
+            return { content: [] }
+          },
+          { version }
+        )
+        const seen: Array<number> = []
+        const queue = yield* Queue.sliding<any>(16)
+        yield* client.callTool("x", {}, { onProgress: ({ progress }) => seen.push(progress), progress: queue })
+        yield* client.callTool("x")
+        assert.deepStrictEqual(seen, [1, 2])
+        assert.deepStrictEqual(
+          (yield* Queue.takeAll(queue)).map(({ progress, total }) => [progress, total]),
+          [
+            [1, 2],
+            [2, 2]
+          ]
+        )
+        const tokens = server.requests("tools/call").map(tokenOf)
+        assert.strictEqual(new Set(tokens).size, 2)
+        assert.isTrue(tokens.every((token) => typeof token === "string" || Number.isInteger(token)))
+      })
+  )
+
+  it.effect("as a stream: progress first, the result last", () =>
+    Effect.gen(function* () {
+      const { client } = yield* calling(
+        (_, exchange) => {
+          tells(exchange, 1, { message: "one" })
+          return { content: [], structuredContent: { reference: "R1" } }
+        },
+        { version }
+      )
+      const events = yield* collect(client.callStream(Book, { guests: 1 }))
+      assert.deepStrictEqual(events, [
+        { _tag: "Progress", progress: 1, total: undefined, message: "one" },
+        { _tag: "Result", value: { reference: "R1" } }
+      ])
+    })
+  )
+
+  it.effect("as a stream: fails as the call does", () =>
+    Effect.gen(function* () {
+      const { client } = yield* calling(() => Effect.fail(McpError.internalError()), { version })
+      assert.strictEqual((yield* Effect.flip(Stream.runDrain(client.callToolStream("x"))))._tag, "McpError")
+    })
+  )
+
+  it.effect(
+    `tells the server when the caller is interrupted${verifies(
+      "cancellation.sender.own-request",
+      "cancellation.sender.in-progress",
+      "cancellation.sender.ignores-late-response"
+    )}`,
+    () =>
+      Effect.gen(function* () {
+        const reached = yield* Deferred.make<void>()
+        const { client, server } = yield* calling(
+          () => Effect.andThen(Deferred.succeed(reached, undefined), Effect.never),
+          { version }
+        )
+        const fiber = yield* Effect.forkChild(client.callTool("x"))
+        yield* Deferred.await(reached)
+        yield* Fiber.interrupt(fiber)
+        const cancelled = yield* cancellation(server)
+        const id = server.requests("tools/call")[0]?.id
+        assert.strictEqual(cancelled.params?.requestId, id)
+        // Its answer was on the way already: nothing breaks.
+        server.peer.sink.send({ jsonrpc: "2.0", id: id as number, result: { content: [] } }, "control")
+        yield* client.ping
+      })
+  )
+
+  it.effect("cancels the call when its stream is left", () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* calling(
+        (_, exchange) => {
+          tells(exchange, 1)
+          return Effect.never
+        },
+        { version }
+      )
+      yield* Stream.runDrain(Stream.take(client.callToolStream("x"), 1))
+      yield* cancellation(server)
+    })
+  )
+
+  it.effect(
+    `gives up after 60 seconds of silence and cancels the request${verifies(
+      "lifecycle.timeout.every-request",
+      "lifecycle.timeout.cancels",
+      "tools.security.timeout"
+    )}`,
+    () =>
+      Effect.gen(function* () {
+        const { client, server } = yield* calling(() => Effect.never, { version })
+        const fiber = yield* Effect.forkChild(Effect.flip(client.callTool("x")))
+        yield* settle
+        yield* TestClock.adjust("59 seconds")
+        assert.isUndefined(fiber.pollUnsafe())
+        yield* TestClock.adjust("1 second")
+        assert.strictEqual((yield* Fiber.join(fiber))._tag, "Timeout")
+        yield* cancellation(server)
+      })
+  )
+
+  it.effect(
+    `waits on while there is progress, but not longer than the cap${verifies(
+      "lifecycle.timeout.per-request",
+      "lifecycle.timeout.maximum"
+    )}`,
+    () =>
+      Effect.gen(function* () {
+        const called = yield* Deferred.make<Exchange>()
+        const { client } = yield* calling(
+          (_, exchange) => Effect.andThen(Deferred.succeed(called, exchange), Effect.never),
+          { version }
+        )
+        const fiber = yield* Effect.forkChild(
+          Effect.flip(client.callTool("x", {}, { timeout: "30 seconds", maxTotal: "70 seconds" }))
+        )
+        const exchange = yield* Deferred.await(called)
+        for (let at = 20; at <= 60; at += 20) {
+          yield* TestClock.adjust("20 seconds")
+          tells(exchange, at)
+          yield* settle
+          assert.isUndefined(fiber.pollUnsafe(), `still waiting at ${at} s`)
+        }
+        yield* TestClock.adjust("10 seconds")
+        assert.strictEqual((yield* Fiber.join(fiber))._tag, "Timeout")
+      })
+  )
+})

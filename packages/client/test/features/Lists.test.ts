@@ -1,0 +1,184 @@
+import { verifies } from "@effect-mcp/spec/verifies"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Stream } from "effect"
+import { collect, connected, all, since } from "../support/connected.ts"
+import * as Modern from "../support/modern.ts"
+import type { Answer } from "../support/scripted.ts"
+
+const tool = (name: string) => ({ name, inputSchema: { type: "object" } })
+
+/** Pages by the cursor that leads to them. */
+const paged =
+  (key: string, pages: { readonly [cursor: string]: readonly [items: ReadonlyArray<object>, next?: string] }): Answer =>
+  ({ cursor }) => {
+    const [items, nextCursor] = pages[cursor === undefined ? "first" : `at ${cursor as string}`] ?? []
+    return { [key]: items, ...(nextCursor === undefined ? undefined : { nextCursor }) }
+  }
+
+describe.each(all)("lists over %s", (version) => {
+  it.effect(
+    `turn their pages by themselves, whatever the cursors look like${verifies(
+      "pagination.client.no-fixed-size",
+      "pagination.client.end",
+      "pagination.client.both-flows",
+      "pagination.client.opaque-format",
+      "pagination.client.opaque-unmodified",
+      "pagination.cursor.empty"
+    )}`,
+    () =>
+      Effect.gen(function* () {
+        const { client, server } = yield* connected({
+          version,
+          answers: {
+            "tools/list": paged("tools", {
+              first: [[tool("a"), tool("b")], ""],
+              "at ": [[], ' {"x": 1} '],
+              'at  {"x": 1} ': [[tool("c")], "0"],
+              "at 0": [[tool("d")]]
+            })
+          }
+        })
+        assert.deepStrictEqual(
+          (yield* collect(client.tools)).map(({ name }) => name),
+          ["a", "b", "c", "d"]
+        )
+        assert.deepStrictEqual(
+          server.requests("tools/list").map(({ params }) => params?.cursor),
+          [undefined, "", ' {"x": 1} ', "0"]
+        )
+      })
+  )
+
+  it.effect(`exist for each feature${verifies("prompts.list.client-paginates")}`, () =>
+    Effect.gen(function* () {
+      const { client } = yield* connected({
+        version,
+        answers: {
+          "prompts/list": paged("prompts", { first: [[{ name: "p" }], "2"], "at 2": [[{ name: "q" }]] }),
+          "resources/list": paged("resources", { first: [[{ uri: "a:b", name: "r" }]] }),
+          "resources/templates/list": paged("resourceTemplates", { first: [[{ uriTemplate: "a:{b}", name: "t" }]] })
+        }
+      })
+      assert.deepStrictEqual(
+        (yield* collect(client.prompts)).map(({ name }) => name),
+        ["p", "q"]
+      )
+      assert.deepStrictEqual(yield* collect(client.resources), [{ uri: "a:b", name: "r" }])
+      assert.deepStrictEqual(yield* collect(client.resourceTemplates), [{ uriTemplate: "a:{b}", name: "t" }])
+    })
+  )
+
+  it.effect("fetch only the pages that are pulled", () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* connected({
+        version,
+        answers: { "tools/list": paged("tools", { first: [[tool("a")], "2"], "at 2": [[tool("b")]] }) }
+      })
+      assert.strictEqual((yield* collect(Stream.take(client.tools, 1))).length, 1)
+      assert.strictEqual(server.requests("tools/list").length, 1)
+    })
+  )
+
+  it.effect(
+    `begin anew each time they are run: no cursor is kept${verifies("pagination.client.opaque-not-persisted")}`,
+    () =>
+      Effect.gen(function* () {
+        const { client, server } = yield* connected({
+          version,
+          answers: { "tools/list": paged("tools", { first: [[tool("a")], "2"], "at 2": [[tool("b")]] }) }
+        })
+        yield* collect(client.tools)
+        assert.strictEqual((yield* collect(client.tools)).length, 2)
+        assert.isUndefined(server.requests("tools/list")[2]?.params?.cursor)
+      })
+  )
+
+  it.effect("end with a typed error when a cursor comes twice", () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* connected({
+        version,
+        answers: {
+          "tools/list": paged("tools", { first: [[], "a"], "at a": [[], "b"], "at b": [[], "a"] })
+        }
+      })
+      const error = yield* Effect.flip(Stream.runDrain(client.tools))
+      assert.strictEqual(error._tag, "InvalidResult")
+      assert.include(error.message, "twice")
+      assert.strictEqual(server.requests("tools/list").length, 3)
+    })
+  )
+
+  it.effect("end with a typed error when they have too many pages", () =>
+    Effect.gen(function* () {
+      let page = 0
+      const { client, server } = yield* connected(
+        { version, answers: { "tools/list": () => ({ tools: [], nextCursor: `${++page}` }) } },
+        { maxPages: 5 }
+      )
+      assert.strictEqual((yield* Effect.flip(Stream.runDrain(client.tools)))._tag, "InvalidResult")
+      assert.strictEqual(server.requests("tools/list").length, 5)
+    })
+  )
+
+  it.effect(
+    `are not asked for when the server did not declare them${verifies(
+      "lifecycle.operation.capabilities-respected",
+      "prompts.capability.respected",
+      "lifecycle.error.missing-capability"
+    )}`,
+    () =>
+      Effect.gen(function* () {
+        const { client, server } = yield* connected({ version, capabilities: {} })
+        const requests: ReadonlyArray<readonly [string, Effect.Effect<unknown, { readonly _tag: string }>]> = [
+          ["tools", Stream.runDrain(client.tools)],
+          ["tools", client.callTool("x")],
+          ["prompts", Stream.runDrain(client.prompts)],
+          ["prompts", client.prompt("x")],
+          ["resources", Stream.runDrain(client.resources)],
+          ["resources", client.read("a:b")],
+          ["resources.subscribe", client.subscribe("a:b")],
+          ["resources.subscribe", Stream.runDrain(client.watch("a:b"))],
+          ["logging", client.setLogLevel("info")]
+        ]
+        for (const [capability, request] of requests) {
+          const error = yield* Effect.flip(request)
+          assert.strictEqual(error._tag, "CapabilityMissing")
+          assert.strictEqual((error as any).capability, capability)
+        }
+        const before = version === Modern.version ? 1 : 2
+        yield* client.ping
+        assert.strictEqual(server.heard.length, before + 1)
+      })
+  )
+
+  it.effect("completion is asked for where it is declared, and in 2024-11-05 without a declaration", () =>
+    Effect.gen(function* () {
+      const values = ["x1", "x2"]
+      const answers = { "completion/complete": () => ({ completion: { values } }) }
+      const params = { ref: { type: "ref/prompt", name: "p" }, argument: { name: "a", value: "x" } } as const
+      const { client } = yield* connected({ version, answers })
+      assert.deepStrictEqual(yield* client.complete(params), { values })
+      const silent = yield* connected({ version, capabilities: {}, answers })
+      const outcome = yield* Effect.exit(silent.client.complete(params))
+      assert.strictEqual(outcome._tag, version === "2024-11-05" ? "Success" : "Failure")
+    })
+  )
+})
+
+describe.each(since("2025-06-18"))("over %s", (version) => {
+  it.effect(`completion is asked for with the arguments that are known${verifies("completion.client.context")}`, () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* connected({
+        version,
+        answers: { "completion/complete": () => ({ completion: { values: [] } }) }
+      })
+      const context = { arguments: { country: "Norway" } }
+      yield* client.complete({
+        ref: { type: "ref/prompt", name: "p" },
+        argument: { name: "city", value: "Os" },
+        context
+      })
+      assert.deepStrictEqual(server.requests("completion/complete")[0]?.params?.context, context)
+    })
+  )
+})

@@ -1,0 +1,246 @@
+/** A client whose connection is lost opens another when somebody needs one. */
+import { TransportError } from "@effect-mcp/core/Transport"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Exit, Fiber, Scope } from "effect"
+import { TestClock } from "effect/testing"
+import { all, collect, settle } from "../support/connected.ts"
+import * as Modern from "../support/modern.ts"
+import { empty, broken, fork, recovering, tool, until } from "../support/recovering.ts"
+
+describe.each(all)("a client of %s whose connection is lost", (version) => {
+  it.effect("opens another for whoever needs it, once however many do", () =>
+    Effect.gen(function* () {
+      const { client, opened, server } = yield* recovering({
+        version,
+        script: () => ({ answers: { "tools/call": () => tool } })
+      })
+      server(0).cut()
+      yield* settle
+      yield* Effect.forEach(Array.from({ length: 100 }), () => client.callTool("x"), { concurrency: "unbounded" })
+      assert.strictEqual(opened.length, 2)
+      assert.isTrue(server(0).released())
+      assert.strictEqual(server(1).requests("tools/call").length, 100)
+    })
+  )
+
+  it.effect("comes back to a server that has no time for all who do", () =>
+    Effect.gen(function* () {
+      const busy = new TransportError({ reason: "Status", status: 429, message: "Too many" })
+      const { client, server, tries } = yield* recovering({ version, script: (n) => (n === 1 ? busy : {}) })
+      server(0).cut()
+      yield* settle
+      const ping = yield* fork(client.ping)
+      yield* settle
+      yield* TestClock.adjust("200 millis")
+      yield* Fiber.join(ping)
+      assert.strictEqual(tries(), 3)
+    })
+  )
+
+  it.effect("does not open another while nobody needs it", () =>
+    Effect.gen(function* () {
+      const { client, server, tries } = yield* recovering({ version })
+      const closed = yield* fork(Effect.exit(client.awaitClosed))
+      server(0).end()
+      yield* settle
+      yield* TestClock.adjust("1 hour")
+      assert.strictEqual(tries(), 1)
+      assert.isTrue(server(0).released())
+      assert.isUndefined(closed.pollUnsafe())
+      yield* client.ping
+      assert.strictEqual(tries(), 2)
+    })
+  )
+
+  it.effect("goes on for the others when one of those that wait leaves", () =>
+    Effect.gen(function* () {
+      const gate = Deferred.makeUnsafe<void>()
+      const { client, server, tries } = yield* recovering({
+        version,
+        hold: (n) => (n === 0 ? Effect.void : Deferred.await(gate))
+      })
+      server(0).cut()
+      yield* settle
+      const first = yield* fork(client.ping)
+      const second = yield* fork(client.ping)
+      yield* settle
+      yield* Fiber.interrupt(first)
+      Deferred.doneUnsafe(gate, Effect.void)
+      yield* Fiber.join(second)
+      assert.strictEqual(tries(), 2)
+    })
+  )
+
+  it.effect("lets go of all that one had before the next is opened, and of each that could not begin", () =>
+    Effect.gen(function* () {
+      const gate = Deferred.makeUnsafe<void>()
+      const nothing = () => Effect.fail(McpError.internalError("Not now"))
+      const { client, opened, server, tries } = yield* recovering({
+        version,
+        script: (n) => (n === 1 || n === 2 ? { answers: { initialize: nothing, "server/discover": nothing } } : {}),
+        release: (n) => (n === 0 ? Deferred.await(gate) : Effect.void)
+      })
+      server(0).cut()
+      yield* settle
+      const ping = yield* fork(client.ping)
+      yield* settle
+      assert.strictEqual(tries(), 1)
+      Deferred.doneUnsafe(gate, Effect.void)
+      if (version === Modern.version) {
+        // Such a server is of no era that is spoken: that is final.
+        yield* Effect.exit(Fiber.join(ping))
+        yield* Effect.exit(client.ping)
+      }
+      for (let n = 0; n < 20; n++) {
+        yield* settle
+        yield* TestClock.adjust("100 millis")
+      }
+      yield* client.ping
+      assert.deepStrictEqual(
+        opened.map(({ released }) => released()),
+        [true, true, true, false]
+      )
+    })
+  )
+
+  it.effect("sets the log level again before anything else is sent", () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* recovering({
+        version,
+        script: () => ({ answers: { "logging/setLevel": () => ({}), "tools/call": () => tool } })
+      })
+      yield* client.setLogLevel("debug")
+      server(0).cut()
+      yield* settle
+      yield* client.callTool("x")
+      if (version === Modern.version) {
+        assert.strictEqual(
+          Modern.declared(server(1).requests("tools/call")[0], "io.modelcontextprotocol/logLevel"),
+          "debug"
+        )
+      } else {
+        assert.deepStrictEqual(Modern.methods(server(1)), [
+          "initialize",
+          "notifications/initialized",
+          "logging/setLevel",
+          "tools/call"
+        ])
+        assert.deepStrictEqual(server(1).requests("logging/setLevel")[0]?.params, { level: "debug" })
+      }
+    })
+  )
+
+  it.effect("opens yet another when the next is lost before all is as it was", () =>
+    Effect.gen(function* () {
+      // What the handshake and the log level are asked by, in the way of each era.
+      const asked = version === Modern.version ? "server/discover" : "logging/setLevel"
+      const { client, opened, server } = yield* recovering({
+        version,
+        script: (n) => ({
+          answers: {
+            "tools/call": () => tool,
+            ...(n === 1 ? { [asked]: () => Effect.never } : { "logging/setLevel": () => ({}) })
+          }
+        })
+      })
+      yield* client.setLogLevel("debug")
+      server(0).cut()
+      yield* settle
+      const call = yield* fork(client.callTool("x"))
+      yield* until(() => opened[1]?.requests(asked).length === 1)
+      server(1).cut()
+      yield* settle
+      yield* TestClock.adjust("200 millis")
+      yield* Fiber.join(call)
+      assert.strictEqual(opened.length, 3)
+      assert.isTrue(server(1).released())
+      assert.strictEqual(server(2).requests("tools/call").length, 1)
+    })
+  )
+
+  it.effect("is what the latest server says, and forgets what others said of their tools", () =>
+    Effect.gen(function* () {
+      const outputSchema = { type: "object", required: ["sum"], properties: { sum: { type: "number" } } }
+      const { client, server } = yield* recovering({
+        version,
+        script: (n) => ({
+          instructions: `I am ${n}`,
+          capabilities: n === 0 ? { tools: {} } : { tools: {}, prompts: {} },
+          answers: {
+            "tools/list": () => ({ ...empty, tools: [{ name: "x", inputSchema: { type: "object" }, outputSchema }] }),
+            "tools/call": () => tool
+          }
+        })
+      })
+      yield* collect(client.tools)
+      assert.strictEqual(client.instructions, "I am 0")
+      assert.isUndefined(client.serverCapabilities.prompts)
+      server(0).cut()
+      yield* settle
+      // What it was listed with is of no account any more.
+      yield* client.callTool("x")
+      assert.strictEqual(client.instructions, "I am 1")
+      assert.isDefined(client.serverCapabilities.prompts)
+    })
+  )
+
+  it.effect("is closed only when all that it had is let go", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const gate = Deferred.makeUnsafe<void>()
+      const { server } = yield* recovering({ version, release: () => Deferred.await(gate) }).pipe(Scope.provide(scope))
+      server(0).cut()
+      yield* settle
+      const closing = yield* fork(Scope.close(scope, Exit.void))
+      yield* settle
+      assert.isUndefined(closing.pollUnsafe())
+      Deferred.doneUnsafe(gate, Effect.void)
+      yield* Fiber.join(closing)
+      assert.isTrue(server(0).released())
+    })
+  )
+
+  it.effect("fails with a typed error when its scope is closed while it tries to come back", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      let interrupted = false
+      const { client, server, tries } = yield* recovering({
+        version,
+        hold: (n) =>
+          n === 0
+            ? Effect.void
+            : Effect.onInterrupt(Effect.never, () =>
+                Effect.sync(() => {
+                  interrupted = true
+                })
+              )
+      }).pipe(Scope.provide(scope))
+      server(0).cut()
+      yield* settle
+      const waiting = yield* fork(Effect.flip(client.ping))
+      const closed = yield* fork(client.awaitClosed)
+      yield* settle
+      assert.strictEqual(tries(), 2)
+      yield* Scope.close(scope, Exit.void)
+      assert.isTrue(interrupted)
+      assert.strictEqual((yield* Fiber.join(waiting))._tag, "Closed")
+      yield* Fiber.join(closed)
+      assert.strictEqual((yield* Effect.flip(client.ping))._tag, "Closed")
+      assert.strictEqual(tries(), 2)
+    })
+  )
+
+  it.effect("does none of it when told not to", () =>
+    Effect.gen(function* () {
+      const { client, server, tries } = yield* recovering({ version }, { reconnect: false })
+      const waiting = yield* fork(Effect.flip(client.read("a:b")))
+      yield* settle
+      server(0).cut()
+      yield* Fiber.join(waiting)
+      assert.strictEqual(yield* Effect.flip(client.awaitClosed), broken)
+      assert.strictEqual((yield* Effect.flip(client.ping))._tag, "Closed")
+      assert.strictEqual(tries(), 1)
+    })
+  )
+})

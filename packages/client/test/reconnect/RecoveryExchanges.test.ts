@@ -1,0 +1,297 @@
+/** Where every request has an exchange of its own, one can fail though the conversation goes on. */
+import { TransportError } from "@effect-mcp/core/Transport"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Exit, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import { all, settle } from "../support/connected.ts"
+import * as Modern from "../support/modern.ts"
+import { contents, fork, type Opened, recovering, tool, until } from "../support/recovering.ts"
+import type * as Scripted from "../support/scripted.ts"
+
+const status = (status: number) => new TransportError({ reason: "Status", message: `HTTP ${status}`, status })
+const cut = new TransportError({ reason: "Read", message: "The answer was cut off" })
+const gone = new TransportError({ reason: "SessionLost", message: "No such session", status: 404 })
+const forgotten = new TransportError({ reason: "SessionLost", message: "No valid session", status: 400 })
+
+/** Fails the newest request of a method that has not failed yet. */
+const fail = (server: Opened, method: string, error: TransportError, unsent: boolean) => {
+  const request = server.requests(method).at(-1)
+  if (request !== undefined) server.inject({ _tag: "Unanswered", id: request.id, error, unsent })
+}
+
+/** Answers the first requests with nothing, and the others. */
+const after = (silent: number, answer: object): Scripted.Answer => {
+  let asked = 0
+  return () => (asked++ < silent ? Effect.never : answer)
+}
+
+describe.each(all)("an exchange of %s that fails", (version) => {
+  it.effect("is tried again after a moment when the server has not seen it, whatever it is", () =>
+    Effect.gen(function* () {
+      const { client, server, tries } = yield* recovering({
+        version,
+        script: () => ({ answers: { "tools/call": after(2, tool) } })
+      })
+      const call = yield* fork(client.callTool("pay"))
+      yield* settle
+      fail(server(0), "tools/call", cut, true)
+      yield* Effect.repeat(settle, { times: 5 })
+      assert.strictEqual(server(0).requests("tools/call").length, 1)
+      yield* TestClock.adjust("200 millis")
+      yield* settle
+      fail(server(0), "tools/call", cut, true)
+      yield* TestClock.adjust("400 millis")
+      yield* Fiber.join(call)
+      const ids = server(0)
+        .requests("tools/call")
+        .map(({ id }) => id)
+      assert.strictEqual(new Set(ids).size, 3)
+      assert.strictEqual(tries(), 1)
+    })
+  )
+
+  it.effect("is tried again when the server has seen it, if it only reads", () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* recovering({
+        version,
+        script: () => ({ answers: { "resources/read": after(1, contents), "tools/call": after(1, tool) } })
+      })
+      const read = yield* fork(client.read("a:b"))
+      const call = yield* fork(Effect.flip(client.callTool("pay")))
+      yield* settle
+      fail(server(0), "resources/read", status(503), false)
+      fail(server(0), "tools/call", status(503), false)
+      assert.deepInclude(yield* Fiber.join(call), { _tag: "Closed", cause: status(503) })
+      yield* TestClock.adjust("200 millis")
+      yield* Fiber.join(read)
+      assert.strictEqual(server(0).requests("resources/read").length, 2)
+      assert.strictEqual(server(0).requests("tools/call").length, 1)
+    })
+  )
+
+  it.effect.each([400, 401, 404])("is final when it is the answer %d", (code) =>
+    Effect.gen(function* () {
+      const { client, server } = yield* recovering({
+        version,
+        script: () => ({ answers: { "resources/read": () => Effect.never } })
+      })
+      const read = yield* fork(Effect.flip(client.read("a:b")))
+      yield* settle
+      fail(server(0), "resources/read", status(code), true)
+      assert.deepInclude(yield* Fiber.join(read), { _tag: "Closed", cause: status(code) })
+      assert.strictEqual(server(0).requests("resources/read").length, 1)
+    })
+  )
+
+  it.effect.each([408, 425, 429])("is tried again when the server had no time for it (%d)", (code) =>
+    Effect.gen(function* () {
+      const { client, server } = yield* recovering({
+        version,
+        script: () => ({ answers: { "tools/call": after(1, tool) } })
+      })
+      const call = yield* fork(client.callTool("pay"))
+      yield* settle
+      fail(server(0), "tools/call", status(code), true)
+      yield* settle
+      yield* TestClock.adjust("200 millis")
+      yield* Fiber.join(call)
+    })
+  )
+
+  it.effect("fails as it ended, however long its progress kept it alive", () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* recovering({
+        version,
+        script: () => ({ answers: { "tools/call": () => Effect.never } })
+      })
+      const call = yield* fork(Effect.flip(client.callTool("pay")))
+      yield* settle
+      const [request] = server(0).requests("tools/call")
+      const progressToken = Modern.declared(request, "progressToken")
+      yield* TestClock.adjust("40 seconds")
+      server(0).peer.notify("notifications/progress", { progressToken, progress: 1 })
+      yield* settle
+      yield* TestClock.adjust("40 seconds")
+      fail(server(0), "tools/call", cut, false)
+      assert.deepInclude(yield* Fiber.join(call), { _tag: "Closed", cause: cut })
+    })
+  )
+
+  it.effect("is given up after so many tries", () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* recovering(
+        { version, script: () => ({ answers: { "tools/call": () => Effect.never } }) },
+        { reconnect: { attempts: 3 } }
+      )
+      const call = yield* fork(Effect.flip(client.callTool("pay")))
+      for (let n = 1; n <= 3; n++) {
+        yield* until(() => server(0).requests("tools/call").length === n)
+        fail(server(0), "tools/call", cut, true)
+        yield* settle
+        yield* TestClock.adjust("1 second")
+      }
+      assert.deepInclude(yield* Fiber.join(call), { _tag: "Closed", cause: cut, unsent: true })
+      assert.strictEqual(server(0).requests("tools/call").length, 3)
+    })
+  )
+
+  it.effect("because the session is gone leads to one new session for all, where everything is sent again", () =>
+    Effect.gen(function* () {
+      const { client, opened, server } = yield* recovering({
+        version,
+        script: (n) => ({ answers: { "tools/call": () => (n === 0 ? Effect.never : tool) } })
+      })
+      const calls = yield* Effect.forEach(Array.from({ length: 100 }), () => fork(client.callTool("pay")))
+      yield* settle
+      for (const { id } of server(0).requests("tools/call")) {
+        server(0).inject({ _tag: "Unanswered", id, error: gone, unsent: true })
+        yield* settle
+      }
+      yield* Fiber.joinAll(calls)
+      assert.strictEqual(opened.length, 2)
+      assert.strictEqual(server(1).requests("tools/call").length, 100)
+    })
+  )
+
+  it.effect("because the session is gone leaves the others their answers, for a while", () =>
+    Effect.gen(function* () {
+      const { client, opened, server } = yield* recovering({
+        version,
+        script: (n) => ({ answers: { "tools/call": () => (n === 0 ? Effect.never : tool) } })
+      })
+      const [lost, answered, silent] = [
+        yield* fork(client.callTool("a")),
+        yield* fork(client.callTool("b")),
+        yield* fork(Effect.exit(client.callTool("c")))
+      ]
+      yield* settle
+      const [a = 0, b = 0] = server(0)
+        .requests("tools/call")
+        .map(({ id }) => id)
+      server(0).inject({ _tag: "Unanswered", id: a, error: gone, unsent: true })
+      yield* Fiber.join(lost)
+      server(0).peer.sink.send({ jsonrpc: "2.0", id: b, result: tool }, "control")
+      yield* Fiber.join(answered)
+      yield* settle
+      assert.isFalse(server(0).released())
+      yield* TestClock.adjust("5 seconds")
+      assert.isTrue(Exit.isFailure(yield* Fiber.join(silent)))
+      yield* settle
+      assert.isTrue(server(0).released())
+      // Its end is not that of the next.
+      yield* client.callTool("d")
+      assert.strictEqual(opened.length, 2)
+    })
+  )
+
+  it.effect("because the session seems to be gone leads to one new session, whose word is final", () =>
+    Effect.gen(function* () {
+      const { client, opened, server } = yield* recovering({
+        version,
+        script: (n) => ({ answers: { "tools/call": () => (n === 2 ? tool : Effect.never) } })
+      })
+      const call = yield* fork(Effect.flip(client.callTool("pay")))
+      for (const n of [0, 1]) {
+        yield* until(() => opened[n]?.requests("tools/call").length === 1)
+        fail(server(n), "tools/call", forgotten, true)
+      }
+      assert.deepInclude(yield* Fiber.join(call), { _tag: "Closed", cause: forgotten, unsent: true })
+      assert.strictEqual(opened.length, 2)
+      // The next may have more luck.
+      const next = yield* fork(client.callTool("pay"))
+      yield* until(() => opened[1]?.requests("tools/call").length === 2)
+      fail(server(1), "tools/call", forgotten, true)
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.join(next)
+    })
+  )
+
+  it.effect("fails at once when nothing is to be tried again", () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* recovering(
+        { version, script: () => ({ answers: { "resources/read": () => Effect.never } }) },
+        { reconnect: false }
+      )
+      const read = yield* fork(Effect.flip(client.read("a:b")))
+      yield* settle
+      fail(server(0), "resources/read", cut, true)
+      assert.deepInclude(yield* Fiber.join(read), { _tag: "Closed", cause: cut })
+    })
+  )
+})
+
+describe("a round of a call whose questions were answered", () => {
+  /** A call that asks once, and whose next rounds are silent so often. */
+  const asking = (silent: number, reconnect?: false) => {
+    let begun = 0
+    const last = after(silent, tool)
+    const script = (): Scripted.Script => ({
+      answers: {
+        "tools/call": (params, exchange) => {
+          if (params.requestState !== undefined) return last(params, exchange)
+          begun++
+          return { resultType: "input_required", requestState: "one" }
+        }
+      }
+    })
+    return Effect.map(recovering({ version: Modern.version, script }, { reconnect }), (recovered) => ({
+      ...recovered,
+      begun: () => begun
+    }))
+  }
+
+  it.effect("is sent again, as it was, when it does not reach the server", () =>
+    Effect.gen(function* () {
+      const { begun, client, server } = yield* asking(1)
+      const call = yield* fork(client.callTool("pay"))
+      yield* until(() => server(0).requests("tools/call").length === 2)
+      fail(server(0), "tools/call", cut, true)
+      yield* settle
+      yield* TestClock.adjust("200 millis")
+      yield* Fiber.join(call)
+      const [, first, second] = server(0).requests("tools/call")
+      assert.deepStrictEqual(second?.params?.requestState, first?.params?.requestState)
+      assert.strictEqual(begun(), 1)
+    })
+  )
+
+  it.effect.each([
+    ["the server may have seen it", cut, false],
+    ["it is refused", status(403), true]
+  ] as const)("is not sent again, nor is the call begun anew, when %s", ([, error, unsent]) =>
+    Effect.gen(function* () {
+      const { begun, client, server } = yield* asking(1)
+      const call = yield* fork(Effect.flip(client.callTool("pay")))
+      yield* until(() => server(0).requests("tools/call").length === 2)
+      fail(server(0), "tools/call", error, unsent)
+      const closed = yield* Fiber.join(call)
+      assert.deepInclude(closed, { _tag: "Closed", cause: error })
+      assert.isTrue(closed._tag === "Closed" && closed.unsent !== true)
+      assert.strictEqual(begun(), 1)
+    })
+  )
+
+  it.effect("is given up at once when the connection is lost meanwhile, and the call is not begun anew", () =>
+    Effect.gen(function* () {
+      const { begun, client, server, tries } = yield* asking(1)
+      const call = yield* fork(Effect.flip(client.callTool("pay")))
+      yield* until(() => server(0).requests("tools/call").length === 2)
+      fail(server(0), "tools/call", cut, true)
+      yield* settle
+      server(0).end()
+      assert.deepInclude(yield* Fiber.join(call), { _tag: "Closed", cause: cut })
+      assert.strictEqual(begun(), 1)
+      assert.strictEqual(tries(), 1)
+    })
+  )
+
+  it.effect("is not sent again when nothing is", () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* asking(1, false)
+      const call = yield* fork(Effect.flip(client.callTool("pay")))
+      yield* until(() => server(0).requests("tools/call").length === 2)
+      fail(server(0), "tools/call", cut, true)
+      assert.deepInclude(yield* Fiber.join(call), { _tag: "Closed", cause: cut })
+    })
+  )
+})

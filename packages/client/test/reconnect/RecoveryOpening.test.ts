@@ -1,0 +1,75 @@
+/** What opening a connection leaves behind when it fails: nothing, before the next one is opened. */
+import { Closed } from "@effect-mcp/client/ClientError"
+import type { Connection } from "@effect-mcp/client/internal/Connection"
+import * as Recovery from "@effect-mcp/client/internal/Reconnect"
+import { TransportError } from "@effect-mcp/core/Transport"
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+
+const scene = Effect.fnUntraced(function* (fails: (opening: number) => boolean, refuses: (opening: number) => boolean) {
+  let openings = 0
+  let alive = 0
+  const most: Array<number> = []
+  const losses: Array<Deferred.Deferred<Closed>> = []
+  const open = Effect.gen(function* () {
+    const opening = openings++
+    yield* Effect.acquireRelease(
+      Effect.sync(() => most.push(++alive)),
+      () => Effect.sync(() => alive--)
+    )
+    if (fails(opening)) return yield* new TransportError({ reason: "Open", message: "Not now" })
+    const lost = Deferred.makeUnsafe<Closed>()
+    losses.push(lost)
+    // Only its end is asked of it here.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the boundary named above
+    return { ended: Deferred.await(lost), opening } as unknown as Connection
+  })
+  const restore = (connection: Connection) =>
+    refuses((connection as unknown as { readonly opening: number }).opening)
+      ? Effect.fail(new Closed({ message: "Not restored" }))
+      : Effect.void
+  const recovery = yield* Recovery.make({ open, lost: () => {}, restore, policy: { attempts: 5 } })
+  return {
+    recovery,
+    alive: () => alive,
+    most,
+    lose: () => Deferred.doneUnsafe(losses.at(-1)!, Effect.succeed(new Closed({ message: "Lost" })))
+  }
+})
+
+describe("a connection that cannot be opened", () => {
+  for (const [what, fails, refuses] of [
+    ["that fails", (opening: number) => opening === 1 || opening === 2, () => false],
+    ["that cannot be restored", () => false, (opening: number) => opening === 1 || opening === 2]
+  ] as const) {
+    it.effect(`is closed before the next is tried: one ${what}`, () =>
+      Effect.gen(function* () {
+        const { alive, lose, most, recovery } = yield* scene(fails, refuses)
+        lose()
+        const acquired = yield* Effect.forkChild(recovery.acquire, { startImmediately: true })
+        yield* TestClock.adjust("1 minute")
+        yield* Fiber.join(acquired)
+        assert.strictEqual(most.length, 4)
+        assert.deepStrictEqual([...most, alive()], [1, 1, 1, 1, 1])
+      })
+    )
+  }
+
+  it.effect("at first leaves nothing open while its caller goes on", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        let alive = 0
+        const open = Effect.andThen(
+          Effect.acquireRelease(
+            Effect.sync(() => alive++),
+            () => Effect.sync(() => alive--)
+          ),
+          Effect.fail(new TransportError({ reason: "Open", message: "Not now" }))
+        )
+        yield* Effect.flip(Recovery.make({ open, lost: () => {}, restore: () => Effect.void, policy: {} }))
+        assert.strictEqual(alive, 0)
+      })
+    )
+  )
+})

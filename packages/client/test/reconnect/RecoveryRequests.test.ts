@@ -1,0 +1,148 @@
+/** What becomes of a request whose connection is lost: sent again where that is safe. */
+import type * as McpClient from "@effect-mcp/client/McpClient"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Exit, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import { all, collect, settle } from "../support/connected.ts"
+import * as Modern from "../support/modern.ts"
+import { broken, contents, empty, fork, hangingFirst, recovering, refused, tool, until } from "../support/recovering.ts"
+import type * as Scripted from "../support/scripted.ts"
+
+describe.each(all)("a request of %s whose connection is lost", (version) => {
+  it.effect("that may have run fails, and is never sent again", () =>
+    Effect.gen(function* () {
+      let runs = 0
+      const { client, server, tries } = yield* recovering({
+        version,
+        script: () => ({
+          answers: {
+            "tools/call": () =>
+              Effect.andThen(
+                Effect.sync(() => runs++),
+                Effect.never
+              )
+          }
+        })
+      })
+      const call = yield* fork(Effect.flip(client.callTool("pay")))
+      yield* settle
+      server(0).cut()
+      const error = yield* Fiber.join(call)
+      assert.strictEqual(error._tag, "Closed")
+      assert.deepInclude(error, { cause: broken })
+      yield* TestClock.adjust("1 hour")
+      assert.strictEqual(runs, 1)
+      assert.strictEqual(tries(), 1)
+    })
+  )
+
+  const reads: ReadonlyArray<
+    readonly [string, object, (client: McpClient.McpClient["Service"]) => Effect.Effect<unknown, McpClient.ClientError>]
+  > = [
+    ["tools/list", { tools: [], ...empty }, (client) => collect(client.tools)],
+    ["prompts/list", { prompts: [], ...empty }, (client) => collect(client.prompts)],
+    ["resources/list", { resources: [], ...empty }, (client) => collect(client.resources)],
+    ["resources/templates/list", { resourceTemplates: [], ...empty }, (client) => collect(client.resourceTemplates)],
+    ["resources/read", contents, (client) => client.read("a:b")],
+    ["prompts/get", { messages: [], resultType: "complete" }, (client) => client.prompt("p")],
+    [
+      "completion/complete",
+      { completion: { values: [] }, resultType: "complete" },
+      (client) => client.complete({ ref: { type: "ref/prompt", name: "p" }, argument: { name: "a", value: "" } })
+    ]
+  ]
+  it.effect.each(reads)("for %s is sent again, as one of its own", ([method, answer, ask]) =>
+    Effect.gen(function* () {
+      const { client, server } = yield* recovering({ version, script: hangingFirst({ [method]: () => answer }) })
+      const asked = yield* fork(ask(client))
+      yield* settle
+      assert.strictEqual(server(0).requests(method).length, 1)
+      server(0).cut()
+      yield* Fiber.join(asked)
+      assert.strictEqual(server(1).requests(method).length, 1)
+    })
+  )
+
+  it.effect("that may run twice is sent again, if the server's word is trusted", () =>
+    Effect.gen(function* () {
+      const annotated = (annotations: object, name: string) => ({ name, inputSchema: { type: "object" }, annotations })
+      const tools = [
+        annotated({ idempotentHint: true }, "put"),
+        annotated({ readOnlyHint: true }, "get"),
+        annotated({ idempotentHint: false }, "pay")
+      ]
+      const script = (n: number): Scripted.Script => ({
+        answers: {
+          "tools/list": () => ({ tools, ...empty }),
+          "tools/call": () => (n === 0 ? Effect.never : tool)
+        }
+      })
+      const outcome = (trustAnnotations: boolean) =>
+        Effect.gen(function* () {
+          const { client, server } = yield* recovering({ version, script }, { trustAnnotations })
+          yield* collect(client.tools)
+          const calls = yield* Effect.forEach(["put", "get", "pay"], (name) => fork(Effect.exit(client.callTool(name))))
+          yield* settle
+          server(0).cut()
+          return yield* Effect.map(Fiber.joinAll(calls), (exits) => exits.map(Exit.isSuccess))
+        })
+      assert.deepStrictEqual(yield* outcome(true), [true, true, false])
+      assert.deepStrictEqual(yield* outcome(false), [false, false, false])
+    })
+  )
+
+  it.effect("that is safe is sent again only so often", () =>
+    Effect.gen(function* () {
+      const { client, opened } = yield* recovering(
+        { version, script: () => ({ answers: { "resources/read": () => Effect.never } }) },
+        { reconnect: { resends: 2 } }
+      )
+      const read = yield* fork(Effect.flip(client.read("a:b")))
+      for (let n = 0; n < 3; n++) {
+        yield* until(() => opened[n]?.requests("resources/read").length === 1)
+        opened[n]?.cut()
+        yield* settle
+        yield* TestClock.adjust("1 second")
+      }
+      assert.deepInclude(yield* Fiber.join(read), { _tag: "Closed", cause: broken })
+      assert.deepStrictEqual(
+        opened.map((server) => server.requests("resources/read").length),
+        [1, 1, 1]
+      )
+    })
+  )
+
+  it.effect("is not called unsent when the last server may have seen it", () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* recovering(
+        {
+          version,
+          script: (n) => (n === 0 ? { answers: { "resources/read": () => Effect.never } } : refused)
+        },
+        { reconnect: { attempts: 1 } }
+      )
+      const read = yield* fork(Effect.flip(client.read("a:b")))
+      yield* settle
+      server(0).cut()
+      const error = yield* Fiber.join(read)
+      assert.isTrue(error._tag === "Closed" && error.unsent !== true)
+    })
+  )
+})
+
+it.effect("what a server of 2026-07-28 allowed to be kept is forgotten with its connection", () =>
+  Effect.gen(function* () {
+    const { client, server } = yield* recovering({
+      version: Modern.version,
+      script: () => ({ answers: { "resources/read": () => ({ ...contents, ttlMs: 3_600_000 }) } })
+    })
+    yield* client.read("a:b")
+    yield* client.read("a:b")
+    assert.strictEqual(server(0).requests("resources/read").length, 1)
+    server(0).cut()
+    yield* settle
+    yield* client.read("a:b")
+    yield* client.read("a:b")
+    assert.strictEqual(server(1).requests("resources/read").length, 1)
+  })
+)

@@ -1,0 +1,189 @@
+/** Watches and listeners that outlive their connection. */
+import type * as McpClient from "@effect-mcp/client/McpClient"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import { verifies } from "@effect-mcp/spec/verifies"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import { all, settle } from "../support/connected.ts"
+import * as Modern from "../support/modern.ts"
+import { broken, type Opened, type Plan, recovering, refused, until } from "../support/recovering.ts"
+import { endOf, following, subscribes, tags, updated } from "../support/watching.ts"
+
+describe.each(all)("a watch over %s whose connection is lost", (version) => {
+  const subscribe = version === Modern.version ? "subscriptions/listen" : "resources/subscribe"
+  const watching = (plan: Plan = {}, options?: McpClient.Options) =>
+    recovering({ version, script: () => ({ answers: subscribes }), ...plan }, options)
+  const tell = (server: Opened, uri = "a:b") => server.peer.notify(updated, { uri })
+
+  it.effect(
+    `opens another, subscribes again, and says that what was missed is to be read${verifies(
+      "subscriptions.stdio.reopened"
+    )}`,
+    () =>
+      Effect.gen(function* () {
+        const { client, opened, server } = yield* watching()
+        const watch = yield* following(client.watch("a:b"))
+        const other = yield* following(client.watch("a:b"))
+        assert.deepStrictEqual(yield* tags(watch, 1), ["Watching"])
+        tell(server(0))
+        assert.deepStrictEqual(yield* tags(watch, 1), ["Updated"])
+        server(0).cut()
+        assert.deepStrictEqual(yield* watch.next, { _tag: "Watching", uri: "a:b" })
+        tell(server(1))
+        assert.deepStrictEqual(yield* watch.next, { _tag: "Updated", uri: "a:b" })
+        assert.deepStrictEqual(yield* tags(other, 4), ["Watching", "Updated", "Watching", "Updated"])
+        assert.strictEqual(opened.length, 2)
+        assert.strictEqual(server(1).requests(subscribe).length, 1)
+        assert.strictEqual((yield* watch.waiting) + (yield* other.waiting), 0)
+      })
+  )
+
+  it.effect("unsubscribes where it is subscribed, and then needs no connection any more", () =>
+    Effect.gen(function* () {
+      const { client, server, tries } = yield* watching()
+      const watch = yield* following(client.watch("a:b"))
+      yield* watch.next
+      server(0).end()
+      yield* watch.next
+      yield* Fiber.interrupt(watch.fiber)
+      yield* settle
+      assert.include(
+        Modern.methods(server(1)),
+        version === Modern.version ? "notifications/cancelled" : "resources/unsubscribe"
+      )
+      server(1).end()
+      yield* TestClock.adjust("1 hour")
+      assert.strictEqual(tries(), 2)
+    })
+  )
+
+  it.effect("fails with Closed when none can be had, and may be tried again", () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* watching(
+        {
+          script: (n) => (n === 0 || n > 3 ? { answers: subscribes } : refused)
+        },
+        { reconnect: { attempts: 3 } }
+      )
+      const watch = yield* following(client.watch("a:b"))
+      yield* watch.next
+      server(0).cut()
+      yield* settle
+      yield* TestClock.adjust("1 minute")
+      assert.deepInclude(yield* endOf(watch), { _tag: "Closed", cause: refused })
+      const again = yield* following(client.watch("a:b"))
+      assert.strictEqual((yield* again.next)._tag, "Watching")
+    })
+  )
+
+  it.effect("fails with what the next server says when it refuses", () =>
+    Effect.gen(function* () {
+      const no = () => Effect.fail(McpError.invalidParams("No"))
+      const { client, server } = yield* watching({
+        script: (n) => ({ answers: n === 0 ? subscribes : { [subscribe]: no } })
+      })
+      const watch = yield* following(client.watch("a:b"))
+      yield* watch.next
+      server(0).cut()
+      assert.deepInclude(yield* endOf(watch), { _tag: "McpError", message: "No" })
+    })
+  )
+
+  it.effect("subscribes again when it is lost in the middle of subscribing", () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* watching({
+        script: (n) => ({ answers: n === 0 ? { [subscribe]: () => Effect.never } : subscribes })
+      })
+      const watch = yield* following(client.watch("a:b"))
+      yield* until(() => server(0).requests(subscribe).length === 1)
+      server(0).cut()
+      assert.strictEqual((yield* watch.next)._tag, "Watching")
+      yield* settle
+      assert.strictEqual(yield* watch.waiting, 0)
+    })
+  )
+
+  it.effect("is not the end of a server that crashes as soon as it is watched, until it has done so often enough", () =>
+    Effect.gen(function* () {
+      const { client, opened } = yield* watching({}, { reconnect: { attempts: 4 } })
+      const watch = yield* following(client.watch("a:b"))
+      for (let n = 0; n < 5; n++) {
+        yield* until(() => opened[n]?.requests(subscribe).length === 1)
+        yield* settle
+        opened[n]?.cut()
+        yield* settle
+        yield* TestClock.adjust("4 seconds")
+      }
+      assert.deepInclude(yield* endOf(watch), { _tag: "Closed", cause: broken })
+      assert.strictEqual(opened.length, 5)
+      assert.deepStrictEqual(
+        yield* tags(watch, 5),
+        Array.from({ length: 5 }, () => "Watching" as const)
+      )
+    })
+  )
+
+  it.effect("is not given up as long as it is of use, however often it is lost", () =>
+    Effect.gen(function* () {
+      const { client, opened, server } = yield* watching({}, { reconnect: { attempts: 2 } })
+      const watch = yield* following(client.watch("a:b"))
+      for (let n = 0; n < 8; n++) {
+        yield* until(() => opened[n]?.requests(subscribe).length === 1)
+        assert.strictEqual((yield* watch.next)._tag, "Watching")
+        // By an update, or by standing for a while.
+        if (n % 2 === 0) {
+          tell(server(n))
+          assert.strictEqual((yield* watch.next)._tag, "Updated")
+        } else yield* TestClock.adjust("5 seconds")
+        server(n).cut()
+        yield* settle
+        yield* TestClock.adjust("1 second")
+      }
+      assert.isUndefined(watch.fiber.pollUnsafe())
+    })
+  )
+
+  it.effect("has listeners of changed lists told once, and listened for", () =>
+    Effect.gen(function* () {
+      const { client, opened, server } = yield* watching()
+      const tools = yield* following(client.toolChanges)
+      const prompts = yield* following(client.promptChanges)
+      yield* settle
+      yield* client.ping
+      server(0).cut()
+      yield* tools.next
+      yield* prompts.next
+      server(1).peer.notify("notifications/tools/list_changed")
+      yield* tools.next
+      yield* settle
+      assert.strictEqual((yield* tools.waiting) + (yield* prompts.waiting), 0)
+      assert.strictEqual(opened.length, 2)
+    })
+  )
+
+  it.effect("has listeners of changed lists wait for whoever gets the next when none can be had", () =>
+    Effect.gen(function* () {
+      const { client, server, tries } = yield* watching(
+        {
+          script: (n) => (n === 0 || n > 2 ? {} : refused)
+        },
+        { reconnect: { attempts: 2 } }
+      )
+      const tools = yield* following(client.toolChanges)
+      yield* settle
+      yield* client.ping
+      server(0).cut()
+      yield* settle
+      yield* TestClock.adjust("1 hour")
+      assert.strictEqual(tries(), 3)
+      assert.isUndefined(tools.fiber.pollUnsafe())
+      assert.strictEqual(yield* tools.waiting, 0)
+      yield* client.ping
+      yield* tools.next
+      server(0).peer.notify("notifications/tools/list_changed")
+      yield* settle
+      assert.strictEqual(yield* tools.waiting, 0)
+    })
+  )
+})

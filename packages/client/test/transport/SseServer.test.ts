@@ -1,0 +1,143 @@
+/** The connector of HTTP with SSE: what servers may be, and what is made of them. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber, Queue } from "effect"
+import type * as http from "node:http"
+import { type Script, begin, echoing, event, open, peerOf, reasonOf, serving } from "../support/sse.ts"
+
+describe("a server", () => {
+  it.live("that answers the stream's GET otherwise is a typed error with the status", () =>
+    Effect.gen(function* () {
+      const opening = (open: Script["open"] & object) =>
+        Effect.scoped(
+          Effect.flatMap(serving({ open }), ({ url }) => Effect.map(Effect.flip(peerOf({ url })), (e) => e))
+        )
+      for (const status of [401, 404, 405, 500]) {
+        const error = yield* opening((response) => void response.writeHead(status).end("No such thing"))
+        assert.deepStrictEqual(reasonOf(error), ["Status", status])
+        assert.include(error.message, "No such thing")
+      }
+      const html = yield* opening(
+        (response) => void response.writeHead(200, { "content-type": "text/html" }).end("<p>")
+      )
+      assert.deepStrictEqual(reasonOf(html), ["Status", 200])
+    })
+  )
+
+  it.live("that is not there, or is none, is a typed error", () =>
+    Effect.gen(function* () {
+      const { url } = yield* Effect.scoped(serving({}))
+      assert.deepStrictEqual(reasonOf(yield* Effect.flip(open({ url }))), ["Open", undefined])
+      assert.deepStrictEqual(reasonOf(yield* Effect.flip(open({ url: "nowhere" }))), ["Open", undefined])
+    })
+  )
+
+  it.live("that wants messages elsewhere is refused", () =>
+    Effect.gen(function* () {
+      for (const endpoint of [
+        "http://evil.example/messages",
+        "//evil.example/messages",
+        "http://127.0.0.1:1/",
+        "http://["
+      ]) {
+        const server = yield* serving({ open: (response) => begin(response, endpoint) })
+        const error = yield* Effect.flip(Effect.scoped(open({ url: server.url })))
+        assert.deepStrictEqual(reasonOf(error), ["Open", undefined], endpoint)
+        assert.include(error.message, "another origin")
+        yield* Queue.take(server.hungUp)
+      }
+    })
+  )
+
+  it.live("that sends its client elsewhere is followed on its own origin, and nowhere else", () =>
+    Effect.gen(function* () {
+      const other = yield* serving({})
+      const away = (response: http.ServerResponse, location: string) => response.writeHead(307, { location }).end()
+      const server = yield* serving({
+        open: (response) => {
+          const { url = "" } = response.req
+          if (url === "/sse") away(response, "/moved")
+          else if (url === "/moved") begin(response)
+          else away(response, other.url)
+        },
+        posted: (post, say) => {
+          if (post.message.method === "away") post.away(other.url)
+          else if (post.path === "/moved") echoing(post, say)
+          else post.away("/moved")
+        }
+      })
+      const { request } = yield* peerOf({ url: server.url })
+      assert.deepStrictEqual(yield* request("echo", { a: 1 }), { a: 1 })
+      const refused = yield* Effect.flip(request("away"))
+      assert.deepStrictEqual(refused._tag === "Closed" && reasonOf(refused.cause), ["Status", 307])
+      assert.deepStrictEqual(reasonOf(yield* Effect.flip(open({ url: `${server.origin}/away` }))), ["Status", 307])
+      assert.deepStrictEqual([other.gets.length, yield* Queue.size(other.posts)], [0, 0])
+    })
+  )
+
+  it.live("that never says where to post is waited for, but not for ever", () =>
+    Effect.gen(function* () {
+      const head = (response: http.ServerResponse) =>
+        response.writeHead(200, { "content-type": "text/event-stream" }).write(": hello\n\n")
+      const silent = yield* serving({ open: head })
+      const error = yield* Effect.flip(open({ url: silent.url, endpointTimeout: "20 millis" }))
+      assert.deepStrictEqual(reasonOf(error), ["Open", undefined])
+      // Nothing is left open, though the scope is.
+      yield* Queue.take(silent.hungUp)
+      const mute = yield* serving({ open: () => {} })
+      const other = yield* Effect.flip(open({ url: mute.url, endpointTimeout: "20 millis" }))
+      assert.deepStrictEqual(reasonOf(other), ["Open", undefined])
+      yield* Queue.take(mute.hungUp)
+      const leaving = yield* serving({ open: (response) => void (head(response), response.end()) })
+      assert.deepStrictEqual(reasonOf(yield* Effect.flip(open({ url: leaving.url }))), ["Open", undefined])
+    })
+  )
+
+  it.live("that ends the stream ends the conversation; what waits for it fails at once", () =>
+    Effect.gen(function* () {
+      const server = yield* serving({
+        posted: ({ answer, message }) => {
+          answer(202)
+          if (message.method === "last") for (const stream of server.streams) stream.end()
+        }
+      })
+      const peer = yield* peerOf({ url: server.url })
+      const waiting = yield* Effect.forkChild(Effect.flip(peer.request("first")), { startImmediately: true })
+      assert.strictEqual((yield* Effect.flip(peer.request("last")))._tag, "Closed")
+      assert.strictEqual((yield* Fiber.join(waiting))._tag, "Closed")
+      yield* peer.awaitClosed
+    })
+  )
+
+  it.live("whose stream breaks breaks the wire", () =>
+    Effect.gen(function* () {
+      const server = yield* serving({
+        posted: ({ answer }) => {
+          answer(202)
+          for (const stream of server.streams) stream.destroy()
+        }
+      })
+      const peer = yield* peerOf({ url: server.url })
+      assert.strictEqual((yield* Effect.flip(peer.request("x")))._tag, "Closed")
+      assert.deepStrictEqual(reasonOf(yield* Effect.flip(peer.awaitClosed)), ["Read", undefined])
+    })
+  )
+
+  it.live("that says too much at once breaks the wire, but not before what it said first is read", () =>
+    Effect.gen(function* () {
+      const large = { jsonrpc: "2.0", method: "notifications/large", params: { text: "x".repeat(2000) } }
+      const small = { jsonrpc: "2.0", method: "notifications/small" }
+      for (const text of [event(small) + event(large), event(small) + event(large).slice(0, 1500)]) {
+        const server = yield* serving({
+          open: (response) => {
+            begin(response)
+            response.write(text)
+          }
+        })
+        const peer = yield* peerOf({ url: server.url, maxMessageBytes: 1000 })
+        assert.deepStrictEqual(reasonOf(yield* Effect.flip(peer.awaitClosed)), ["Overflow", undefined])
+        assert.deepStrictEqual(yield* Queue.takeAll(peer.told), ["notifications/small"])
+        yield* Queue.take(server.hungUp)
+      }
+    })
+  )
+})

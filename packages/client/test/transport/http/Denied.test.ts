@@ -1,0 +1,50 @@
+/** What a client of HTTP with logins could not get: asked for again, it would ask the user again. */
+import * as Body from "../../../src/transport/http/Body.ts"
+import { Endpoint } from "../../../src/transport/http/Endpoint.ts"
+import { Reconnect } from "../../../src/transport/http/ResumeStream.ts"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { HttpClient, HttpClientError, HttpClientResponse } from "effect/http"
+
+describe("a stream whose login the user declines", () => {
+  const scene = () => {
+    let count = 0
+    const http = HttpClient.make((request) => {
+      if (++count === 1) {
+        const headers = { "content-type": "text/event-stream" }
+        return Effect.succeed(HttpClientResponse.fromWeb(request, new Response("id: 1\ndata: \n\n", { headers })))
+      }
+      const response = HttpClientResponse.fromWeb(request, new Response("", { status: 401 }))
+      return Effect.fail(
+        new HttpClientError.HttpClientError({ reason: new HttpClientError.StatusCodeError({ request, response }) })
+      )
+    })
+    const endpoint = new Endpoint(http, new URL("https://mcp.example.com/mcp"), undefined)
+    endpoint.session = "1"
+    return { asked: () => count, reconnect: new Reconnect(endpoint, 1000, { delay: 0 }) }
+  }
+
+  it.live("is not asked for again, be it the session's own", () =>
+    Effect.gen(function* () {
+      const { asked, reconnect } = scene()
+      const ended = yield* reconnect.stand(
+        () => Effect.void,
+        () => {},
+        () => {}
+      )
+      assert.deepStrictEqual([ended, asked()], ["Denied", 2])
+    })
+  )
+
+  it.live("or a request's", () =>
+    Effect.gen(function* () {
+      const { asked, reconnect } = scene()
+      const ended = yield* reconnect.resume(
+        Body.start(),
+        () => Effect.void,
+        () => false
+      )
+      assert.deepStrictEqual([ended, asked()], ["Denied", 2])
+    })
+  )
+})

@@ -1,0 +1,88 @@
+/** What a client says when the URL leads to a web server, but to no MCP endpoint. */
+import * as Http from "@effect-mcp/client/Http"
+import * as Sse from "@effect-mcp/client/Sse"
+import * as McpClient from "@effect-mcp/client/McpClient"
+import * as Revision from "@effect-mcp/protocol/Revision"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { HttpClient } from "effect/http"
+import * as Fake from "../../http/support/fake.ts"
+
+const url = "https://example.com/docs?key=secret"
+const page = "<!DOCTYPE html><html><head><title>Welcome</title></head></html>"
+
+const messageOf = (
+  answer: () => Response,
+  revisions?: ReadonlyArray<Revision.Version>,
+  connector = Http.open({ url })
+) =>
+  Effect.scoped(McpClient.open(connector, { revisions, reconnect: false })).pipe(
+    Effect.flip,
+    Effect.map(({ message }) => message),
+    Effect.provideService(HttpClient.HttpClient, Fake.client(answer)),
+    Effect.provideService(Http.Servers, new Map())
+  )
+
+const pages: ReadonlyArray<readonly [what: string, answer: () => Response, type: string]> = [
+  [
+    "text/html",
+    () => new Response(page, { headers: { "content-type": "text/html; charset=utf-8" } }),
+    "text/html; charset=utf-8"
+  ],
+  [
+    "XHTML",
+    () => new Response("<a/>", { headers: { "content-type": "application/xhtml+xml" } }),
+    "application/xhtml+xml"
+  ],
+  ["HTML under another type", () => new Response(page, { headers: { "content-type": "text/plain" } }), "text/plain"],
+  ["HTML without a type", () => new Response(new TextEncoder().encode(page)), "no content type"],
+  ["a 404 in HTML", () => new Response(page, { status: 404, headers: { "content-type": "text/html" } }), "text/html"],
+  ["a 500 in HTML", () => new Response(page, { status: 500, headers: { "content-type": "text/html" } }), "text/html"]
+]
+
+describe.each([undefined, ...Revision.all.map(({ version }) => [version])])(
+  "a client of %s at a web page",
+  (revisions) => {
+    for (const [what, answer, type] of pages) {
+      it.effect(`says of ${what} that the URL is no MCP endpoint, and what to check`, () =>
+        Effect.gen(function* () {
+          const message = yield* messageOf(answer, revisions)
+          const [, place, method, status, given] =
+            /^(\S+) is no MCP endpoint: it answered (\S+) with status (\d+) and a web page \((.*)\)\. Check the path of the URL; an MCP endpoint answers with application\/json or text\/event-stream\.$/.exec(
+              message
+            ) ?? assert.fail(message)
+          assert.deepStrictEqual([place, given], ["https://example.com/docs", type])
+          assert.strictEqual(Number(status), answer().status)
+          assert.include(["initialize", "server/discover"], method)
+        })
+      )
+    }
+  }
+)
+
+describe("a client whose URL leads elsewhere", () => {
+  it.effect("says it of HTTP with SSE too", () =>
+    Effect.gen(function* () {
+      const answer = () => new Response(page, { headers: { "content-type": "text/html" } })
+      const message = yield* messageOf(answer, ["2024-11-05"], Sse.open({ url }))
+      assert.match(message, /^https:\/\/example\.com\/docs is no MCP endpoint: it answered GET with status 200/)
+    })
+  )
+
+  it.effect("shows what else came, with its type, bounded and without what steers a terminal", () =>
+    Effect.gen(function* () {
+      const body = `\u001b[2Jnot it${"x".repeat(5000)}`
+      const message = yield* messageOf(() => new Response(body, { headers: { "content-type": "text/plain" } }))
+      const start = String.raw`https://example.com/docs answered server/discover with status 200 (text/plain), which is no answer of MCP: \u001b[2Jnot itxxx`
+      assert.strictEqual(message.slice(0, start.length), start)
+      assert.isBelow(message.length, 500)
+    })
+  )
+
+  it.effect("says that nothing came", () =>
+    Effect.gen(function* () {
+      const message = yield* messageOf(() => new Response(null, { status: 204 }), ["2025-11-25"])
+      assert.strictEqual(message, "https://example.com/docs answered initialize with status 204 and no content")
+    })
+  )
+})

@@ -1,0 +1,66 @@
+/** One end of a conversation on the wire under test, without a client around it; and the handshake by hand. */
+import * as Http from "@effect-mcp/client/Http"
+import * as Peer from "@effect-mcp/core/Peer"
+import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import * as Revision from "@effect-mcp/protocol/Revision"
+import { Effect, Fiber, Queue, type Scope } from "effect"
+import type { HttpClient } from "effect/http"
+import type * as Raw from "./raw.ts"
+
+/** Those of Streamable HTTP that have sessions. */
+export const sessions = Revision.stateful.map(({ version }) => version).filter((version) => version !== "2024-11-05")
+
+export interface Wired extends Peer.Peer {
+  /** What the server said without being asked. */
+  readonly heard: Queue.Queue<JsonRpc.Notification>
+}
+
+export const wired = Effect.fnUntraced(function* (
+  options: Http.Options,
+  answer: (request: JsonRpc.Request) => Effect.Effect<unknown> = () => Effect.succeed({}),
+  peerOptions?: Peer.Options
+): Effect.fn.Return<Wired, unknown, Scope.Scope | HttpClient.HttpClient> {
+  const heard = yield* Queue.unbounded<JsonRpc.Notification>()
+  const handlers: Peer.Handlers = {
+    request: ({ request }) => answer(request),
+    notification: (notification) => void Queue.offerUnsafe(heard, notification)
+  }
+  const peer = yield* Peer.make(yield* Http.open(options), handlers, peerOptions)
+  return Object.assign(peer, { heard })
+})
+
+export const meta = {
+  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/clientCapabilities": {}
+}
+
+/** A request of 2026-07-28 that was sent and not yet answered. */
+export const ask = (peer: Peer.Peer, method: string, params: object = {}, options?: Peer.RequestOptions) =>
+  Effect.forkChild(peer.request(method, { ...params, _meta: meta }, options), { startImmediately: true })
+
+export const initialized = { protocolVersion: "", capabilities: {}, serverInfo: { name: "raw", version: "1" } }
+
+export interface Session {
+  /** Given with the answer to `initialize`; none for `null`. */
+  readonly id?: string | null
+  readonly version?: Revision.Version
+}
+
+/** Shakes hands, up to the GET that the client opens then. */
+export const shakeHands = Effect.fnUntraced(function* (
+  peer: Peer.Peer,
+  server: Raw.Raw,
+  { id = "session-1", version = "2025-11-25" }: Session = {}
+): Effect.fn.Return<Raw.Hit> {
+  const asked = yield* Effect.forkChild(
+    Effect.orDie(peer.request("initialize", { protocolVersion: version, capabilities: {} }, { cancellable: false })),
+    { startImmediately: true }
+  )
+  const hello = yield* server.take("POST")
+  yield* hello.result({ ...initialized, protocolVersion: version }, id === null ? {} : { "mcp-session-id": id })
+  yield* Fiber.join(asked)
+  peer.notify("notifications/initialized")
+  const said = yield* server.take("POST")
+  yield* said.status(202)
+  return yield* server.take("GET")
+})

@@ -1,0 +1,122 @@
+/**
+ * The prompts of a peer, behind one tag: a registry on the server, a proxy on the client.
+ *
+ * `Prompts.layer` registers a prompt for as long as the layer lives, with the completers of its arguments.
+ */
+import type { ContentBlock } from "@effect-mcp/protocol/model/Content"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import type * as Model from "@effect-mcp/protocol/model/Prompt"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import type * as Stream from "effect/Stream"
+import type { AskError } from "../request/ClientInput.ts"
+import { askErrorToMcp } from "../request/askErrorToMcp.ts"
+import { type Completer, inQuery } from "./Completions.ts"
+import { feature } from "./registration.ts"
+import { isolate } from "./HandlerContext.ts"
+import type { Principal } from "../transport/Principal.ts"
+import type { Prompt } from "../contract/Prompt.ts"
+import type { QueryServices, RequestServices } from "../request/RequestContext.ts"
+
+/** What offers prompts. `get` answers `undefined` for a name that is not its own. */
+export interface PromptSource {
+  readonly list: Effect.Effect<ReadonlyArray<Model.Prompt>, McpError.McpError, QueryServices>
+  readonly get: (
+    params: Model.GetPromptParams
+  ) => Effect.Effect<Model.GetPromptResult, McpError.McpError, RequestServices> | undefined
+  /** Suggestions for an argument of one of its prompts; nothing where it makes none. */
+  readonly completerOf?: (name: string, argument: string) => Completer<QueryServices> | undefined
+  /** One event whenever `list` may answer differently. */
+  readonly changes: Stream.Stream<void>
+}
+
+export class Prompts extends Context.Service<Prompts, PromptSource>()("@effect-mcp/core/Prompts") {}
+
+export interface PromptEntry {
+  readonly prompt: Model.Prompt
+  readonly get: (
+    params: Model.GetPromptParams
+  ) => Effect.Effect<Model.GetPromptResult, McpError.McpError, RequestServices>
+  readonly complete: { readonly [argument: string]: Completer<QueryServices> }
+  /** Who sees the prompt; to others it does not exist. Default everyone. */
+  readonly visible?: ((principal: Principal["Service"]) => boolean) | undefined
+}
+
+/** Where feature layers register. A name that is taken is a defect. */
+export class PromptRegistry extends Context.Service<
+  PromptRegistry,
+  {
+    readonly register: (entry: PromptEntry) => Effect.Effect<void, never, Scope.Scope>
+    readonly mount: (
+      source: PromptSource,
+      options?: { readonly prefix?: string }
+    ) => Effect.Effect<void, never, Scope.Scope>
+  }
+>()("@effect-mcp/core/PromptRegistry") {}
+
+/** What a handler may return: the text of one user message, one message, several, or the whole result. */
+export type Output = string | Model.PromptMessage | ReadonlyArray<Model.PromptMessage> | Model.GetPromptResult
+
+export const user = (content: ContentBlock | string): Model.PromptMessage => ({ role: "user", content: block(content) })
+export const assistant = (content: ContentBlock | string): Model.PromptMessage => ({
+  role: "assistant",
+  content: block(content)
+})
+const block = (content: ContentBlock | string): ContentBlock =>
+  typeof content === "string" ? { type: "text", text: content } : content
+
+/** What a handler returned, as a result. */
+export const resultOf = (output: Output, description: string | undefined): Model.GetPromptResult => {
+  if (isResult(output)) return output
+  const messages = typeof output === "string" ? [user(output)] : isMessages(output) ? output : [output]
+  return description === undefined ? { messages } : { description, messages }
+}
+const isMessages = (output: Exclude<Output, string>): output is ReadonlyArray<Model.PromptMessage> =>
+  Array.isArray(output)
+const isResult = (output: Output): output is Model.GetPromptResult =>
+  typeof output === "object" && !isMessages(output) && "messages" in output
+
+type Completers<R> = { readonly [argument: string]: Completer<R> }
+type ServicesOf<C> = { readonly [K in keyof C]: C[K] extends Completer<infer R> ? R : never }[keyof C]
+
+/** Registers `prompt` for as long as the layer lives. Arguments that do not fit answer -32602. */
+export const layer = <A, R, C extends { readonly [K in keyof A]?: Completer<unknown> } = {}>(
+  prompt: Prompt<A>,
+  handler: (args: A) => Effect.Effect<Output, AskError | McpError.McpError, R>,
+  options: {
+    /** Completers by argument; what they need stays in the layer's requirements. One for no argument of the prompt is a defect. */
+    readonly complete?: (C & Completers<unknown>) | undefined
+    readonly visible?: ((principal: Principal["Service"]) => boolean) | undefined
+  } = {}
+): Layer.Layer<never, never, PromptRegistry | Exclude<R, RequestServices> | Exclude<ServicesOf<C>, QueryServices>> =>
+  feature(
+    PromptRegistry,
+    (registry, services: Context.Context<Exclude<R, RequestServices> | Exclude<ServicesOf<C>, QueryServices>>) => {
+      const inContext = isolate<R>(services)
+      // oxlint-disable-next-line typescript/no-explicit-any -- what each needs is part of what all need; a record's type cannot say so
+      const completers: Completers<any> = options.complete ?? {}
+      const stray = Object.keys(completers).find(
+        (name) => !prompt.descriptor.arguments?.some((one) => one.name === name)
+      )
+      if (stray !== undefined) return Effect.die(new Error(`The prompt ${prompt.name} has no argument ${stray}`))
+      return registry.register({
+        prompt: prompt.descriptor,
+        get: (params) =>
+          Effect.matchEffect(prompt.decode(params.arguments ?? {}), {
+            onFailure: ({ message }) =>
+              Effect.fail(McpError.invalidParams(`Invalid arguments for prompt ${prompt.name}: ${message}`)),
+            onSuccess: (args) =>
+              inContext(handler(args)).pipe(
+                Effect.map((output) => resultOf(output, prompt.descriptor.description)),
+                Effect.catch((error) =>
+                  error instanceof McpError.McpError ? Effect.fail(error) : askErrorToMcp(error)
+                )
+              )
+          }),
+        complete: inQuery(completers, services),
+        visible: options.visible
+      })
+    }
+  )

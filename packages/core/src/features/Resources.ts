@@ -1,0 +1,338 @@
+/**
+ * The resources of a peer, behind one tag: a registry on the server, a proxy on the client.
+ *
+ * A resource is a URI with a `read`; a template is a family of them (RFC 6570). `changes` makes either one subscribable: each event
+ * of that stream is one update, and the stream runs only while someone is subscribed.
+ */
+import * as Base64 from "effect/encoding/Base64"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import type { Annotations } from "@effect-mcp/protocol/model/Annotations"
+import type { ResourceContents } from "@effect-mcp/protocol/model/Content"
+import type { Icon } from "@effect-mcp/protocol/model/Icon"
+import type * as Model from "@effect-mcp/protocol/model/Resource"
+import * as UriTemplate from "@effect-mcp/protocol/UriTemplate"
+import * as Validate from "@effect-mcp/protocol/Validate"
+import * as Context from "effect/Context"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import type * as FileSystem from "effect/FileSystem"
+import * as Layer from "effect/Layer"
+import type * as Path from "effect/Path"
+import type { PlatformError } from "effect/PlatformError"
+import * as Record from "effect/Record"
+import * as Result from "effect/Result"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import type { AskError } from "../request/ClientInput.ts"
+import { askErrorToMcp } from "../request/askErrorToMcp.ts"
+import { type Completer, inQuery } from "./Completions.ts"
+import { feature } from "./registration.ts"
+import type * as Folder from "../folder/Folder.ts"
+import { make as loadFolder } from "../folder/load.ts"
+import { isolate } from "./HandlerContext.ts"
+import type { Principal } from "../transport/Principal.ts"
+import { type QueryServices, RequestContext, type RequestServices } from "../request/RequestContext.ts"
+
+/** There is no such resource, or the caller must not know of it. The wire code depends on the revision. */
+export class ResourceNotFound extends Data.TaggedError("ResourceNotFound")<{ readonly uri: string }> {
+  override get message(): string {
+    return `Resource not found: ${this.uri}`
+  }
+}
+
+/** What a `read` may return: text, bytes, or contents with URIs and types of their own. */
+export type Output = string | Uint8Array | ReadonlyArray<ResourceContents> | Model.ReadResourceResult
+export type ReadError = ResourceNotFound | AskError | McpError.McpError
+
+/** What offers resources. `read` and `changes` answer `undefined` for a URI that is not theirs. */
+export interface ResourceSource {
+  readonly list: Effect.Effect<ReadonlyArray<Model.Resource>, McpError.McpError, QueryServices>
+  readonly templates: Effect.Effect<ReadonlyArray<Model.ResourceTemplate>, McpError.McpError, QueryServices>
+  readonly read: (
+    params: Model.ReadResourceParams
+  ) => Effect.Effect<Model.ReadResourceResult, McpError.McpError, RequestServices> | undefined
+  /** Updates of one resource, the same for every caller; `undefined` when it cannot be subscribed to. Runs while it has subscribers. */
+  readonly watch: (uri: string) => Stream.Stream<unknown> | undefined
+  /** Suggestions for a variable of one of its templates; nothing where it makes none. */
+  readonly completerOf?: (uriTemplate: string, variable: string) => Completer<QueryServices> | undefined
+  /** One event whenever the lists may answer differently. */
+  readonly changes: Stream.Stream<void>
+}
+
+export class Resources extends Context.Service<Resources, ResourceSource>()("@effect-mcp/core/Resources") {}
+
+/**
+ * Whether a caller may know of a resource: asked before it is listed, read, completed or subscribed to. `uri` is that of a member of a
+ * template, and `undefined` for the template itself.
+ */
+export type Visible = (principal: Principal["Service"], uri?: string) => boolean
+
+/** Updates that all subscribers share: a type error names the request services in `R`, since no request runs the stream. */
+export type Changes<R> = Stream.Stream<unknown, never, R> & Shared<R>
+type Shared<R> = [Extract<R, RequestServices>] extends [never]
+  ? unknown
+  : { readonly "`changes` runs once for all subscribers and has no services of a request": Extract<R, RequestServices> }
+type Read = Effect.Effect<Model.ReadResourceResult, McpError.McpError, RequestServices>
+
+export interface ResourceEntry {
+  readonly resource: Model.Resource
+  readonly read: Read
+  readonly watch?: Stream.Stream<unknown> | undefined
+  readonly visible?: Visible | undefined
+}
+
+export interface TemplateEntry {
+  readonly template: Model.ResourceTemplate
+  /** `undefined` for a URI that the template does not match. */
+  readonly read: (uri: string) => Read | undefined
+  readonly watch: (uri: string) => Stream.Stream<unknown> | undefined
+  /** Whether its members can be subscribed to at all. */
+  readonly watchable: boolean
+  /** Members worth listing by name. */
+  readonly list?: Effect.Effect<ReadonlyArray<Model.Resource>, McpError.McpError, QueryServices> | undefined
+  readonly complete: { readonly [variable: string]: Completer<QueryServices> }
+  readonly visible?: Visible | undefined
+}
+
+/** Where feature layers register. A URI or template that is taken is a defect. */
+export class ResourceRegistry extends Context.Service<
+  ResourceRegistry,
+  {
+    readonly register: (entry: ResourceEntry) => Effect.Effect<void, never, Scope.Scope>
+    readonly registerTemplate: (entry: TemplateEntry) => Effect.Effect<void, never, Scope.Scope>
+    /** Adds all resources and templates of a source; `prefix` comes before each URI, in what is read as well. */
+    readonly mount: (
+      source: ResourceSource,
+      options?: { readonly prefix?: string }
+    ) => Effect.Effect<void, never, Scope.Scope>
+    /** Says that a template's `list` would now answer differently. */
+    readonly changed: Effect.Effect<void>
+  }
+>()("@effect-mcp/core/ResourceRegistry") {}
+
+interface Described {
+  /** The programmatic name. */
+  readonly name: string
+  readonly title?: string | undefined
+  readonly description?: string | undefined
+  readonly mimeType?: string | undefined
+  readonly annotations?: Annotations | undefined
+  readonly icons?: ReadonlyArray<Icon> | undefined
+  readonly meta?: { readonly [key: string]: unknown } | undefined
+}
+
+/** A caching hint. Without one a read is stale at once and private. */
+export interface Cache {
+  readonly ttlMs: number
+  readonly cacheScope: "public" | "private"
+}
+
+export interface Options extends Described {
+  readonly uri: string
+  /** In bytes, before any encoding. */
+  readonly size?: number | undefined
+  /** How long a read stays fresh, in milliseconds, and for whom: `public` only for what is the same for all users (2026-07-28 on). */
+  readonly cache?: Cache | undefined
+  readonly visible?: Visible | undefined
+}
+
+export type Variables = { readonly [variable: string]: string | ReadonlyArray<string> }
+
+export interface TemplateOptions<RL, RC> extends Described {
+  /**
+   * RFC 6570. `{name}` stays within a path segment: its value is neither "." nor "..", and holds no "/", "\\" or NUL, however these are
+   * encoded. `{+path}` crosses slashes and may climb: `read` has to check it.
+   */
+  readonly uriTemplate: string
+  /** Variables that may take any value, as that of `{+path}`. A name that the template does not have is a defect. */
+  readonly unconfined?: ReadonlyArray<string> | undefined
+  /** Members to list beside the template itself. */
+  readonly list?: Effect.Effect<ReadonlyArray<Model.Resource>, McpError.McpError, RL> | undefined
+  readonly complete?: { readonly [variable: string]: Completer<RC> } | undefined
+  /** As for a single resource. */
+  readonly cache?: Cache | undefined
+  readonly visible?: Visible | undefined
+}
+
+/** A field that the specification does not allow is a defect. */
+const describe = (options: Described) => {
+  const { name, title, description, mimeType, annotations, icons, meta } = options
+  Validate.mimeType(`Resource ${name}`, mimeType)
+  Validate.annotations(`Resource ${name}`, annotations)
+  Validate.icons(`Resource ${name}`, icons)
+  return {
+    name,
+    ...(title === undefined ? undefined : { title }),
+    ...(description === undefined ? undefined : { description }),
+    ...(mimeType === undefined ? undefined : { mimeType }),
+    ...(annotations === undefined ? undefined : { annotations }),
+    ...(icons === undefined ? undefined : { icons }),
+    ...(meta === undefined ? undefined : { _meta: meta })
+  }
+}
+
+/** What a `read` returned, as a result about `uri`. */
+export const resultOf = (output: Output, uri: string, mimeType: string | undefined): Model.ReadResourceResult => {
+  const type = (fallback: string) => mimeType ?? fallback
+  if (typeof output === "string") return { contents: [{ uri, mimeType: type("text/plain"), text: output }] }
+  if (output instanceof Uint8Array) {
+    return { contents: [{ uri, mimeType: type("application/octet-stream"), blob: Base64.encode(output) }] }
+  }
+  return isContents(output) ? { contents: output } : output
+}
+const isContents = (output: Exclude<Output, string | Uint8Array>): output is ReadonlyArray<ResourceContents> =>
+  Array.isArray(output)
+
+/** A handler's failures as the revision says them. */
+const recover = (error: ReadError): Effect.Effect<never, McpError.McpError, RequestContext> => {
+  if (error instanceof McpError.McpError) return Effect.fail(error)
+  if (error instanceof ResourceNotFound) return notFound(error.uri)
+  return askErrorToMcp(error)
+}
+
+/** The wire error for an unknown resource: -32002, or -32602 from 2026-07-28 on. */
+export const notFound = (uri: string): Effect.Effect<never, McpError.McpError, RequestContext> =>
+  Effect.flatMap(RequestContext, ({ revision }) =>
+    Effect.fail(
+      new McpError.McpError({
+        code: revision.rules.resourceNotFound,
+        message: new ResourceNotFound({ uri }).message,
+        data: { uri }
+      })
+    )
+  )
+
+/** A scheme, and nothing that would have to be percent-encoded (RFC 3986). */
+const isUri = (uri: string): boolean =>
+  /^[A-Za-z][A-Za-z0-9+.-]*:(?:[A-Za-z0-9._~:/?#[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*$/.test(uri)
+
+/**
+ * Offers one resource for as long as the layer lives. With `changes` it can be subscribed to: the stream runs once for all callers that
+ * `visible` lets in. A check inside `read` alone keeps no caller from a subscription. A `uri` that is none is a defect.
+ */
+export const layer = <E extends ReadError, R, RW = never>(
+  options: Options,
+  read: Effect.Effect<Output, E, R>,
+  changes?: Changes<RW>
+): Layer.Layer<never, never, ResourceRegistry | Exclude<R, RequestServices> | RW> =>
+  feature(ResourceRegistry, (registry, services: Context.Context<Exclude<R, RequestServices> | RW>) => {
+    const inContext = isolate<R>(services)
+    const { uri, mimeType, size, visible } = options
+    if (!isUri(uri)) return Effect.die(new Error(`Not a URI (RFC 3986): ${JSON.stringify(uri)}`))
+    return registry.register({
+      resource: { uri, ...describe(options), ...(size === undefined ? undefined : { size }) },
+      read: inContext(read).pipe(
+        Effect.map((output) => ({ ...options.cache, ...resultOf(output, uri, mimeType) })),
+        Effect.catch(recover)
+      ),
+      watch: changes === undefined ? undefined : Stream.provideContext(changes, services),
+      visible
+    })
+  })
+
+/**
+ * Offers a family of resources. `read` gets the variables of the URI asked for; `changes` makes its members subscribable, and runs once
+ * for all callers of a member. A template that is not RFC 6570 is a defect.
+ */
+export const layerTemplate = <E extends ReadError, R, RW = never, RL = never, RC = never>(
+  options: TemplateOptions<RL, RC>,
+  read: (variables: Variables, uri: string) => Effect.Effect<Output, E, R>,
+  changes?: (variables: Variables, uri: string) => Changes<RW>
+): Layer.Layer<never, never, ResourceRegistry | Exclude<R, RequestServices> | Exclude<RL | RC, QueryServices> | RW> =>
+  feature(
+    ResourceRegistry,
+    (registry, services: Context.Context<Exclude<R, RequestServices> | Exclude<RL | RC, QueryServices> | RW>) => {
+      const template = UriTemplate.parse(options.uriTemplate)
+      if (Result.isFailure(template)) return Effect.die(template.failure)
+      const { mimeType, uriTemplate, unconfined = [], visible, list } = options
+      const stray = unconfined.find((name) => !UriTemplate.variables(template.success).includes(name))
+      if (stray !== undefined) return Effect.die(new Error(`The template ${uriTemplate} has no variable ${stray}`))
+      const variablesOf = (uri: string) => UriTemplate.match(template.success, uri, { unconfined })
+      const inContext = isolate<R>(services)
+      return registry.registerTemplate({
+        template: { uriTemplate, ...describe(options) },
+        read: (uri) => {
+          const variables = variablesOf(uri)
+          return variables === undefined
+            ? undefined
+            : inContext(read(variables, uri)).pipe(
+                Effect.map((output) => ({ ...options.cache, ...resultOf(output, uri, mimeType) })),
+                Effect.catch(recover)
+              )
+        },
+        watch: (uri) => {
+          const variables = changes === undefined ? undefined : variablesOf(uri)
+          return variables === undefined || changes === undefined
+            ? undefined
+            : Stream.provideContext(changes(variables, uri), services)
+        },
+        watchable: changes !== undefined,
+        list: list === undefined ? undefined : isolate<RL, QueryServices>(services)(list),
+        complete: confined(inQuery(options.complete ?? {}, services), (name, value) =>
+          UriTemplate.admits(template.success, name, value, { unconfined })
+        ),
+        visible
+      })
+    }
+  )
+
+/** Completers that suggest nothing where an argument has a value that no URI of the template can have. */
+const confined = <R>(
+  completers: { readonly [variable: string]: Completer<R> },
+  admits: (name: string, value: string) => boolean
+): { readonly [variable: string]: Completer<R> } =>
+  Record.map(
+    completers,
+    (complete, name): Completer<R> =>
+      (value, others) =>
+        admits(name, value) && Object.entries(others).every(([other, set]) => admits(other, set))
+          ? complete(value, others)
+          : Effect.succeed([])
+  )
+
+export interface FolderOptions extends Folder.Options, Partial<Omit<Described, "mimeType">> {
+  /** As for a single resource. */
+  readonly cache?: Cache | undefined
+  readonly visible?: Visible | undefined
+}
+
+/**
+ * Offers every file of a folder: listed, read, completed and watched, by `file:///root/{+path}`. Fails when the folder is not there.
+ *
+ * A path is refused like one that does not exist (`ResourceNotFound`) unless it is plain and names a regular file below the folder:
+ * links, hidden and ignored names lead nowhere. A file above `maxBytes` is -31429.
+ */
+export const folder = (
+  root: string,
+  options: FolderOptions = {}
+): Layer.Layer<never, PlatformError, ResourceRegistry | FileSystem.FileSystem | Path.Path> =>
+  Layer.unwrap(
+    Effect.map(loadFolder(root, options), ({ changes, complete, list, listed, read, uriTemplate }) => {
+      const contents = (path: string, uri: string) =>
+        Effect.mapError(read(path, uri), (error) =>
+          error._tag === "Missing"
+            ? new ResourceNotFound({ uri })
+            : McpError.limitExceeded(`${uri} has more than ${error.maxBytes} bytes`)
+        )
+      const { title = "A file of the folder", ...rest } = options
+      return Layer.merge(
+        layerTemplate(
+          { name: "file", ...rest, title, uriTemplate, list, complete: { path: complete } },
+          ({ path }, uri) => Effect.map(contents(String(path), uri), (one) => [one]),
+          ({ path }) => changes(String(path))
+        ),
+        announced(listed)
+      )
+    })
+  )
+
+/** Says with every event that the list of resources has changed. */
+const announced = (changes: Stream.Stream<unknown>) =>
+  feature<ResourceRegistry, ResourceRegistry["Service"], never>(ResourceRegistry, (registry) =>
+    Effect.asVoid(
+      Effect.forkScoped(
+        Stream.runForEach(changes, () => registry.changed),
+        { startImmediately: true }
+      )
+    )
+  )

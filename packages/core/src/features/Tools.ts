@@ -1,0 +1,229 @@
+/**
+ * The tools of a peer, behind one tag: a registry on the server, a proxy on the client, a `Layer.succeed` in a test.
+ *
+ * `Tools.layer` registers a tool for as long as the layer lives. What a handler may fail with is in its type; anything else that goes
+ * wrong is a defect, answered -32603 without details.
+ */
+import type { ContentBlock } from "@effect-mcp/protocol/model/Content"
+import type * as Model from "@effect-mcp/protocol/model/Tool"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import type * as Stream from "effect/Stream"
+import { type AskError, CapabilityMissing, Declined, missingCapabilityError } from "../request/ClientInput.ts"
+import { exitOf } from "../internal/Done.ts"
+import { feature } from "./registration.ts"
+import { isolate } from "./HandlerContext.ts"
+import type { Now } from "../request/Now.ts"
+import { Closed, Timeout } from "../peer/Peer.ts"
+import type { Principal } from "../transport/Principal.ts"
+import { type QueryServices, RequestContext, type RequestServices } from "../request/RequestContext.ts"
+import type { InvalidValue, Output, Tool, ValueCodec } from "../contract/Tool.ts"
+import { ToolFailure } from "../contract/ToolFailure.ts"
+
+export { ToolFailure } from "../contract/ToolFailure.ts"
+
+/** Where a typed failure travels in a result's `_meta`, for clients that hold the same Tool value. */
+export const failureKey = "effect-mcp/failure"
+
+/** What offers tools: a server's registry, a client's view of a server, a mounted server. */
+export interface ToolSource {
+  readonly list: Effect.Effect<ReadonlyArray<Model.Tool>, McpError.McpError, QueryServices>
+  /** `undefined` when it has no tool of that name. */
+  readonly call: (
+    params: Model.CallToolParams
+  ) => Effect.Effect<Model.CallToolResult, McpError.McpError, RequestServices> | undefined
+  /** One event whenever `list` may answer differently. */
+  readonly changes: Stream.Stream<void>
+}
+
+export class Tools extends Context.Service<Tools, ToolSource>()("@effect-mcp/core/Tools") {}
+
+/** What a tool may take at most; beyond it the model reads a result with `isError` that names the tool and the limit. */
+export interface Limits {
+  /** How long one call may run, answers of the client that it waits for included; it is interrupted then. Default 1 hour. */
+  readonly time?: Duration.Input | undefined
+  /** How many bytes its result may have: text, encoded media and structured content, as UTF-8. Default 3 MiB. */
+  readonly bytes?: number | undefined
+}
+
+export interface ToolEntry {
+  readonly tool: Model.Tool
+  /** Called when its effect is about to run, or even `now`. */
+  readonly call: (
+    params: Model.CallToolParams,
+    now?: Now
+  ) => Effect.Effect<Model.CallToolResult, McpError.McpError, RequestServices>
+  /** Who sees the tool and may call it; to others it does not exist. Default everyone. */
+  readonly visible?: ((principal: Principal["Service"]) => boolean) | undefined
+  /** Its own limits; without them those of the server apply. */
+  readonly limits?: Limits | undefined
+}
+
+/** Where feature layers register. A name that is taken is a defect. */
+export class ToolRegistry extends Context.Service<
+  ToolRegistry,
+  {
+    readonly register: (entry: ToolEntry) => Effect.Effect<void, never, Scope.Scope>
+    /** Adds all tools of a source, under `prefix` if one is given. Own entries win over sources. */
+    readonly mount: (
+      source: ToolSource,
+      options?: { readonly prefix?: string }
+    ) => Effect.Effect<void, never, Scope.Scope>
+  }
+>()("@effect-mcp/core/ToolRegistry") {}
+
+const text = (value: string): ReadonlyArray<ContentBlock> => [{ type: "text", text: value }]
+
+const failed = (message: string, failure?: unknown): Model.CallToolResult =>
+  failure === undefined
+    ? { content: text(message), isError: true }
+    : { content: text(message), isError: true, _meta: { [failureKey]: failure } }
+
+/** What a handler without an output schema returned, as a result. */
+export const resultOf = (output: Output): Model.CallToolResult => {
+  if (typeof output === "string") return { content: text(output) }
+  if (isBlocks(output)) return { content: output }
+  return isResult(output) ? output : { content: [output] }
+}
+const isBlocks = (output: Output): output is ReadonlyArray<ContentBlock> => Array.isArray(output)
+const isResult = (output: Exclude<Output, string | ReadonlyArray<ContentBlock>>): output is Model.CallToolResult =>
+  "content" in output && Array.isArray(output.content)
+
+type HandlerError<F> = F | ToolFailure | AskError | McpError.McpError
+
+/** The type error of a handler that fails with `E`, which its tool does not declare. */
+export interface Undeclared<E> {
+  readonly "Fail with a ToolFailure, or declare the failure's schema as `failure:` of Tool.make": E
+}
+
+/** The type error of a handler that returns `A`, which is no Effect: it is async, or returns a plain value. */
+export interface NoEffect<A> {
+  readonly "Return an Effect: a value in Effect.succeed, a promise in Effect.tryPromise with its error as a ToolFailure": A
+}
+
+/** What a handler's return lacks, as a type whose name says so. */
+export type Mistake<A, F, H> =
+  A extends Effect.Effect<infer _A, infer E, infer R>
+    ? [E] extends [HandlerError<F>]
+      ? Effect.Effect<H, HandlerError<F>, R>
+      : Undeclared<Exclude<E, HandlerError<F>>>
+    : NoEffect<A>
+
+/** A handler's typed failures, as results or protocol errors. Asking that failed is something the model should read. */
+const recover =
+  <F>(name: string, failure: ValueCodec<F> | undefined) =>
+  (error: HandlerError<F>): Effect.Effect<Model.CallToolResult, McpError.McpError, RequestContext> => {
+    if (error instanceof McpError.McpError) return Effect.fail(error)
+    if (error instanceof CapabilityMissing) {
+      return Effect.flatMap(RequestContext, ({ revision }) =>
+        revision.rules.missingCapability === "error"
+          ? Effect.fail(missingCapabilityError(error))
+          : Effect.succeed(failed(error.message))
+      )
+    }
+    if (isOwn(error)) return Effect.succeed(failed(error.message))
+    return failure === undefined
+      ? Effect.die(error)
+      : Effect.matchEffect(failure.encode(error), {
+          onSuccess: (encoded) => Effect.succeed(failed(messageOf(error) ?? JSON.stringify(encoded), encoded)),
+          onFailure: ({ message }) =>
+            Effect.die(new Error(`The failure of the tool ${name} does not fit its failure schema: ${message}`))
+        })
+  }
+// By class, not by tag: a declared failure may well be called Timeout.
+const isOwn = <F>(error: F | ToolFailure | AskError): error is ToolFailure | AskError =>
+  error instanceof ToolFailure ||
+  error instanceof Declined ||
+  error instanceof CapabilityMissing ||
+  error instanceof Closed ||
+  error instanceof Timeout
+const messageOf = (error: unknown): string | undefined =>
+  error instanceof Error && error.message !== "" ? error.message : undefined
+
+export interface Options {
+  /** Who sees the tool and may call it; to others it does not exist. Default everyone. */
+  readonly visible?: (principal: Principal["Service"]) => boolean
+  /** Default: those of the server. */
+  readonly limits?: Limits
+}
+
+/**
+ * Registers `tool` with its handler for as long as the layer lives; closing it first lets the calls in flight end. The handler's own
+ * services stay in the layer's requirements; those of the request (`RequestServices`) do not.
+ */
+export function layer<I, O, F, H, R>(
+  tool: Tool<I, O, F, H>,
+  handler: (input: I) => Effect.Effect<H, HandlerError<NoInfer<F>>, R>,
+  options?: Options
+): Layer.Layer<never, never, ToolRegistry | Exclude<R, RequestServices>>
+/** Accepts no handler: the compiler reports the last signature that does not fit, and this one says what is wrong. */
+export function layer<I, O, F, H, A>(
+  tool: Tool<I, O, F, H>,
+  handler: (input: I) => A & Mistake<A, NoInfer<F>, NoInfer<H>>,
+  options?: Options
+): Layer.Layer<never, never, ToolRegistry>
+export function layer<I, O, F, H, R>(
+  tool: Tool<I, O, F, H>,
+  handler: (input: I) => Effect.Effect<H, HandlerError<F>, R>,
+  options: Options = {}
+): Layer.Layer<never, never, ToolRegistry | Exclude<R, RequestServices>> {
+  return feature(ToolRegistry, (registry, services: Context.Context<Exclude<R, RequestServices>>) => {
+    const inContext = isolate<R>(services)
+    return registry.register({
+      tool: tool.descriptor,
+      call: caller(tool, (input, now) => inContext(handler(input), now)),
+      ...options
+    })
+  })
+}
+
+/** Decode, run, encode: each once. */
+const caller = <I, O, F, H>(
+  tool: Tool<I, O, F, H>,
+  handler: (input: I, now: Now | undefined) => Effect.Effect<H, HandlerError<F>, RequestServices>
+): ToolEntry["call"] => {
+  const { output } = tool
+  // Without an output schema `H` is `Output`: the types of Tool.make and Tool.raw say so, this signature cannot.
+  const encode = (value: H): Effect.Effect<Model.CallToolResult> =>
+    output === undefined
+      ? Effect.succeed(resultOf(value as Output))
+      : Effect.mapEager(Effect.catchEager(output.encode(value as O & H), unfit), (structuredContent) => ({
+          content: text(JSON.stringify(structuredContent)),
+          structuredContent
+        }))
+  const unfit = ({ message }: InvalidValue): Effect.Effect<never> =>
+    Effect.die(new Error(`The output of the tool ${tool.name} does not fit its output schema: ${message}`))
+  const recovered = recover(tool.name, tool.failure)
+  const run = (
+    input: I,
+    now: Now | undefined
+  ): Effect.Effect<Model.CallToolResult, McpError.McpError, RequestServices> => {
+    const effect = handler(input, now)
+    const done = exitOf(effect)
+    if (done !== undefined && Exit.isSuccess(done)) return encode(done.value)
+    const encoded: Effect.Effect<Model.CallToolResult, HandlerError<F>, RequestServices> = Effect.flatMapEager(
+      effect,
+      encode
+    )
+    return Effect.catchEager(encoded, recovered)
+  }
+  const refuse = ({ message }: InvalidValue) =>
+    Effect.flatMap(RequestContext, ({ revision }) =>
+      revision.rules.invalidToolArguments === "result"
+        ? Effect.succeed(failed(`Invalid arguments for tool ${tool.name}: ${message}`))
+        : Effect.fail(McpError.invalidParams(`Invalid arguments for tool ${tool.name}: ${message}`))
+    )
+  return (params, now) => {
+    // Most schemas are done at once, some handlers are, and then none of this is a step of the fiber.
+    const decoded = tool.input.decode(params.arguments ?? {})
+    const done = exitOf(decoded)
+    return done !== undefined && Exit.isSuccess(done)
+      ? run(done.value, now)
+      : Effect.matchEffect(decoded, { onSuccess: (input) => run(input, undefined), onFailure: refuse })
+  }
+}

@@ -1,0 +1,271 @@
+/**
+ * The requests a peer has sent and not yet seen answered: one waiting continuation each, with its timeout and its progress.
+ *
+ * One fiber watches the time for all of them, and only while there are any: many requests are sent, and few are late.
+ */
+import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import { McpError } from "@effect-mcp/protocol/McpError"
+import type { ProgressParams } from "@effect-mcp/protocol/model/Progress"
+import type * as Clock from "effect/Clock"
+import * as Data from "effect/Data"
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
+import { BusyMap } from "../internal/BusyMap.ts"
+import * as TraceContext from "./TraceContext.ts"
+import type { RequestHeaders, Sink, TransportError } from "../transport/Transport.ts"
+
+/** The conversation, or the exchange of this request, ended before the answer came; `cause` says how, when it was not in order. */
+export class Closed extends Data.TaggedError("Closed")<{
+  readonly message: string
+  readonly cause?: TransportError | undefined
+  /** The other side has certainly not acted on the request. Default: it may have. */
+  readonly unsent?: boolean | undefined
+}> {}
+
+/** No answer in time. The other side has been told that the request is cancelled. */
+export class Timeout extends Data.TaggedError("Timeout")<{ readonly method: string; readonly message: string }> {}
+
+export type RequestError = McpError | Closed | Timeout
+
+export interface RequestOptions {
+  /** The inbound request this one belongs to: HTTP sends it on that request's stream. */
+  readonly relatedTo?: JsonRpc.Id | undefined
+  /** Asks for progress, and is told of each event, in the reader: it must not block. */
+  readonly onProgress?: ((event: ProgressParams) => void) | undefined
+  /** How long to wait for the answer. Default: for ever (clients set 60 seconds). */
+  readonly timeout?: Duration.Input | undefined
+  /** Start the wait anew with every progress event. Default true. */
+  readonly resetOnProgress?: boolean | undefined
+  /** How long to wait at most, whatever the progress. Default: no cap. */
+  readonly maxTotal?: Duration.Input | undefined
+  /** Told of the id that the request has on the wire, before it is sent. */
+  readonly onSend?: ((id: JsonRpc.Id) => void) | undefined
+  /** `false` for `initialize`, which must not be cancelled. */
+  readonly cancellable?: boolean | undefined
+  /** Taken along where the wire has headers. */
+  readonly headers?: RequestHeaders | undefined
+}
+
+interface Waiting {
+  readonly method: string
+  readonly options: RequestOptions
+  readonly timeout: number
+  readonly hardDeadline: number
+  deadline: number
+  resume: (effect: Effect.Effect<unknown, RequestError>) => void
+}
+
+const millis = (input: Duration.Input | undefined): number => {
+  if (input === undefined) return Infinity
+  return typeof input === "number" && input >= 0 ? input : Duration.toMillis(Duration.fromInputUnsafe(input))
+}
+
+const dueAt = ({ deadline, hardDeadline }: Waiting): number => Math.min(deadline, hardDeadline)
+
+/** How long the watch goes on when nothing waits, in milliseconds: the next request need not start it, nor is the process kept alive. */
+const linger = 1000
+
+/** Little is made before it is needed: most conversations never ask anything. */
+export class Outbound {
+  private readonly sink: Sink
+  private readonly clock: Clock.Clock
+  private readonly runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<unknown, unknown>
+  private watch: Fiber.Fiber<unknown, unknown> | undefined = undefined
+  /** When the watch looks next. */
+  private wakesAt = Infinity
+  private waiting: BusyMap<JsonRpc.Id, Waiting> | undefined = undefined
+  private closed: Closed | undefined = undefined
+  private gone: Deferred.Deferred<never, Closed> | undefined = undefined
+  // From 1: some peers take a falsy id for none.
+  private nextId = 1
+
+  constructor(sink: Sink, clock: Clock.Clock, runFork: Outbound["runFork"]) {
+    this.sink = sink
+    this.clock = clock
+    this.runFork = runFork
+  }
+
+  /** In milliseconds since some moment: the time of day may be set while a request waits. */
+  private get now(): number {
+    return Number(this.clock.monotonicTimeNanosUnsafe()) / 1e6
+  }
+
+  /** The request does not wait any more: `false` when it did not. */
+  private remove(id: JsonRpc.Id): boolean {
+    if (this.waiting?.delete(id) !== true) return false
+    if (this.waiting.size === 0 && this.wakesAt !== Infinity && this.closed === undefined) {
+      const soon = this.now + linger
+      if (this.wakesAt > soon) this.wake(soon)
+    }
+    return true
+  }
+
+  private settle(id: JsonRpc.Id, effect: Effect.Effect<unknown, RequestError>): boolean {
+    const entry = this.waiting?.get(id)
+    if (entry === undefined) return false
+    this.remove(id)
+    entry.resume(effect)
+    return true
+  }
+
+  private send(
+    entry: Waiting,
+    params: JsonRpc.Params | undefined,
+    trace: JsonRpc.Params | undefined
+  ): Effect.Effect<unknown, RequestError> {
+    return Effect.callback<unknown, RequestError>((resume) => {
+      if (this.closed !== undefined) return resume(Effect.fail(unsent(this.closed)))
+      const { sink } = this
+      const waiting = (this.waiting ??= new BusyMap())
+      const id = this.nextId++
+      entry.resume = resume
+      const { headers, onProgress, relatedTo } = entry.options
+      const token = onProgress === undefined ? undefined : { progressToken: id }
+      const complete =
+        trace === undefined && token === undefined
+          ? params
+          : { ...params, _meta: { ...trace, ...meta(params), ...token } }
+      // Registered before it is sent: the answer may come within this very call.
+      waiting.set(id, entry)
+      entry.options.onSend?.(id)
+      try {
+        sink.send(JsonRpc.request(id, entry.method, complete), "data", relatedTo, headers)
+      } catch (notJson) {
+        waiting.delete(id)
+        return resume(Effect.die(notJson))
+      }
+      const due = dueAt(entry)
+      if (due < this.wakesAt) this.wake(due)
+      return Effect.sync(() => {
+        if (this.remove(id)) this.cancel(id, entry, "The caller was interrupted")
+      })
+    })
+  }
+
+  private cancel(id: JsonRpc.Id, { options: { cancellable, relatedTo } }: Waiting, reason: string): void {
+    if (cancellable === false) return
+    this.sink.send(JsonRpc.notification("notifications/cancelled", { requestId: id, reason }), "control", relatedTo)
+  }
+
+  /** Room in the outbox, or the end of the wait for it. */
+  private get room(): Effect.Effect<void, Closed> {
+    return Effect.suspend(() => {
+      if (this.closed !== undefined) return Effect.fail(unsent(this.closed))
+      this.gone ??= Deferred.makeUnsafe()
+      return Effect.raceFirst(this.sink.ready, Effect.mapError(Deferred.await(this.gone), unsent))
+    })
+  }
+
+  /** Room while the request may still wait for it. */
+  private roomFor(entry: Waiting): Effect.Effect<void, Closed | Timeout> {
+    const left = dueAt(entry) - this.now
+    if (left === Infinity) return this.room
+    return Effect.timeoutOrElse(this.room, { duration: left, orElse: () => Effect.fail(late(entry)) })
+  }
+
+  /** Has the watch look at that time, instead of later. */
+  private wake(at: number): void {
+    this.watch?.interruptUnsafe()
+    this.wakesAt = at
+    this.watch = this.runFork(Effect.andThen(Effect.sleep(Math.max(0, at - this.now)), this.look()))
+  }
+
+  /** Ends what is late, and sleeps until the next may be. */
+  private look(): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const { now, waiting } = this
+      // Who hears of its end may ask anew, here and now: nothing wakes the watch meanwhile, and what is new is looked at below.
+      this.wakesAt = -Infinity
+      for (const id of waiting?.keys() ?? []) {
+        const entry = waiting?.get(id)
+        if (entry === undefined || dueAt(entry) > now) continue
+        waiting?.delete(id)
+        this.cancel(id, entry, "The request timed out")
+        entry.resume(Effect.fail(late(entry)))
+      }
+      let next = Infinity
+      for (const entry of waiting?.values() ?? []) next = Math.min(next, dueAt(entry))
+      this.wakesAt = next
+      return next === Infinity ? Effect.void : Effect.andThen(Effect.sleep(Math.max(0, next - now)), this.look())
+    })
+  }
+
+  request(method: string, params?: JsonRpc.Params, options: RequestOptions = {}): Effect.Effect<unknown, RequestError> {
+    return Effect.withFiber((fiber) => {
+      const trace = TraceContext.entries(fiber.context)
+      const timeout = millis(options.timeout)
+      const now = this.now
+      const entry: Waiting = {
+        method,
+        options,
+        timeout,
+        deadline: now + timeout,
+        hardDeadline: now + millis(options.maxTotal),
+        resume: () => {}
+      }
+      const send = this.send(entry, params, trace)
+      return this.sink.writable() ? send : Effect.andThen(this.roomFor(entry), send)
+    })
+  }
+
+  /** `false` when nothing waits for that answer. */
+  answer(response: JsonRpc.Response): boolean {
+    const { id } = response
+    if (id === undefined || id === null) return false
+    return this.settle(
+      id,
+      "error" in response ? Effect.fail(new McpError(response.error)) : Effect.succeed(response.result)
+    )
+  }
+
+  /** Whether a request of that id waits. */
+  has(id: unknown): boolean {
+    return JsonRpc.isId(id) && this.waiting?.has(id) === true
+  }
+
+  fail(id: JsonRpc.Id, error: McpError | Closed): boolean {
+    return this.settle(id, Effect.fail(error))
+  }
+
+  progress(params: JsonRpc.Params | undefined): void {
+    const token = params?.progressToken
+    if (!JsonRpc.isId(token) || typeof params?.progress !== "number") return
+    const entry = this.waiting?.get(token)
+    if (entry?.options.onProgress === undefined) return
+    if (entry.options.resetOnProgress !== false) entry.deadline = this.now + entry.timeout
+    const { progress, total, message } = params
+    entry.options.onProgress({
+      progressToken: token,
+      progress,
+      ...(typeof total === "number" ? { total } : undefined),
+      ...(typeof message === "string" ? { message } : undefined)
+    })
+  }
+
+  close(cause: Option.Option<TransportError> | undefined): void {
+    const transportError = cause === undefined ? undefined : Option.getOrUndefined(cause)
+    const closed = (this.closed ??= new Closed({
+      message: transportError?.message ?? "The connection is closed",
+      cause: transportError
+    }))
+    if (this.gone !== undefined) Deferred.doneUnsafe(this.gone, Effect.fail(closed))
+    for (const id of this.waiting?.keys() ?? []) this.settle(id, Effect.fail(closed))
+    this.watch?.interruptUnsafe()
+  }
+
+  get size(): number {
+    return this.waiting?.size ?? 0
+  }
+}
+
+const meta = (params: JsonRpc.Params | undefined): object => {
+  const value = params?._meta
+  return typeof value === "object" && value !== null ? value : {}
+}
+
+const unsent = ({ cause, message }: Closed): Closed => new Closed({ message, cause, unsent: true })
+
+const late = ({ method }: Waiting): Timeout => new Timeout({ method, message: `${method} was not answered in time` })

@@ -1,0 +1,306 @@
+/**
+ * Newline-delimited JSON: bytes to messages, under a byte limit (spec: basic/transports, stdio).
+ *
+ * A line that is too long or is not a message becomes one `Unreadable`; the lines after it are read as if nothing had happened.
+ */
+import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import { isDeeper, outline, type Part } from "../internal/depth.ts"
+import type { Envelope, Decoded, Single } from "./Transport.ts"
+
+/** The largest message that is read, in bytes. */
+export const defaultMaxMessageBytes = 4 * 1024 * 1024
+/** How deeply a message may be nested: objects and arrays within each other, the message itself included. */
+export const defaultMaxMessageDepth = 256
+/** The most members that are read of a batch. Millions of them fit into one message, and each that is junk costs an error. */
+export const maxBatchMembers = 4096
+
+type Unreadable = Extract<Single, { readonly _tag: "Unreadable" }>
+
+const none: Envelope = {}
+/** How much of what cannot be read is shown to whoever reports it, in characters. */
+const excerpt = 200
+/** How much of an over-long line is kept at both ends, to find out whose request it was. */
+const peekBytes = 512
+
+/** One JSON text to what it says. `envelope` is attached to every message of it; a message deeper than `maxDepth` is `Unreadable`. */
+export const decode = (text: string, envelope: Envelope = none, maxDepth: number = defaultMaxMessageDepth): Decoded => {
+  if (isDeeper(text, maxDepth)) return decodeDeep(text, envelope, maxDepth)
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch {
+    return noJson(text)
+  }
+  if (!Array.isArray(json)) return single(json, envelope)
+  if (json.length > maxBatchMembers) return tooMany(text)
+  return { _tag: "Batch", members: json.map((member) => single(member, envelope)) }
+}
+
+const noJson = (text: string): Unreadable => ({
+  _tag: "Unreadable",
+  error: McpError.parseError(),
+  id: undefined,
+  response: false,
+  text: text.slice(0, excerpt)
+})
+
+const tooMany = (text: string): Unreadable => ({
+  _tag: "Unreadable",
+  error: McpError.invalidRequest(`A batch must not have more than ${maxBatchMembers} members`),
+  id: undefined,
+  response: false,
+  text: text.slice(0, excerpt)
+})
+
+/** A text that holds a message which is too deep: only its outline is parsed, and of a batch the members that are not too deep. */
+const decodeDeep = (text: string, envelope: Envelope, maxDepth: number): Decoded => {
+  const isBatch = /^\s*\[/.test(text)
+  const { parts, text: shallow } = outline(text, isBatch ? 2 : 1)
+  const next = parts.values()
+  const member = (json: unknown): Single => {
+    const part = typeof json === "object" && json !== null ? next.next().value : undefined
+    if (part === undefined) return single(json, envelope)
+    return part.depth > maxDepth ? tooDeep(json, part, envelope, maxDepth) : single(JSON.parse(part.text), envelope)
+  }
+  try {
+    const json: unknown = JSON.parse(shallow)
+    if (!Array.isArray(json) || !isBatch) return member(json)
+    return json.length > maxBatchMembers ? tooMany(text) : { _tag: "Batch", members: json.map(member) }
+  } catch {
+    return noJson(text)
+  }
+}
+
+/** `json` is the outline of the message: with all of its own members that are no objects or arrays, so its id is there. */
+const tooDeep = (json: unknown, { depth, text }: Part, envelope: Envelope, maxDepth: number): Single => {
+  const message = JsonRpc.classify(json)
+  // A cancel takes effect whatever its reason is: the rest of it is flat.
+  if ("method" in message && message.method === "notifications/cancelled") {
+    return single(JSON.parse(outline(text, 2).text), envelope)
+  }
+  const id = "id" in message && JsonRpc.isId(message.id) ? message.id : undefined
+  return {
+    _tag: "Unreadable",
+    error: McpError.invalidRequest(`The message is nested ${depth} levels deep; at most ${maxDepth} are allowed`),
+    id,
+    response: isResponseLike(json)
+  }
+}
+
+const single = (json: unknown, envelope: Envelope): Single => {
+  const message = JsonRpc.classify(json)
+  return JsonRpc.isInvalid(message)
+    ? {
+        _tag: "Unreadable",
+        error: McpError.invalidRequest(message.reason),
+        id: message.id,
+        response: isResponseLike(json)
+      }
+    : { _tag: "Message", message, envelope }
+}
+
+const isResponseLike = (json: unknown): boolean =>
+  typeof json === "object" && json !== null && !("method" in json) && ("result" in json || "error" in json)
+
+const text = `"(?:[^"\\\\]|\\\\.)*"`
+const id = `(${text}|-?\\d+)`
+/** Whole top-level members before any nested value: where every known encoder puts what tells a message apart. */
+const head = (member: string): RegExp =>
+  new RegExp(`^\\s*\\{(?:\\s*${text}\\s*:\\s*(?:${text}|[^"{\\[,\\s]+)\\s*,)*?\\s*${member}`)
+const idInHead = head(`"id"\\s*:\\s*${id}`)
+const answerInHead = head(`"(?:result|error)"\\s*:`)
+/** Or as the very last members, `id`, `method` and `jsonrpc` in any order. */
+const others = `(?:,\\s*"(?:jsonrpc|method)"\\s*:\\s*${text}\\s*)*\\}\\s*$`
+const idInTail = new RegExp(`,\\s*"id"\\s*:\\s*${id}\\s*${others}`)
+
+const parseId = (found: string | undefined): JsonRpc.Id | undefined => {
+  if (found === undefined) return undefined
+  try {
+    const value: unknown = JSON.parse(found)
+    return JsonRpc.isId(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const lenient = new TextDecoder("utf-8")
+
+const tooLong = (firstBytes: Uint8Array, lastBytes: Uint8Array, limit: number): Decoded => {
+  const start = lenient.decode(firstBytes)
+  return {
+    _tag: "Unreadable",
+    error: McpError.invalidRequest(`The message is larger than ${limit} bytes`),
+    id: parseId((idInHead.exec(start) ?? idInTail.exec(lenient.decode(lastBytes)))?.[1]),
+    response: answerInHead.test(start)
+  }
+}
+
+const nothing: Uint8Array = new Uint8Array(0)
+
+/**
+ * Where a long line is put together. It is text before anything else happens, so one place serves all connections: memory that is new
+ * costs ten times as much as the copying. Lines above the usual limit have their own.
+ */
+let desk = nothing
+const assemble = (parts: ReadonlyArray<Uint8Array>, size: number): Uint8Array => {
+  const [only] = parts
+  if (only !== undefined && parts.length === 1) return only
+  const large = size > defaultMaxMessageBytes
+  if (!large && size > desk.length) desk = new Uint8Array(Math.min(2 * size, defaultMaxMessageBytes))
+  const room = large ? new Uint8Array(size) : desk
+  let at = 0
+  for (const part of parts) {
+    room.set(part, at)
+    at += part.length
+  }
+  return room.subarray(0, size)
+}
+
+/** Parts of a line from this size on are kept as they are; smaller ones are gathered, so that a line that drips in is no heap of them. */
+const partBytes = 4096
+const gatheredBytes = 2 * partBytes
+
+/** Splits a byte stream into messages. One instance per connection; `push` returns what the chunk completed. */
+export class LineDecoder {
+  /** The line so far: `size` bytes, of which the last `gathered` are in `room`. */
+  private parts: Array<Uint8Array> = []
+  private size = 0
+  private room = nothing
+  private gathered = 0
+  /** The ends of an over-long line, while the rest of it is thrown away. */
+  private head: Uint8Array | undefined = undefined
+  private tail = nothing
+  private readonly strict = new TextDecoder("utf-8", { fatal: true })
+  private readonly limit: number
+  private readonly maxDepth: number
+
+  /** `limit`: the largest line, in bytes. `maxDepth`: the deepest message. */
+  constructor(limit: number = defaultMaxMessageBytes, maxDepth: number = defaultMaxMessageDepth) {
+    this.limit = limit
+    this.maxDepth = maxDepth
+  }
+
+  /** Bytes that are kept of the line that has not ended: never more than the limit, or 1024 where it is smaller. */
+  get held(): number {
+    return this.head === undefined ? this.size : this.head.length + this.tail.length
+  }
+
+  push(chunk: Uint8Array): Array<Decoded> {
+    const out: Array<Decoded> = []
+    let start = 0
+    if (this.size > 0 || this.head !== undefined) {
+      const newline = chunk.indexOf(10)
+      this.append(newline === -1 ? chunk : chunk.subarray(0, newline))
+      if (newline === -1) return out
+      start = newline + 1
+      keep(out, this.line())
+    }
+    // Most lines arrive whole, and several at once: they are read where they are.
+    const last = chunk.lastIndexOf(10)
+    if (last >= start) {
+      this.readAll(chunk.subarray(start, last), out)
+      start = last + 1
+    }
+    if (start < chunk.length) this.append(chunk.subarray(start))
+    return out
+  }
+
+  private append(part: Uint8Array): void {
+    if (this.head !== undefined) {
+      const end = part.subarray(-peekBytes)
+      this.tail = assemble([this.tail, end], this.tail.length + end.length).slice(-peekBytes)
+      return
+    }
+    if (part.length >= partBytes) {
+      this.gather()
+      this.parts.push(part)
+    } else {
+      if (this.gathered + part.length > this.room.length) {
+        this.gather()
+        this.room = new Uint8Array(gatheredBytes)
+      }
+      this.room.set(part, this.gathered)
+      this.gathered += part.length
+    }
+    this.size += part.length
+    if (this.size <= Math.max(this.limit, peekBytes)) return
+    const bytes = this.take()
+    this.head = bytes.slice(0, peekBytes)
+    this.tail = bytes.slice(-peekBytes)
+  }
+
+  private gather(): void {
+    if (this.gathered > 0) this.parts.push(this.room.subarray(0, this.gathered))
+    this.room = nothing
+    this.gathered = 0
+  }
+
+  /** The line so far, to be used at once. */
+  private take(): Uint8Array {
+    this.gather()
+    const bytes = assemble(this.parts, this.size)
+    this.parts = []
+    this.size = 0
+    return bytes
+  }
+
+  /** What the line that just ended says. */
+  private line(): Decoded | undefined {
+    if (this.head === undefined) return this.whole(this.take())
+    const inbound = tooLong(this.head, this.tail, this.limit)
+    this.head = undefined
+    this.tail = nothing
+    return inbound
+  }
+
+  /** What whole lines say. Together, if all of them are text; else each for itself, so that one that is none harms no other. */
+  private readAll(lines: Uint8Array, out: Array<Decoded>): void {
+    const text = lines.length <= this.limit ? this.text(lines) : undefined
+    // A mark of the byte order is no part of the text at the beginning of a line, but it is anywhere else.
+    if (text !== undefined && !text.includes("\uFEFF")) {
+      for (const line of text.split("\n")) keep(out, this.fromText(line))
+      return
+    }
+    for (let start = 0; start <= lines.length;) {
+      const newline = lines.indexOf(10, start)
+      const end = newline === -1 ? lines.length : newline
+      keep(out, this.whole(lines.subarray(start, end)))
+      start = end + 1
+    }
+  }
+
+  /** What a whole line says; nothing for a blank one. */
+  private whole(bytes: Uint8Array): Decoded | undefined {
+    if (bytes.length > this.limit) {
+      return tooLong(bytes.subarray(0, peekBytes), bytes.subarray(-peekBytes), this.limit)
+    }
+    const text = this.text(bytes)
+    if (text !== undefined) return this.fromText(text)
+    return {
+      _tag: "Unreadable",
+      error: McpError.parseError("Parse error: this is not UTF-8"),
+      id: undefined,
+      response: false
+    }
+  }
+
+  private fromText(line: string): Decoded | undefined {
+    return line.trim() === "" ? undefined : decode(line, none, this.maxDepth)
+  }
+
+  private text(bytes: Uint8Array): string | undefined {
+    // The lenient decoder is twice as fast, and what is no UTF-8 shows in what it gives.
+    const text = lenient.decode(bytes)
+    if (!text.includes("\uFFFD")) return text
+    try {
+      return this.strict.decode(bytes)
+    } catch {
+      return undefined
+    }
+  }
+}
+
+const keep = (out: Array<Decoded>, inbound: Decoded | undefined): void => {
+  if (inbound !== undefined) out.push(inbound)
+}

@@ -1,0 +1,56 @@
+/** Pings that notice a dead connection. */
+import { verifies } from "@effect-mcp/spec/verifies"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Logger } from "effect"
+import { TestClock } from "effect/testing"
+import { keepAlive } from "../../src/peer/KeepAlive.ts"
+import { serve, settle, success } from "../support/wire.ts"
+
+const options = { every: "10 seconds", timeout: "5 seconds", failures: 2 } as const
+
+describe("keeping alive", () => {
+  it.effect(
+    `gives the connection up after that many pings in a row without an answer${verifies("ping.timeout.connection-failure", "ping.sender.timeout-appropriate", "ping.sender.configurable")}`,
+    () =>
+      Effect.gen(function* () {
+        const { peer } = yield* serve(() => Effect.never)
+        yield* Effect.forkChild(keepAlive(peer, options), { startImmediately: true })
+        const closed = yield* Effect.forkChild(Effect.flip(peer.awaitClosed), { startImmediately: true })
+        yield* TestClock.adjust("29999 millis")
+        assert.isUndefined(closed.pollUnsafe())
+        yield* TestClock.adjust("1 millis")
+        assert.strictEqual((yield* Effect.flip(peer.awaitClosed)).reason, "KeepAlive")
+      })
+  )
+
+  it.effect(
+    `pings as often as it is told, and an answer starts the count anew${verifies("ping.sender.periodic", "ping.sender.not-excessive")}`,
+    () =>
+      Effect.gen(function* () {
+        const { messages, peer, receive } = yield* serve(() => Effect.never)
+        yield* Effect.forkChild(keepAlive(peer, options), { startImmediately: true })
+        const pings = () => messages().filter(({ method }) => method === "ping")
+        for (let round = 1; round <= 6; round++) {
+          yield* TestClock.adjust("10 seconds")
+          assert.strictEqual(pings().length, round)
+          // Every other ping stays unanswered.
+          if (round % 2 === 0) receive(success(pings().at(-1).id))
+          else yield* TestClock.adjust("5 seconds")
+        }
+        const closed = yield* Effect.forkChild(Effect.ignore(peer.awaitClosed), { startImmediately: true })
+        yield* settle
+        assert.isUndefined(closed.pollUnsafe())
+      })
+  )
+
+  it.effect(`logs every ping that failed${verifies("ping.failure.logged")}`, () => {
+    const logged: Array<unknown> = []
+    const logger = Logger.make(({ logLevel, message }) => logged.push([logLevel, message]))
+    return Effect.gen(function* () {
+      const { peer } = yield* serve(() => Effect.never)
+      yield* Effect.forkChild(keepAlive(peer, options), { startImmediately: true })
+      yield* TestClock.adjust("15 seconds")
+      assert.deepStrictEqual(logged, [["Warn", ["A ping failed: ping was not answered in time"]]])
+    }).pipe(Effect.provide(Logger.layer([logger])))
+  })
+})

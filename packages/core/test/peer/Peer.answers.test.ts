@@ -1,0 +1,261 @@
+/** What a request is answered with: results, typed errors, defects, limits. */
+import * as McpError from "@effect-mcp/protocol/McpError"
+import { verifies } from "@effect-mcp/spec/verifies"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Latch } from "effect"
+import { cancel, request, serve, settle, success } from "../support/wire.ts"
+
+describe("an answer", () => {
+  it.effect(
+    `carries a result or the typed error of its handler${verifies("json-rpc.response.result-or-error", "json-rpc.error.code-and-message", "json-rpc.error.code-integer")}`,
+    () =>
+      Effect.gen(function* () {
+        const { receive, messages } = yield* serve(({ request: { method } }) =>
+          method === "good"
+            ? Effect.succeed({ ok: true })
+            : Effect.fail(new McpError.McpError({ code: -32602, message: "no", data: { why: 1 } }))
+        )
+        receive(request(1, "good"))
+        receive(request(2, "bad"))
+        assert.deepStrictEqual(messages(), [
+          success(1, { ok: true }),
+          { jsonrpc: "2.0", id: 2, error: { code: -32602, message: "no", data: { why: 1 } } }
+        ])
+      })
+  )
+
+  it.effect("to a defect is -32603 without details, and the peer lives on", () =>
+    Effect.gen(function* () {
+      const { receive, messages } = yield* serve(({ request: { method } }) =>
+        method === "die" ? Effect.die(new Error("secret")) : Effect.succeed({})
+      )
+      receive(request(1, "die"))
+      receive(request(2))
+      yield* settle
+      assert.deepStrictEqual(messages(), [
+        { jsonrpc: "2.0", id: 1, error: { code: -32603, message: "Internal error" } },
+        success(2)
+      ])
+    })
+  )
+
+  const cyclic: Record<string, unknown> = {}
+  cyclic.self = cyclic
+  const notJson: ReadonlyArray<readonly [name: string, value: unknown]> = [
+    ["a BigInt", 1n],
+    ["a cycle", cyclic],
+    ["undefined", undefined],
+    ["a function", () => 1],
+    ["a symbol", Symbol("s")],
+    ["an object whose toJSON throws", { toJSON: () => assert.fail("secret") }],
+    ["an object whose toJSON gives nothing", { toJSON: () => undefined }]
+  ]
+  for (const [name, value] of notJson) {
+    it.effect(`to a result that is ${name} is -32603`, () =>
+      Effect.gen(function* () {
+        const { receive, messages } = yield* serve(() => Effect.succeed(value))
+        receive(request(1))
+        assert.deepStrictEqual(messages(), [
+          { jsonrpc: "2.0", id: 1, error: { code: -32603, message: "Internal error" } }
+        ])
+      })
+    )
+  }
+
+  it.effect("to an error whose data is no JSON is -32603", () =>
+    Effect.gen(function* () {
+      const { receive, messages } = yield* serve(() =>
+        Effect.fail(new McpError.McpError({ code: 1, message: "m", data: 1n }))
+      )
+      receive(request(1))
+      assert.strictEqual(messages()[0].error.code, -32603)
+    })
+  )
+
+  it.effect(`never comes for a notification, known or not${verifies("json-rpc.notification.no-response")}`, () =>
+    Effect.gen(function* () {
+      const { receive, messages, notified } = yield* serve(() => Effect.succeed({}))
+      receive({ jsonrpc: "2.0", method: "notifications/initialized" })
+      receive({ jsonrpc: "2.0", method: "nonsense" })
+      receive({ jsonrpc: "2.0", method: "notifications/progress", params: { progressToken: 99, progress: 1 } })
+      receive({ jsonrpc: "2.0", method: "notifications/progress" })
+      yield* settle
+      assert.deepStrictEqual(messages(), [])
+      assert.deepStrictEqual(notified, ["notifications/initialized", "nonsense"])
+    })
+  )
+})
+
+describe("limits", () => {
+  it.effect("let as many run as there are permits, in the order of arrival", () =>
+    Effect.gen(function* () {
+      const latches = new Map<unknown, Latch.Latch>()
+      const started: Array<unknown> = []
+      const { receive, peer, messages } = yield* serve(
+        ({ request: { id } }) =>
+          Effect.suspend(() => {
+            started.push(id)
+            const latch = Latch.makeUnsafe(false)
+            latches.set(id, latch)
+            return Effect.as(latch.await, {})
+          }),
+        { inFlight: 2, pending: 10 }
+      )
+      for (const id of [1, 2, 3, 4]) receive(request(id))
+      assert.deepStrictEqual(started, [1, 2])
+      assert.deepStrictEqual(
+        (yield* peer.inFlight).map(({ id, state }) => [id, state]),
+        [
+          [1, "running"],
+          [2, "running"],
+          [3, "pending"],
+          [4, "pending"]
+        ]
+      )
+      latches.get(2)?.openUnsafe()
+      yield* settle
+      assert.deepStrictEqual(started, [1, 2, 3])
+      receive(cancel(1))
+      yield* settle
+      assert.deepStrictEqual(started, [1, 2, 3, 4])
+      assert.deepStrictEqual(messages(), [success(2)])
+    })
+  )
+
+  it.effect("refuse what comes when the queue behind the permits is full, and recover", () =>
+    Effect.gen(function* () {
+      const latch = Latch.makeUnsafe(false)
+      const { receive, messages } = yield* serve(() => Effect.as(latch.await, {}), { inFlight: 1, pending: 2 })
+      for (const id of [1, 2, 3, 4, 5]) receive(request(id))
+      assert.deepStrictEqual(
+        messages().map(({ id, error }) => [id, error.code]),
+        [
+          [4, McpError.LimitExceeded],
+          [5, McpError.LimitExceeded]
+        ]
+      )
+      latch.openUnsafe()
+      yield* settle
+      receive(request(4))
+      assert.deepStrictEqual(
+        messages()
+          .slice(2)
+          .map(({ id }) => id),
+        [1, 2, 3, 4]
+      )
+    })
+  )
+
+  it.effect("survive a long queue of handlers that complete at once", () =>
+    Effect.gen(function* () {
+      const latch = Latch.makeUnsafe(false)
+      const { receive, messages, peer } = yield* serve(
+        ({ request: { id } }) => (id === 0 ? Effect.as(latch.await, {}) : Effect.succeed({})),
+        { inFlight: 1, pending: 20_000 }
+      )
+      for (let id = 0; id <= 20_000; id++) receive(request(id))
+      latch.openUnsafe()
+      yield* peer.idle
+      assert.strictEqual(messages().length, 20_001)
+    })
+  )
+
+  it.effect("count what waits: idle completes only when nothing runs or waits", () =>
+    Effect.gen(function* () {
+      const latch = Latch.makeUnsafe(false)
+      const { receive, messages, peer } = yield* serve(
+        () => Effect.andThen(Effect.yieldNow, Effect.as(latch.await, {})),
+        { inFlight: 1 }
+      )
+      yield* peer.idle
+      for (const id of [1, 2, 3]) receive(request(id))
+      const idle = yield* Effect.forkChild(peer.idle, { startImmediately: true })
+      yield* settle
+      assert.isUndefined(idle.pollUnsafe())
+      latch.openUnsafe()
+      yield* settle
+      assert.isDefined(idle.pollUnsafe())
+      assert.strictEqual(messages().length, 3)
+    })
+  )
+
+  it.effect("count what waits also while one that ends at once is all that runs", () =>
+    Effect.gen(function* () {
+      const latches = [1, 2, 3].map((id) => Latch.makeUnsafe(id === 2))
+      const { receive, messages, peer } = yield* serve(
+        ({ request: { id } }) => Effect.as(latches[Number(id) - 1]!.await, {}),
+        { inFlight: 1 }
+      )
+      for (const id of [1, 2, 3]) receive(request(id))
+      const idle = yield* Effect.forkChild(peer.idle, { startImmediately: true })
+      latches[0]!.openUnsafe()
+      yield* settle
+      assert.deepStrictEqual(messages(), [success(1), success(2)])
+      assert.isUndefined(idle.pollUnsafe())
+      latches[2]!.openUnsafe()
+      yield* settle
+      assert.isDefined(idle.pollUnsafe())
+    })
+  )
+})
+
+describe("requests that stand open", () => {
+  const options = {
+    inFlight: 1,
+    pending: 2,
+    standing: ({ method }: { readonly method: string }) => method === "listen"
+  }
+
+  it.effect("take no permit, and being idle does not wait for them", () =>
+    Effect.gen(function* () {
+      const { receive, messages, peer } = yield* serve(
+        ({ request: { method } }) => (method === "listen" ? Effect.never : Effect.succeed({})),
+        options
+      )
+      receive(request("l1", "listen"))
+      receive(request("l2", "listen"))
+      receive(request(1))
+      assert.deepStrictEqual(messages(), [success(1)])
+      yield* peer.idle
+      assert.strictEqual((yield* peer.inFlight).length, 2)
+    })
+  )
+
+  it.effect("start though every permit is taken, are bounded like what waits, and make room when they end", () =>
+    Effect.gen(function* () {
+      const { receive, messages, peer } = yield* serve(() => Effect.never, options)
+      receive(request(1))
+      for (const id of ["l1", "l2", "l3"]) receive(request(id, "listen"))
+      assert.deepStrictEqual(
+        messages().map(({ id, error }) => [id, error.code]),
+        [["l3", McpError.LimitExceeded]]
+      )
+      receive(cancel("l1"))
+      yield* settle
+      receive(request("l4", "listen"))
+      assert.sameMembers(
+        (yield* peer.inFlight).map(({ id }) => id),
+        [1, "l2", "l4"]
+      )
+    })
+  )
+
+  it.effect("do not let what waits for a permit start when they end", () =>
+    Effect.gen(function* () {
+      const started: Array<unknown> = []
+      const { receive } = yield* serve(
+        ({ request: { id } }) => Effect.suspend(() => (started.push(id), Effect.never)),
+        options
+      )
+      receive(request(1))
+      receive(request("l1", "listen"))
+      receive(request(2))
+      receive(cancel("l1"))
+      yield* settle
+      assert.deepStrictEqual(started, [1, "l1"])
+      receive(cancel(1))
+      yield* settle
+      assert.deepStrictEqual(started, [1, "l1", 2])
+    })
+  )
+})

@@ -1,0 +1,84 @@
+/** Rule 7: a conversation that ends fails what is outstanding at once; nothing waits out a timeout. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Exit, Fiber, Scope } from "effect"
+import type { RequestOptions } from "../../src/peer/Peer.ts"
+import { TransportError } from "../../src/transport/Transport.ts"
+import { type Served, serve, settle } from "../support/wire.ts"
+
+const ask = (served: Served, options?: RequestOptions) =>
+  Effect.forkChild(Effect.flip(served.peer.request("ask", undefined, options)), { startImmediately: true })
+
+describe("outstanding requests fail with Closed at once", () => {
+  it.effect("when the stream ends, whatever their timeout", () =>
+    Effect.gen(function* () {
+      const served = yield* serve(() => Effect.never)
+      const fiber = yield* ask(served, { timeout: "1 hour" })
+      served.end()
+      assert.strictEqual((yield* Fiber.join(fiber))._tag, "Closed")
+      assert.strictEqual(served.peer.outstanding(), 0)
+    })
+  )
+
+  it.effect("when the stream fails, with its error as the cause", () =>
+    Effect.gen(function* () {
+      const served = yield* serve(() => Effect.never)
+      const fiber = yield* ask(served)
+      const cause = new TransportError({ reason: "Read", message: "reset" })
+      served.fail(cause)
+      const error = yield* Fiber.join(fiber)
+      assert.deepStrictEqual(
+        [error._tag, error.message, (error as { cause?: unknown }).cause],
+        ["Closed", "reset", cause]
+      )
+    })
+  )
+
+  it.effect("when the scope closes", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const served = yield* Scope.provide(
+        serve(() => Effect.never),
+        scope
+      )
+      const fiber = yield* ask(served)
+      yield* Scope.close(scope, Exit.void)
+      assert.strictEqual((yield* Fiber.join(fiber))._tag, "Closed")
+    })
+  )
+
+  it.effect("when they still wait for room in the outbox", () =>
+    Effect.gen(function* () {
+      const served = yield* serve(() => Effect.never)
+      served.setWritable(false)
+      const fiber = yield* ask(served)
+      yield* settle
+      served.end()
+      yield* settle
+      assert.strictEqual((yield* Fiber.join(fiber))._tag, "Closed")
+      assert.deepStrictEqual(served.messages(), [])
+    })
+  )
+
+  it.effect("even while the other side's own requests get their grace", () =>
+    Effect.gen(function* () {
+      const served = yield* serve(({ peer }) => Effect.orDie(Effect.flip(peer.request("ask"))), { grace: "1 hour" })
+      served.receive({ jsonrpc: "2.0", id: 1, method: "work" })
+      yield* settle
+      served.end()
+      yield* served.peer.awaitClosed
+      assert.deepInclude(served.messages().at(-1), { id: 1 })
+    })
+  )
+
+  it.effect("and later ones fail without a word on the wire", () =>
+    Effect.gen(function* () {
+      const served = yield* serve(() => Effect.never)
+      served.end()
+      yield* served.peer.awaitClosed
+      assert.strictEqual((yield* Effect.flip(served.peer.request("ask")))._tag, "Closed")
+      served.setWritable(false)
+      assert.strictEqual((yield* Effect.flip(served.peer.request("ask")))._tag, "Closed")
+      assert.deepStrictEqual(served.messages(), [])
+    })
+  )
+})

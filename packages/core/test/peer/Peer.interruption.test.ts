@@ -1,0 +1,219 @@
+/** Rule 5: interruption carries a reason. Only a cancel by the sender is silent. */
+import * as McpError from "@effect-mcp/protocol/McpError"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Exit, Fiber, Latch, Scope } from "effect"
+import { TestClock } from "effect/testing"
+import { TransportError } from "../../src/transport/Transport.ts"
+import { cancel, request, serve, settle, success } from "../support/wire.ts"
+
+const codes = (messages: ReadonlyArray<any>) => messages.map(({ id, error }) => [id, error?.code])
+
+describe("an interruption that its sender did not ask for", () => {
+  it.effect("is answered McpError.Interrupted with its reason", () =>
+    Effect.gen(function* () {
+      const { receive, peer, messages } = yield* serve(() => Effect.never)
+      receive(request(1))
+      receive(request(2))
+      peer.interrupt("An operator said so", 1)
+      yield* settle
+      assert.deepStrictEqual(messages(), [
+        { jsonrpc: "2.0", id: 1, error: { code: McpError.Interrupted, message: "An operator said so" } }
+      ])
+      assert.deepStrictEqual(
+        (yield* peer.inFlight).map(({ id }) => id),
+        [2]
+      )
+    })
+  )
+
+  it.effect("reaches everything that runs or waits when no id is named", () =>
+    Effect.gen(function* () {
+      const { receive, peer, messages } = yield* serve(() => Effect.never, { inFlight: 1 })
+      for (const id of [1, 2, 3]) receive(request(id))
+      peer.interrupt("Draining")
+      yield* settle
+      assert.sameDeepMembers(codes(messages()), [
+        [1, McpError.Interrupted],
+        [2, McpError.Interrupted],
+        [3, McpError.Interrupted]
+      ])
+      assert.deepStrictEqual(yield* peer.inFlight, [])
+    })
+  )
+
+  it.effect("of an id that is not in flight does nothing", () =>
+    Effect.gen(function* () {
+      const { receive, peer, messages } = yield* serve(() => Effect.never)
+      receive(request("1"))
+      peer.interrupt("?", 1)
+      yield* settle
+      assert.deepStrictEqual(messages(), [])
+    })
+  )
+
+  it.effect("is answered when the handler interrupts itself", () =>
+    Effect.gen(function* () {
+      const { receive, messages } = yield* serve(() => Effect.interrupt)
+      receive(request(1))
+      yield* settle
+      assert.deepStrictEqual(codes(messages()), [[1, McpError.Interrupted]])
+    })
+  )
+
+  it.effect("is answered once by a handler that cannot be interrupted, when that has ended", () =>
+    Effect.gen(function* () {
+      const latch = Latch.makeUnsafe(false)
+      const { receive, peer, messages } = yield* serve(() => Effect.uninterruptible(Effect.as(latch.await, {})))
+      receive(request(1))
+      peer.interrupt("Too slow", 1)
+      yield* settle
+      assert.deepStrictEqual(messages(), [])
+      latch.openUnsafe()
+      yield* settle
+      assert.deepStrictEqual(codes(messages()), [[1, McpError.Interrupted]])
+    })
+  )
+
+  it.effect("is silent after all when the sender cancels before the handler has ended", () =>
+    Effect.gen(function* () {
+      const latch = Latch.makeUnsafe(false)
+      const { receive, peer, messages } = yield* serve(() => Effect.ensuring(Effect.never, latch.await))
+      receive(request(1))
+      peer.interrupt("Draining")
+      receive(cancel(1))
+      latch.openUnsafe()
+      yield* settle
+      assert.deepStrictEqual(messages(), [])
+    })
+  )
+
+  it.effect("does not turn a cancelled request into an answered one", () =>
+    Effect.gen(function* () {
+      const latch = Latch.makeUnsafe(false)
+      const { receive, peer, messages } = yield* serve(() => Effect.ensuring(Effect.never, latch.await))
+      receive(request(1))
+      receive(cancel(1))
+      peer.interrupt("Draining")
+      latch.openUnsafe()
+      yield* settle
+      assert.deepStrictEqual(messages(), [])
+    })
+  )
+
+  it.effect("hides a defect of the finalizers it causes", () =>
+    Effect.gen(function* () {
+      const { receive, peer, messages } = yield* serve(() => Effect.ensuring(Effect.never, Effect.die("secret")))
+      receive(request(1))
+      peer.interrupt("Draining")
+      yield* settle
+      assert.strictEqual(messages().length, 1)
+      assert.notInclude(JSON.stringify(messages()), "secret")
+    })
+  )
+})
+
+describe("the end of the conversation", () => {
+  it.effect("interrupts what runs, waits for its finalizers and answers it", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const latch = Latch.makeUnsafe(false)
+      const { receive, messages } = yield* Scope.provide(
+        serve(() => Effect.ensuring(Effect.never, latch.await)),
+        scope
+      )
+      receive(request(1))
+      const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void), { startImmediately: true })
+      yield* settle
+      assert.isUndefined(closing.pollUnsafe())
+      latch.openUnsafe()
+      yield* Fiber.join(closing)
+      assert.deepStrictEqual(codes(messages()), [[1, McpError.Interrupted]])
+    })
+  )
+
+  it.effect("by the other side gives what runs its grace, and no more", () =>
+    Effect.gen(function* () {
+      const wire = yield* serve(({ request: { params } }) => Effect.as(Effect.sleep(Number(params?.millis)), {}), {
+        grace: "5 seconds",
+        inFlight: 2
+      })
+      wire.receive(request(1, "work", { millis: 1000 }))
+      wire.receive(request(2, "work", { millis: 60_000 }))
+      wire.receive(request(3, "work", { millis: 1000 }))
+      wire.end()
+      yield* settle
+      yield* TestClock.adjust("2 seconds")
+      assert.deepStrictEqual(wire.messages(), [success(1), success(3)])
+      yield* TestClock.adjust("3 seconds")
+      assert.deepStrictEqual(codes(wire.messages()), [
+        [1, undefined],
+        [3, undefined],
+        [2, McpError.Interrupted]
+      ])
+      yield* wire.peer.awaitClosed
+    })
+  )
+
+  it.effect("by the other side without a grace interrupts at once", () =>
+    Effect.gen(function* () {
+      const wire = yield* serve(() => Effect.never)
+      wire.receive(request(1))
+      wire.end()
+      yield* wire.peer.awaitClosed
+      assert.deepStrictEqual(codes(wire.messages()), [[1, McpError.Interrupted]])
+    })
+  )
+
+  it.effect("does not wait for the grace when nothing runs", () =>
+    Effect.gen(function* () {
+      const wire = yield* serve(() => Effect.never, { grace: "1 hour" })
+      wire.end()
+      yield* wire.peer.awaitClosed
+    })
+  )
+
+  it.effect("by a broken wire knows no grace", () =>
+    Effect.gen(function* () {
+      const wire = yield* serve(() => Effect.never, { grace: "1 hour" })
+      wire.receive(request(1))
+      wire.fail(new TransportError({ reason: "Read", message: "gone" }))
+      assert.strictEqual((yield* Effect.flip(wire.peer.awaitClosed)).message, "gone")
+      yield* settle
+      assert.deepStrictEqual(yield* wire.peer.inFlight, [])
+    })
+  )
+
+  it.effect("by this side completes awaitClosed for those who wait elsewhere", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const { peer } = yield* Scope.provide(
+        serve(() => Effect.never),
+        scope
+      )
+      const waiting = yield* Effect.forkChild(peer.awaitClosed, { startImmediately: true })
+      yield* Scope.close(scope, Exit.void)
+      assert.deepStrictEqual(yield* Fiber.await(waiting), Exit.void)
+    })
+  )
+
+  it.effect("by an abort fails awaitClosed and everything outstanding with its error", () =>
+    Effect.gen(function* () {
+      const { peer } = yield* serve(() => Effect.never)
+      const asking = yield* Effect.forkChild(Effect.flip(peer.request("ask")), { startImmediately: true })
+      peer.abort(new TransportError({ reason: "KeepAlive", message: "silent" }))
+      assert.strictEqual((yield* Effect.flip(peer.awaitClosed)).message, "silent")
+      assert.strictEqual((yield* Fiber.join(asking))._tag, "Closed")
+    })
+  )
+
+  it.effect("makes the peer deaf: what arrives later is neither run nor answered", () =>
+    Effect.gen(function* () {
+      const wire = yield* serve(() => Effect.succeed({}))
+      wire.end()
+      yield* wire.peer.awaitClosed
+      wire.receive(request(1))
+      wire.receive(request(2, "ping"))
+      assert.deepStrictEqual(wire.messages(), [])
+    })
+  )
+})

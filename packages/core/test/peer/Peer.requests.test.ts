@@ -1,0 +1,339 @@
+/** Rules 3, 4 and 6: register before running, cancel by signal, compare ids. */
+import { verifies } from "@effect-mcp/spec/verifies"
+import { assert, describe, it } from "@effect/vitest"
+import * as Now from "@effect-mcp/core/internal/Now"
+import type * as Peer from "@effect-mcp/core/Peer"
+import { Context, Effect, Fiber, Latch } from "effect"
+import { cancel, request, serve, type Served, settle, success } from "../support/wire.ts"
+
+/** A handler's effect, as a peer runs it, and as who answers runs it before the peer has it. */
+const ways = {
+  "by its peer": (_exchange: Peer.Exchange, effect: Effect.Effect<unknown>) => effect,
+  "at once": (exchange: Peer.Exchange, effect: Effect.Effect<unknown>) => {
+    exchange.begun?.()
+    return Now.start(effect, Context.empty())
+  }
+}
+
+describe("a request is registered before it runs", () => {
+  it.effect("so a handler that completes at once is answered and forgotten", () =>
+    Effect.gen(function* () {
+      const { receive, messages, peer } = yield* serve(() => Effect.succeed({ done: true }))
+      receive(request(1))
+      assert.deepStrictEqual(messages(), [success(1, { done: true })])
+      assert.deepStrictEqual(yield* peer.inFlight, [])
+    })
+  )
+
+  for (const [name, way] of Object.entries(ways)) {
+    it.effect(`so a handler sees itself in flight from its first step (run ${name})`, () =>
+      Effect.gen(function* () {
+        const { receive, messages, peer } = yield* serve((exchange) => way(exchange, exchange.peer.inFlight))
+        receive(request("a", "look"))
+        assert.deepInclude(messages()[0].result[0], { id: "a", method: "look", state: "running" })
+        assert.deepStrictEqual(yield* peer.inFlight, [])
+      })
+    )
+
+    it.effect(`so a cancel that arrives within its first step ends it, unanswered (run ${name})`, () =>
+      Effect.gen(function* () {
+        let finalized = false
+        const served = yield* serve((exchange) =>
+          way(
+            exchange,
+            Effect.suspend(() => {
+              served.receive(cancel(exchange.request.id))
+              return Effect.never
+            }).pipe(Effect.ensuring(Effect.sync(() => (finalized = true))))
+          )
+        )
+        served.receive(request(1))
+        yield* settle
+        assert.isTrue(finalized)
+        assert.deepStrictEqual(served.messages(), [])
+        assert.deepStrictEqual(yield* served.peer.inFlight, [])
+      })
+    )
+
+    it.effect(`so one that is cancelled within its only step is not answered (run ${name})`, () =>
+      Effect.gen(function* () {
+        const served: Served = yield* serve((exchange) =>
+          way(
+            exchange,
+            Effect.sync(() => served.receive(cancel(exchange.request.id)))
+          )
+        )
+        served.receive(request(1))
+        yield* settle
+        assert.deepStrictEqual(served.messages(), [])
+        assert.deepStrictEqual(yield* served.peer.inFlight, [])
+      })
+    )
+
+    it.effect(`so what waits for a permit goes on when it ends (run ${name})`, () =>
+      Effect.gen(function* () {
+        const served: Served = yield* serve(
+          (exchange) =>
+            way(
+              exchange,
+              Effect.sync(() => {
+                if (exchange.request.id === 1) served.receive(request(2))
+                return served.messages().length
+              })
+            ),
+          { inFlight: 1 }
+        )
+        served.receive(request(1))
+        yield* settle
+        assert.deepStrictEqual(served.messages(), [success(1, 0), success(2, 1)])
+      })
+    )
+  }
+
+  it.effect("so a handler that throws before it is an effect is answered -32603", () =>
+    Effect.gen(function* () {
+      const { receive, messages } = yield* serve(() => {
+        throw new Error("secret")
+      })
+      receive(request(1))
+      assert.strictEqual(messages()[0].error.code, -32603)
+      assert.notInclude(JSON.stringify(messages()), "secret")
+    })
+  )
+})
+
+describe("a second request of the same id in flight", () => {
+  it.effect(`never disturbs the first${verifies("json-rpc.request.id-unique")}`, () =>
+    Effect.gen(function* () {
+      const latch = Latch.makeUnsafe(false)
+      let runs = 0
+      const { receive, messages, dropped } = yield* serve(() =>
+        Effect.suspend(() => {
+          runs++
+          return Effect.as(latch.await, { run: runs })
+        })
+      )
+      receive(request(7))
+      receive(request(7))
+      receive(request(7, "ping"))
+      yield* settle
+      assert.strictEqual(runs, 1)
+      assert.strictEqual(dropped.length, 2)
+      latch.openUnsafe()
+      yield* settle
+      assert.deepStrictEqual(messages(), [success(7, { run: 1 })])
+    })
+  )
+
+  it.effect("never disturbs the first while that one still waits for a permit", () =>
+    Effect.gen(function* () {
+      const latch = Latch.makeUnsafe(false)
+      const { receive, messages } = yield* serve(() => Effect.as(latch.await, {}), { inFlight: 1 })
+      receive(request(1))
+      receive(request(2))
+      receive(request(2))
+      latch.openUnsafe()
+      yield* settle
+      assert.deepStrictEqual(messages(), [success(1), success(2)])
+    })
+  )
+
+  it.effect("is a new request once the first has been answered", () =>
+    Effect.gen(function* () {
+      const { receive, messages } = yield* serve(() => Effect.succeed({}))
+      receive(request(1))
+      receive(request(1))
+      assert.deepStrictEqual(messages(), [success(1), success(1)])
+    })
+  )
+
+  it.effect("is still a second one while the finalizers of a cancelled first run", () =>
+    Effect.gen(function* () {
+      const latch = Latch.makeUnsafe(false)
+      const { receive, messages, dropped } = yield* serve(() => Effect.ensuring(Effect.never, latch.await))
+      receive(request(1))
+      receive(cancel(1))
+      receive(request(1))
+      assert.strictEqual(dropped.length, 1)
+      latch.openUnsafe()
+      yield* settle
+      assert.deepStrictEqual(messages(), [])
+    })
+  )
+})
+
+describe("ids", () => {
+  const ids = [0, "", 1, "1"]
+
+  it.effect(
+    `0, "", 1 and "1" are four, each answered by its own${verifies("json-rpc.response.same-id", "json-rpc.request.id-type")}`,
+    () =>
+      Effect.gen(function* () {
+        const latch = Latch.makeUnsafe(false)
+        const { receive, messages, dropped } = yield* serve(({ request: { id } }) => Effect.as(latch.await, { id }))
+        for (const id of ids) receive(request(id))
+        latch.openUnsafe()
+        yield* settle
+        assert.deepStrictEqual(
+          messages(),
+          ids.map((id) => success(id, { id }))
+        )
+        assert.deepStrictEqual(dropped, [])
+      })
+  )
+
+  for (const id of ids) {
+    it.effect(`a cancel of ${JSON.stringify(id)} ends that one and no other`, () =>
+      Effect.gen(function* () {
+        const { receive, peer } = yield* serve(() => Effect.never)
+        for (const each of ids) receive(request(each))
+        receive(cancel(id))
+        yield* settle
+        assert.deepStrictEqual(
+          (yield* peer.inFlight).map((entry) => entry.id),
+          ids.filter((each) => each !== id)
+        )
+      })
+    )
+  }
+
+  it.effect(`null, fractions and objects are refused${verifies("json-rpc.request.id-not-null")}`, () =>
+    Effect.gen(function* () {
+      const { receive, messages } = yield* serve(() => Effect.die("must not run"), { unreadableId: () => null })
+      for (const id of [null, 1.5, {}, [1], true]) receive({ ...request(1), id })
+      assert.deepStrictEqual(
+        messages().map(({ id, error }) => [id, error.code]),
+        Array.from({ length: 5 }, () => [null, -32600])
+      )
+    })
+  )
+})
+
+describe("a cancel", () => {
+  it.effect(
+    `ends the handler, frees what it holds and stays unanswered${verifies("cancellation.receiver.stops", "cancellation.receiver.frees-resources", "cancellation.receiver.no-response")}`,
+    () =>
+      Effect.gen(function* () {
+        let released = 0
+        const { push, messages, peer } = yield* serve(() =>
+          Effect.scoped(
+            Effect.andThen(
+              Effect.addFinalizer(() => Effect.sync(() => released++)),
+              Effect.never
+            )
+          )
+        )
+        push(request(1))
+        push(cancel(1))
+        yield* settle
+        assert.strictEqual(released, 1)
+        assert.deepStrictEqual(messages(), [])
+        assert.deepStrictEqual(yield* peer.inFlight, [])
+      })
+  )
+
+  it.effect("does not stall the reader behind a finalizer that is stuck", () =>
+    Effect.gen(function* () {
+      const latch = Latch.makeUnsafe(false)
+      const { push, take, messages } = yield* serve(({ request: { method } }) =>
+        method === "stuck" ? Effect.ensuring(Effect.never, latch.await) : Effect.succeed({})
+      )
+      push(request(1, "stuck"))
+      push(cancel(1))
+      push(request(2))
+      push(request(3, "ping"))
+      assert.deepStrictEqual([yield* take, yield* take], [success(2), success(3)])
+      latch.openUnsafe()
+      yield* settle
+      assert.strictEqual(messages().length, 2)
+    })
+  )
+
+  it.effect("of a request that waits for a permit means that it never runs", () =>
+    Effect.gen(function* () {
+      const latch = Latch.makeUnsafe(false)
+      const ran: Array<unknown> = []
+      const { receive, messages } = yield* serve(
+        ({ request: { id } }) => Effect.suspend(() => (ran.push(id), Effect.as(latch.await, {}))),
+        { inFlight: 1 }
+      )
+      receive(request(1))
+      receive(request(2))
+      receive(cancel(2))
+      latch.openUnsafe()
+      yield* settle
+      assert.deepStrictEqual(ran, [1])
+      assert.deepStrictEqual(messages(), [success(1)])
+    })
+  )
+
+  it.effect("of a handler that cannot be interrupted still silences its answer", () =>
+    Effect.gen(function* () {
+      const latch = Latch.makeUnsafe(false)
+      const { receive, messages } = yield* serve(() => Effect.uninterruptible(Effect.as(latch.await, {})))
+      receive(request(1))
+      receive(cancel(1))
+      latch.openUnsafe()
+      yield* settle
+      assert.deepStrictEqual(messages(), [])
+    })
+  )
+
+  it.effect(
+    `of nothing, of something done, or of no id is ignored${verifies("cancellation.invalid.unknown-id-ignored", "cancellation.invalid.completed-ignored", "cancellation.invalid.malformed-ignored", "cancellation.race.graceful")}`,
+    () =>
+      Effect.gen(function* () {
+        const { receive, messages, peer } = yield* serve(({ request: { method } }) =>
+          method === "stay" ? Effect.never : Effect.succeed({})
+        )
+        receive(request(1))
+        receive(request(2, "stay"))
+        receive(cancel(1))
+        receive(cancel("2"))
+        receive(cancel(null))
+        receive(cancel([2]))
+        receive({ jsonrpc: "2.0", method: "notifications/cancelled" })
+        yield* settle
+        assert.deepStrictEqual(messages(), [success(1)])
+        assert.strictEqual((yield* peer.inFlight).length, 1)
+      })
+  )
+
+  it.effect(`of initialize is ignored${verifies("cancellation.initialize-not-cancelled")}`, () =>
+    Effect.gen(function* () {
+      const latch = Latch.makeUnsafe(false)
+      const { receive, messages } = yield* serve(() => Effect.as(latch.await, {}))
+      receive(request(1, "initialize"))
+      receive(cancel(1))
+      latch.openUnsafe()
+      yield* settle
+      assert.deepStrictEqual(messages(), [success(1)])
+    })
+  )
+
+  it.effect("of a request of ours is left to the role, and changes nothing by itself", () =>
+    Effect.gen(function* () {
+      const { peer, receive, notified } = yield* serve(() => Effect.never)
+      const asking = yield* Effect.forkChild(peer.request("ask"), { startImmediately: true })
+      receive(cancel(1))
+      receive(cancel(2))
+      receive(cancel("1"))
+      assert.deepStrictEqual(notified, ["notifications/cancelled"])
+      receive(success(1, "answer"))
+      assert.strictEqual(yield* Fiber.join(asking), "answer")
+    })
+  )
+
+  it.effect("that fits both a request of theirs and one of ours means theirs", () =>
+    Effect.gen(function* () {
+      const { peer, receive, notified } = yield* serve(() => Effect.never)
+      yield* Effect.forkChild(peer.request("ask"), { startImmediately: true })
+      receive(request(1))
+      receive(cancel(1))
+      yield* settle
+      assert.deepStrictEqual(notified, [])
+      assert.deepStrictEqual(yield* peer.inFlight, [])
+      assert.strictEqual(peer.outstanding(), 1)
+    })
+  )
+})

@@ -1,0 +1,73 @@
+/** Asking the user in straight lines, and the users that tests need. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import { CapabilityMissing } from "../../src/request/ClientInput.ts"
+import * as Elicitation from "../../src/request/Elicitation.ts"
+
+const Name = Schema.Struct({ name: Schema.String })
+const page = { message: "pay", url: "https://example.com/pay", elicitationId: "e1" }
+
+describe("a question", () => {
+  it.effect("succeeds with what the user filled in", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* Elicitation.form("Who?", Name), { name: "Ada" })
+      yield* Elicitation.confirm("Sure?")
+      yield* Elicitation.url(page)
+    }).pipe(Effect.provide(Elicitation.layerAccept({ name: "Ada" })))
+  )
+
+  for (const [action, user] of [
+    ["decline", Elicitation.layerDecline],
+    ["cancel", Elicitation.layerCancel]
+  ] as const) {
+    it.effect(`fails with Declined when the user's action is ${action}`, () =>
+      Effect.gen(function* () {
+        for (const question of [
+          Effect.asVoid(Elicitation.form("Who?", Name)),
+          Elicitation.confirm("Sure?"),
+          Elicitation.url(page)
+        ]) {
+          assert.deepInclude(yield* Effect.flip(question), { _tag: "Declined", action })
+        }
+      }).pipe(Effect.provide(user))
+    )
+  }
+
+  it.effect("fails with -32602 when the answer does not fit the form", () =>
+    Effect.gen(function* () {
+      assert.deepInclude(yield* Effect.flip(Elicitation.form("Who?", Name)), { _tag: "McpError", code: -32602 })
+    }).pipe(Effect.provide(Elicitation.layerAccept({ name: 7 })))
+  )
+
+  it.effect("is a defect when no form can show it", () =>
+    Effect.gen(function* () {
+      const nested = Schema.Struct({ inner: Name })
+      const exit = yield* Effect.exit(Elicitation.form("?", nested))
+      assert.strictEqual(exit._tag === "Failure" && exit.cause.reasons[0]?._tag, "Die")
+    }).pipe(Effect.provide(Elicitation.layerAccept()))
+  )
+
+  it.effect("is answered by its mode: a mode that the client lacks is -32602", () =>
+    Effect.gen(function* () {
+      yield* Elicitation.confirm("Sure?")
+      assert.deepInclude(yield* Effect.flip(Elicitation.url(page)), { _tag: "McpError", code: -32602 })
+    }).pipe(Effect.provide(Elicitation.layer({ form: () => Effect.succeed({ action: "accept" }) })))
+  )
+})
+
+describe("ifSupported", () => {
+  const missing = Effect.fail(new CapabilityMissing({ capability: "elicitation.form", message: "no" }))
+
+  it.effect("takes the other way when the client cannot be asked", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(yield* Elicitation.ifSupported(missing, Effect.succeed("default")), "default")
+    })
+  )
+
+  it.effect("does not take it when the user said no", () =>
+    Effect.gen(function* () {
+      const asked = Elicitation.ifSupported(Elicitation.confirm("Sure?"), Effect.succeed("default"))
+      assert.strictEqual((yield* Effect.flip(asked))._tag, "Declined")
+    }).pipe(Effect.provide(Elicitation.layerDecline))
+  )
+})

@@ -1,0 +1,71 @@
+/** Two ends of one in-memory wire. */
+import { verifies } from "@effect-mcp/spec/verifies"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Exit, Fiber, Scope, Stream } from "effect"
+import * as Arbitrary from "effect/Arbitrary"
+import * as Schema from "effect/Schema"
+import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import * as Memory from "../../src/transport/Memory.ts"
+import { settle } from "../support/wire.ts"
+
+describe("an in-memory pair", () => {
+  it.effect.prop(
+    `carries every message once, in order, as the JSON it is${verifies("transport.custom.preserves-protocol")}`,
+    {
+      values: Arbitrary.array(Arbitrary.schema(Schema.Json), { maxLength: 20 }),
+      highWater: Schema.Literals([1, 50, 10_000])
+    },
+    ({ values, highWater }) =>
+      Effect.scoped(
+        Effect.gen(function* () {
+          const [client, server] = yield* Memory.pair({ highWater, capacity: 1 })
+          for (const [id, value] of values.entries()) client.sink.send(JsonRpc.request(id, "m", { value }), "data")
+          const read = yield* Stream.runCollect(Stream.take(server.incoming, values.length))
+          assert.deepStrictEqual(
+            Array.from(read, (inbound) => (inbound._tag === "Message" ? { ...inbound.message } : inbound)),
+            values.map((value, id) => ({
+              jsonrpc: "2.0" as const,
+              id,
+              method: "m",
+              params: { value: JSON.parse(JSON.stringify(value)) }
+            }))
+          )
+        })
+      ),
+    { arbitrary: { runs: 60 } }
+  )
+
+  it.effect("ends what both ends read when its scope closes", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const [client, server] = yield* Scope.provide(Memory.pair(), scope)
+      const readers = yield* Effect.forEach([client, server], ({ incoming }) =>
+        Effect.forkChild(Stream.runDrain(incoming))
+      )
+      yield* settle
+      yield* Scope.close(scope, Exit.void)
+      yield* Fiber.joinAll(readers)
+    })
+  )
+
+  it.effect("closes though neither end reads", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const [client, server] = yield* Scope.provide(Memory.pair({ highWater: 1, capacity: 1 }), scope)
+      for (const { sink } of [client, server]) {
+        for (let n = 0; n < 100; n++) sink.send(JsonRpc.notification("n", { n }), "data")
+      }
+      yield* settle
+      yield* Scope.close(scope, Exit.void)
+    })
+  )
+
+  it.effect("gives the server's end the envelope it was made with", () =>
+    Effect.gen(function* () {
+      const [client, server] = yield* Memory.pair({ envelope: { headers: { a: "b" } } })
+      client.sink.send(JsonRpc.notification("n"), "data")
+      const [inbound] = Array.from(yield* Stream.runCollect(Stream.take(server.incoming, 1)))
+      assert.deepInclude(inbound, { envelope: { headers: { a: "b" } } })
+    })
+  )
+})

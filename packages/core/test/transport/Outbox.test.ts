@@ -1,0 +1,398 @@
+/** Rule 2: one writer per connection over a byte-counted outbox; order kept, the control lane capped, a slow reader bounded. */
+import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Exit, Fiber, Queue, Scope, Stream } from "effect"
+import { TestClock } from "effect/testing"
+import * as Outbox from "../../src/transport/Outbox.ts"
+import * as Peer from "../../src/peer/Peer.ts"
+import * as Progress from "../../src/request/Progress.ts"
+import { TransportError } from "../../src/transport/Transport.ts"
+import { request, settle } from "../support/wire.ts"
+import * as Framing from "../../src/transport/Framing.ts"
+
+const note = (n: number, padding = "") => JsonRpc.notification("n", { n, padding })
+const answer = (n: number, padding = "") => JsonRpc.success(n, { padding })
+
+/** An outbox whose writer takes one write whenever the test says so. */
+const gated = Effect.fnUntraced(function* (options?: Outbox.Options) {
+  const gate = yield* Queue.unbounded<void>()
+  const writes: Array<ReadonlyArray<any>> = []
+  const outbox = yield* Outbox.make(
+    Stream.runForEach((text) =>
+      Effect.as(
+        Queue.take(gate),
+        writes.push(
+          text
+            .trimEnd()
+            .split("\n")
+            .map((line) => JSON.parse(line))
+        )
+      )
+    ),
+    options
+  )
+  // Unless the test is about closing, what is still queued at its end may go.
+  if (options?.flush === undefined)
+    yield* Effect.addFinalizer(() =>
+      Queue.offerAll(
+        gate,
+        Array.from({ length: 99 }, () => undefined)
+      )
+    )
+  return { ...outbox, writes, let1: () => void Queue.offerUnsafe(gate, undefined) }
+})
+
+describe("the outbox", () => {
+  it.effect("keeps the order of its senders over both lanes", () =>
+    Effect.gen(function* () {
+      const { sink, writes, let1 } = yield* gated({ highWater: 1 })
+      for (let n = 0; n < 6; n++) sink.send(n % 2 === 0 ? note(n) : answer(n), n % 2 === 0 ? "data" : "control")
+      let1()
+      yield* settle
+      assert.deepStrictEqual(
+        writes.flat().map((message) => message.params?.n ?? message.id),
+        [0, 1, 2, 3, 4, 5]
+      )
+    })
+  )
+
+  it.effect("joins the messages of one turn into one write of whole lines", () =>
+    Effect.gen(function* () {
+      const { sink, writes, let1 } = yield* gated()
+      sink.send(note(1), "data")
+      sink.send([answer(1), answer(2)], "control")
+      yield* settle
+      sink.send(note(2), "data")
+      sink.send(note(3), "data")
+      let1()
+      yield* settle
+      assert.deepStrictEqual(writes, [
+        [note(1), [answer(1), answer(2)]],
+        [note(2), note(3)]
+      ])
+    })
+  )
+
+  it.effect("writes much in several writes, and has room again after each", () =>
+    Effect.gen(function* () {
+      const { sink, size, writes, let1 } = yield* gated()
+      const padding = "x".repeat(20_000)
+      for (let n = 0; n < 10; n++) sink.send(note(n, padding), "data")
+      for (const left of [6, 2, 0]) {
+        let1()
+        yield* settle
+        assert.strictEqual(Math.round(size() / padding.length), left)
+      }
+      assert.deepStrictEqual(
+        writes.map((messages) => messages.length),
+        [4, 4, 2]
+      )
+      assert.deepStrictEqual(
+        writes.flat().map(({ params }) => params.n),
+        [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
+      )
+    })
+  )
+
+  it.effect("never breaks a line, whatever its strings hold", () =>
+    Effect.gen(function* () {
+      const { sink, writes, let1 } = yield* gated()
+      const padding = "a\nb\r\n\u2028\u0000\ud800"
+      sink.send(note(1, padding), "data")
+      let1()
+      yield* settle
+      assert.deepStrictEqual(writes, [[note(1, padding)]])
+    })
+  )
+
+  it.effect("makes senders of data wait from the high-water mark until the wire took enough", () =>
+    Effect.gen(function* () {
+      const { sink, size, let1 } = yield* gated({ highWater: 100 })
+      assert.isTrue(sink.writable())
+      sink.send(note(1, "x".repeat(100)), "data")
+      assert.isFalse(sink.writable())
+      const waiting = yield* Effect.forkChild(sink.ready, { startImmediately: true })
+      yield* settle
+      // Taken by the writer, not yet by the wire: it still counts.
+      assert.isUndefined(waiting.pollUnsafe())
+      assert.isAbove(size(), 100)
+      let1()
+      yield* Fiber.join(waiting)
+      assert.strictEqual(size(), 0)
+      assert.isTrue(sink.writable())
+    })
+  )
+
+  it.effect("counts answers apart: they neither wait nor make data wait", () =>
+    Effect.gen(function* () {
+      const { sink } = yield* gated({ highWater: 100 })
+      for (let n = 0; n < 10; n++) sink.send(answer(n, "x".repeat(50)), "control")
+      assert.isTrue(sink.writable())
+      yield* sink.ready
+    })
+  )
+
+  it.effect("breaks the wire when the control lane passes its cap, and holds nothing from then on", () =>
+    Effect.gen(function* () {
+      const { sink, broken, size } = yield* gated({ controlCap: 1000, highWater: 10 })
+      sink.send(note(0), "data")
+      const waiting = yield* Effect.forkChild(sink.ready, { startImmediately: true })
+      for (let n = 0; n < 30; n++) sink.send(answer(n, "x".repeat(100)), "control")
+      assert.strictEqual((yield* Effect.flip(broken)).reason, "Overflow")
+      yield* Fiber.join(waiting)
+      assert.isTrue(sink.writable())
+      sink.send(answer(99), "control")
+      yield* settle
+      assert.strictEqual(size(), 0)
+    })
+  )
+
+  it.effect("counts what the wire took: any number of answers and messages may leave, one after the other", () =>
+    Effect.gen(function* () {
+      const wrote = yield* Queue.unbounded<void>()
+      const outbox = yield* Outbox.make(
+        Stream.runForEach(() => Queue.offer(wrote, undefined)),
+        { controlCap: 500, highWater: 500 }
+      )
+      for (let n = 0; n < 50; n++) {
+        outbox.sink.send(answer(n, "x".repeat(100)), "control")
+        yield* Queue.take(wrote)
+        outbox.sink.send(note(n, "x".repeat(100)), "data")
+        yield* Queue.take(wrote)
+        assert.isAtMost(outbox.size(), 200)
+      }
+      // Pulling again is what says that the last was taken.
+      outbox.sink.send(answer(99), "control")
+      yield* Queue.take(wrote)
+      assert.isTrue(outbox.sink.writable())
+      assert.isAtMost(outbox.size(), 100)
+    })
+  )
+
+  it.effect("counts a batch of answers as the text that it is, and has all of its room again", () =>
+    Effect.gen(function* () {
+      const waiting: Array<() => void> = []
+      const outbox = yield* Outbox.make(
+        {
+          write: (_, taken) => void waiting.push(taken),
+          end: () => {},
+          run: Effect.never
+        },
+        { flush: 0 }
+      )
+      const batch = [answer(1), answer(2, "é")]
+      outbox.sink.send(batch, "control")
+      outbox.sink.send(note(1), "data")
+      const size = `[${batch.map(JsonRpc.encode).join(",")}]`.length + JsonRpc.encode(note(1)).length
+      assert.strictEqual(outbox.size(), size)
+      yield* settle
+      assert.strictEqual(outbox.size(), size)
+      for (const taken of waiting) taken()
+      assert.strictEqual(outbox.size(), 0)
+    })
+  )
+
+  it.effect("lets one answer be larger than the cap", () =>
+    Effect.gen(function* () {
+      const { sink, writes, let1 } = yield* gated({ controlCap: 1000 })
+      sink.send(answer(1, "x".repeat(5000)), "control")
+      let1()
+      yield* settle
+      assert.strictEqual(writes.length, 1)
+    })
+  )
+
+  it.effect("counts nothing below zero when the wire breaks while it writes", () =>
+    Effect.gen(function* () {
+      const { sink, fail, size, let1 } = yield* gated()
+      sink.send(note(1), "data")
+      yield* settle
+      fail(new TransportError({ reason: "Write", message: "gone" }))
+      let1()
+      yield* settle
+      assert.strictEqual(size(), 0)
+      assert.isTrue(sink.writable())
+    })
+  )
+
+  for (const [how, write] of [
+    ["fails", Effect.fail(new TransportError({ reason: "Write", message: "EPIPE" }))],
+    ["dies", Effect.die("EPIPE")],
+    ["stops without an error", Effect.void]
+  ] as const) {
+    it.effect(`breaks when its writer ${how}`, () =>
+      Effect.gen(function* () {
+        const { broken, sink } = yield* Outbox.make(() => write)
+        assert.strictEqual((yield* Effect.flip(broken)).reason, "Write")
+        sink.send(note(1), "data")
+        yield* sink.ready
+      })
+    )
+  }
+
+  it.effect("breaks when its writer throws, and closes at once", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const defect = new Error("no")
+      const write = () => {
+        throw defect
+      }
+      const { broken, sink } = yield* Scope.provide(Outbox.make({ write, end: () => {}, run: Effect.never }), scope)
+      sink.send(note(1), "data")
+      const error = yield* Effect.flip(broken)
+      assert.strictEqual(error.reason, "Write")
+      assert.strictEqual(error.cause, defect)
+      yield* Scope.close(scope, Exit.void)
+    })
+  )
+
+  it.effect("refuses what is no JSON in the very call, and counts nothing for it", () =>
+    Effect.gen(function* () {
+      const { sink, size } = yield* gated()
+      assert.throws(() => sink.send(JsonRpc.notification("n", { big: 1n }), "data"))
+      assert.throws(() => sink.send(JsonRpc.success(1, undefined), "control"))
+      assert.strictEqual(size(), 0)
+    })
+  )
+
+  it.effect("writes what is queued before its scope closes", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const { sink, writes, let1 } = yield* Scope.provide(gated({ flush: "1 minute" }), scope)
+      sink.send(note(1), "data")
+      yield* settle
+      sink.send(note(2), "data")
+      const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void), { startImmediately: true })
+      let1()
+      let1()
+      yield* Fiber.join(closing)
+      assert.deepStrictEqual(writes, [[note(1)], [note(2)]])
+    })
+  )
+
+  it.effect("closes after the flush time when the wire takes nothing", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const { sink } = yield* Scope.provide(gated({ flush: "2 seconds" }), scope)
+      sink.send(note(1), "data")
+      const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void), { startImmediately: true })
+      yield* settle
+      assert.isUndefined(closing.pollUnsafe())
+      yield* TestClock.adjust("2 seconds")
+      yield* Fiber.join(closing)
+      sink.send(note(2), "data")
+      yield* sink.ready
+    })
+  )
+})
+
+/** A peer whose handlers report progress over a gated outbox. */
+const reporting = Effect.fnUntraced(function* (
+  handle: (report: Progress.Progress["Service"]["report"]) => Effect.Effect<unknown>,
+  options?: Outbox.Options
+) {
+  const outbox = yield* gated(options)
+  const peer = yield* Peer.make(
+    { incoming: Stream.never, sink: outbox.sink, broken: outbox.broken },
+    {
+      request: ({ request: { id }, sink }) => {
+        const progress = Progress.make({
+          token: id,
+          writable: sink.writable,
+          ready: sink.ready,
+          send: (event) => sink.send(JsonRpc.notification("notifications/progress", event), "data", id)
+        })
+        return handle(progress.report)
+      },
+      notification: () => {}
+    }
+  )
+  return { ...outbox, peer, receive: (json: unknown) => peer.receive(Framing.decode(JSON.stringify(json))) }
+})
+
+describe("a connection", () => {
+  it.effect("puts progress before the response it belongs to, however full the data lane is", () =>
+    Effect.gen(function* () {
+      const { receive, writes, let1 } = yield* reporting(
+        (report) =>
+          Effect.as(
+            Effect.forEach([1, 2, 3], (value) => report(value)),
+            {}
+          ),
+        { highWater: 1 }
+      )
+      receive(request(1))
+      receive(request(2))
+      for (let n = 0; n < 10; n++) {
+        let1()
+        yield* settle
+      }
+      const order = writes
+        .flat()
+        .map((message) => `${message.params?.progressToken ?? message.id} ${message.params?.progress ?? "done"}`)
+      for (const id of [1, 2]) {
+        assert.deepStrictEqual(
+          order.filter((each) => each.startsWith(`${id} `)),
+          [`${id} 1`, `${id} 2`, `${id} 3`, `${id} done`]
+        )
+      }
+    })
+  )
+
+  it.effect("with a reader that stopped costs bounded memory while its handlers flood it with progress", () =>
+    Effect.gen(function* () {
+      const highWater = 1000
+      let reports = 0
+      const { receive, size, peer } = yield* reporting(
+        (report) =>
+          Effect.forever(
+            Effect.andThen(
+              Effect.sleep("20 millis"),
+              Effect.suspend(() => report(++reports, { message: "x".repeat(100) }))
+            )
+          ),
+        { highWater }
+      )
+      for (let id = 0; id < 10; id++) receive(request(id))
+      for (let second = 0; second < 60; second++) {
+        yield* TestClock.adjust("1 second")
+        // At most one message of each handler beyond the mark.
+        assert.isBelow(size(), highWater + 10 * 300)
+      }
+      // The handlers do not stand still for ever: past the stall time only the latest of each is kept.
+      assert.isAbove(reports, 1000)
+      peer.interrupt("enough")
+    })
+  )
+
+  it.effect("does not let a handler wait for ever on a reader that stopped", () =>
+    Effect.gen(function* () {
+      const done = yield* Deferred.make<void>()
+      const { receive } = yield* reporting(
+        (report) =>
+          Effect.andThen(
+            Effect.forEach([1, 2, 3, 4], (value) => report(value)),
+            Deferred.succeed(done, undefined)
+          ),
+        { highWater: 1 }
+      )
+      receive(request(1))
+      yield* TestClock.adjust(Progress.stallTime)
+      yield* Deferred.await(done)
+    })
+  )
+
+  it.effect("whose answers nobody reads breaks, and everything on it ends", () =>
+    Effect.gen(function* () {
+      const { receive, peer } = yield* reporting(() => Effect.never, { controlCap: 500 })
+      const peerless = yield* Effect.forkChild(Effect.flip(peer.awaitClosed), { startImmediately: true })
+      receive(request("stays"))
+      for (let id = 0; id < 50; id++) receive([request(id)])
+      const error = yield* Fiber.join(peerless)
+      assert.strictEqual(error.reason, "Overflow")
+      yield* settle
+      assert.deepStrictEqual(yield* peer.inFlight, [])
+      assert.strictEqual((yield* Effect.flip(peer.request("late")))._tag, "Closed")
+    })
+  )
+})

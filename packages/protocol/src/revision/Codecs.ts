@@ -1,0 +1,57 @@
+/**
+ * A revision's codecs as functions, compiled once: what server and client call for every message.
+ *
+ * Failures are issues in words; which wire error they become is the caller's matter.
+ */
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as Direct from "../internal/Direct.ts"
+import type { MethodCodec } from "./Revision.ts"
+
+/** One method's params or result, both ways. The failure is a sentence. */
+export interface Coder<A> {
+  readonly decode: (wire: unknown) => Effect.Effect<A, string>
+  readonly encode: (value: A) => Effect.Effect<unknown, string>
+}
+
+export interface Coders<P, R> {
+  readonly params: Coder<P>
+  readonly result: Coder<R>
+}
+
+/** What a Schema has to say, on one line: where after what, one after the other. */
+export const issue = (error: { readonly message: string }): string =>
+  error.message.replaceAll("\n  at ", " at ").replaceAll("\n", "; ")
+
+const make = <A>(schema: Schema.Codec<A, unknown>): Coder<A> => {
+  const direct = Direct.of(schema)
+  // Compiled when a value needs it: most never do.
+  const compile = () => ({ decode: Schema.decodeUnknownEffect(schema), encode: Schema.encodeEffect(schema) })
+  let slow: ReturnType<typeof compile> | undefined
+  const bySchema = () => (slow ??= compile())
+  return {
+    decode: (wire) => {
+      const value = direct.decode(wire)
+      // The codec's own fast path gives what the codec gives.
+      return value === Direct.none ? Effect.mapError(bySchema().decode(wire), issue) : Effect.succeed(value as A)
+    },
+    encode: (value) => {
+      const wire = direct.encode(value)
+      return wire === Direct.none ? Effect.mapError(bySchema().encode(value), issue) : Effect.succeed(wire)
+    }
+  }
+}
+
+/** The codecs of a table, shared by reference between revisions, are compiled once each. */
+const compiled = new WeakMap<object, unknown>()
+const once = <A extends object>(key: object, build: () => A): A => {
+  const known = compiled.get(key)
+  if (known !== undefined) return known as A // only `build` of this very key put it there
+  const made = build()
+  compiled.set(key, made)
+  return made
+}
+
+export const coder = <A>(schema: Schema.Codec<A, unknown>): Coder<A> => once(schema, () => make(schema))
+export const coders = <P, R>(codec: MethodCodec<P, R>): Coders<P, R> =>
+  once(codec, () => ({ params: coder(codec.params), result: coder(codec.result) }))

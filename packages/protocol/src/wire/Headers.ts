@@ -1,0 +1,146 @@
+/**
+ * Request metadata in HTTP headers (spec 2026-07-28: basic/transports/streamable-http#request-metadata): what a client mirrors from a
+ * message, and whether the headers of a request agree with its body.
+ *
+ * Owns the grammar of values, with its Base64 form. Header names are lower-case here, as HTTP libraries hand them out.
+ */
+import * as Base64 from "effect/encoding/Base64"
+import * as Result from "effect/Result"
+import { type HeaderParam, valueOf } from "./HeaderParams.ts"
+import type { Notification, Request } from "./JsonRpc.ts"
+import { protocolVersion } from "../model/Meta.ts"
+import { isJsonObject } from "../model/Shape.ts"
+
+export const version = "mcp-protocol-version"
+export const method = "mcp-method"
+export const name = "mcp-name"
+/** Before the name of a mirrored argument. */
+export const paramPrefix = "mcp-param-"
+
+export type Headers = { readonly [name: string]: string | undefined }
+
+// RFC 9110: visible ASCII, space and tab; none of the two at the ends.
+const plain = /^(?:[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)?$/
+const marked = /^=\?base64\?(.*)\?=$/s
+const decimal = /^-?\d+(?:\.\d+)?$/
+
+/** A value as it is written in a header: as it is where that is safe, else the Base64 of its UTF-8 between marks. */
+export const encode = (value: string): string =>
+  plain.test(value) && !(value.startsWith("=?base64?") && value.endsWith("?="))
+    ? value
+    : `=?base64?${Base64.encode(value)}?=`
+
+/** What a header says; `undefined` if it has invalid characters or broken Base64. White space around it means nothing. */
+export const decode = (header: string): string | undefined => {
+  const value = header.replaceAll(/^[\t ]+|[\t ]+$/g, "")
+  if (!plain.test(value)) return undefined
+  const [, encoded] = marked.exec(value) ?? []
+  if (encoded === undefined) return value
+  const text = Result.getOrUndefined(Base64.decodeString(encoded))
+  // What is no UTF-8, or not the one Base64 of it, does not come back the same; nor does a byte order mark, which decoders take away.
+  return [text, `\uFEFF${text}`].find((text) => text !== undefined && Base64.encode(text) === encoded)
+}
+
+/** What the name header mirrors; `undefined` for methods that have none. */
+const nameOf = ({ method, params }: Request | Notification): unknown => {
+  if (method === "tools/call" || method === "prompts/get") return params?.name
+  return method === "resources/read" ? params?.uri : undefined
+}
+
+const textOf = (value: unknown): string | undefined =>
+  typeof value === "string" || typeof value === "boolean" || typeof value === "number" ? `${value}` : undefined
+
+/** The headers that mirror the arguments of a call; an absent one, or null, has none. */
+export const ofParams = (params: ReadonlyArray<HeaderParam>, args: unknown): { readonly [name: string]: string } =>
+  Object.fromEntries(
+    params.flatMap((param) => {
+      const text = textOf(valueOf(param, args))
+      return text === undefined ? [] : [[paramPrefix + param.name.toLowerCase(), encode(text)]]
+    })
+  )
+
+/** The headers that mirror a message. `params` are the annotated arguments of the tool that it calls. */
+export const of = (
+  message: Request | Notification,
+  params: ReadonlyArray<HeaderParam> = []
+): { readonly [name: string]: string } => {
+  const meta = message.params?._meta
+  const said = isJsonObject(meta) ? meta[protocolVersion] : undefined
+  const named = nameOf(message)
+  return {
+    ...(typeof said === "string" ? { [version]: said } : undefined),
+    [method]: message.method,
+    ...(typeof named === "string" ? { [name]: encode(named) } : undefined),
+    ...ofParams(params, message.params?.arguments)
+  }
+}
+
+const differs = (header: string, said: string, body: string): string =>
+  `${header} says ${JSON.stringify(said)}, the body ${JSON.stringify(body)}`
+
+const named: ReadonlySet<string> = new Set(["tools/call", "prompts/get", "resources/read"])
+/** What a header says as it stands, whichever way it is read: most versions, methods and names. */
+const plainest = /^[A-Za-z0-9_./:-]+$/
+/** Whether they agree at first sight: the fast path of `mismatch`, which reads the header otherwise. */
+const isSame = (header: string | undefined, body: unknown): boolean =>
+  header !== undefined && header === body && plainest.test(header)
+
+/** How the standard headers disagree with the request; `undefined` if they agree. A body that lacks the value is no mismatch. */
+export const mismatch = (headers: Headers, request: Request): string | undefined => {
+  const meta = request.params?._meta
+  const isNamed = named.has(request.method)
+  if (
+    isSame(headers[version], isJsonObject(meta) ? meta[protocolVersion] : undefined) &&
+    isSame(headers[method], request.method) &&
+    (!isNamed || isSame(headers[name], nameOf(request)))
+  ) {
+    return undefined
+  }
+  const expected: ReadonlyArray<
+    readonly [header: string, body: unknown, decode: (header: string) => string | undefined]
+  > = [
+    [version, isJsonObject(meta) ? meta[protocolVersion] : undefined, literal],
+    [method, request.method, literal],
+    ...(isNamed ? ([[name, nameOf(request), decode]] as const) : [])
+  ]
+  for (const [header, body, read] of expected) {
+    const value = headers[header]
+    if (value === undefined) return `${header} is missing`
+    const said = read(value)
+    if (said === undefined) return `${header} is malformed`
+    if (typeof body === "string" && said !== body) return differs(header, said, body)
+  }
+  return undefined
+}
+
+/** A value that has no Base64 form. */
+const literal = (header: string): string | undefined => {
+  const value = header.replaceAll(/^[\t ]+|[\t ]+$/g, "")
+  return plain.test(value) ? value : undefined
+}
+
+/** How the headers of a tool's arguments disagree with those it is called with; `undefined` if they agree. */
+export const paramMismatch = (
+  headers: Headers,
+  params: ReadonlyArray<HeaderParam>,
+  args: unknown
+): string | undefined => {
+  for (const param of params) {
+    const header = paramPrefix + param.name.toLowerCase()
+    const given = headers[header]
+    const said = given === undefined ? undefined : decode(given)
+    const value = valueOf(param, args)
+    const body = textOf(value)
+    if (given !== undefined && said === undefined) return `${header} is malformed`
+    if (value === undefined && given !== undefined) return `${header} is given, but not the argument`
+    // What no header can say is no argument of this type: it is refused as such.
+    if (body === undefined) continue
+    if (said === undefined) return `${header} is missing`
+    const same =
+      typeof value === "number"
+        ? Number.isSafeInteger(value) && decimal.test(said) && Number(said) === value
+        : said === body
+    if (!same) return differs(header, said, body)
+  }
+  return undefined
+}

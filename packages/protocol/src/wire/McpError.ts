@@ -1,0 +1,60 @@
+/**
+ * A failure as it travels on the wire: a JSON-RPC error object with MCP's codes.
+ *
+ * Owns the numbers. Refuses to carry causes or stack traces: those go to stderr and the tracer.
+ */
+import * as Schema from "effect/Schema"
+import type { ClientCapabilities } from "../model/Capabilities.ts"
+import { excerpt } from "../internal/Excerpt.ts"
+
+export const ParseError = -32700
+export const InvalidRequest = -32600
+export const MethodNotFound = -32601
+export const InvalidParams = -32602
+export const InternalError = -32603
+/** Resource not found, in every revision before 2026-07-28 (there it is `InvalidParams`). */
+export const ResourceNotFound = -32002
+/** A URL elicitation must be completed first; `data.elicitations` lists them. 2025-11-25 only. */
+export const UrlElicitationRequired = -32042
+/** Too many requests in flight, or a byte limit was passed. Ours: outside the ranges of JSON-RPC and MCP, after HTTP's 429. */
+export const LimitExceeded = -31429
+/** The request was ended by this side: shutdown, expiry or an operator. Ours, after HTTP's 503. */
+export const Interrupted = -31503
+/** The user said no to a sampling request. */
+export const UserRejected = -1
+/** 2026-07-28: headers and body disagree. */
+export const HeaderMismatch = -32020
+/** 2026-07-28: the client did not declare a capability that the request needs. */
+export const MissingClientCapability = -32021
+/** 2026-07-28: the request names a revision that is not served. */
+export const UnsupportedProtocolVersion = -32022
+
+/** A JSON-RPC error: `code` (integer), `message` (one sentence) and optional machine-readable `data`. */
+export class McpError extends Schema.TaggedError<McpError>()("McpError", {
+  // Not `Schema.Int`: a code that arrives may be an integer that is no safe one.
+  code: Schema.Finite,
+  message: Schema.String,
+  data: Schema.optionalKey(Schema.Unknown)
+}) {}
+
+const make = (code: number, message: string, data?: unknown): McpError =>
+  new McpError(data === undefined ? { code, message } : { code, message, data })
+
+export const parseError = (message = "Parse error: this is not JSON"): McpError => make(ParseError, message)
+export const invalidRequest = (message: string, data?: unknown): McpError => make(InvalidRequest, message, data)
+export const methodNotFound = (method: string): McpError => make(MethodNotFound, `Method not found: ${excerpt(method)}`)
+export const invalidParams = (message: string, data?: unknown): McpError => make(InvalidParams, message, data)
+/** Scrubbed on purpose: what went wrong inside never reaches the other side. */
+export const internalError = (message = "Internal error"): McpError => make(InternalError, message)
+export const limitExceeded = (message: string, data?: unknown): McpError => make(LimitExceeded, message, data)
+export const interrupted = (reason: string): McpError => make(Interrupted, reason)
+/** 2026-07-28: what the client would have to declare. */
+export const missingClientCapability = (requiredCapabilities: ClientCapabilities): McpError =>
+  make(MissingClientCapability, `The client did not declare: ${Object.keys(requiredCapabilities).join(", ")}`, {
+    requiredCapabilities
+  })
+/** 2026-07-28: the versions the server speaks, and the one it was asked to. */
+export const unsupportedProtocolVersion = (supported: ReadonlyArray<string>, requested: string): McpError =>
+  make(UnsupportedProtocolVersion, `Unsupported protocol version: ${excerpt(requested)}`, { supported, requested })
+/** 2026-07-28: `what` says which header, and how it disagrees with the body. */
+export const headerMismatch = (what: string): McpError => make(HeaderMismatch, `Header mismatch: ${what}`)

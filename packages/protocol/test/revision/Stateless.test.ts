@@ -1,0 +1,198 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Schema from "effect/Schema"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import * as Revision from "@effect-mcp/protocol/Revision"
+import { declaration, inputRequired, revision } from "@effect-mcp/protocol/internal/v2026_07_28"
+import { verifies } from "@effect-mcp/spec/verifies"
+
+type AnyCodec = Schema.Codec<unknown, unknown>
+const read = (codec: AnyCodec, wire: unknown) => Schema.decodeUnknownSync(codec)(wire)
+/** Whether what arrives leaves again as it came. */
+const survives = (codec: AnyCodec | undefined, wire: unknown): boolean => {
+  assert.isDefined(codec)
+  assert.deepStrictEqual(Schema.encodeUnknownSync(codec)(read(codec, wire)), wire)
+  return true
+}
+const isRefused = (codec: AnyCodec, wire: unknown): boolean => {
+  assert.throws(() => read(codec, wire), /Expected|Missing|needs/)
+  return true
+}
+
+const meta = {
+  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/clientInfo": { name: "a client", version: "2" },
+  "io.modelcontextprotocol/clientCapabilities": { elicitation: {}, sampling: { tools: {} } },
+  "io.modelcontextprotocol/logLevel": "warning",
+  traceparent: "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01"
+}
+const elicitation = {
+  method: "elicitation/create",
+  params: { message: "Which floor?", requestedSchema: { type: "object", properties: { floor: { type: "integer" } } } }
+}
+const sampling = {
+  method: "sampling/createMessage",
+  params: { maxTokens: 8, messages: [{ role: "user", content: { type: "text", text: "A name for a lift?" } }] }
+}
+const roots = { method: "roots/list" }
+const asking = { resultType: "input_required", inputRequests: { floor: elicitation, "2": sampling, dirs: roots } }
+
+describe("the revision 2026-07-28", () => {
+  it("is found by its name, and negotiated by no handshake", () => {
+    assert.strictEqual(Revision.get("2026-07-28"), revision)
+    assert.deepStrictEqual(
+      Revision.stateless.map(({ era, version }) => [version, era]),
+      [["2026-07-28", "stateless"]]
+    )
+    assert.notInclude(Revision.stateful, revision)
+    assert.strictEqual(Revision.latestStateful.version, "2025-11-25")
+  })
+
+  it("differs from the one before in few rules", () => {
+    const { anyStructuredContent, missingCapability, polling, resourceNotFound, ...same } = revision.rules
+    const before = Revision.latestStateful.rules
+    assert.deepStrictEqual(
+      [anyStructuredContent, missingCapability, polling, resourceNotFound],
+      [true, "error", false, -32602]
+    )
+    assert.deepStrictEqual(
+      {
+        ...same,
+        anyStructuredContent: false,
+        missingCapability: "result" as const,
+        polling: true,
+        resourceNotFound: -32002
+      },
+      before
+    )
+  })
+
+  it("reads what a request declares, and nothing less", () => {
+    assert.isTrue(survives(declaration, meta))
+    assert.isTrue(survives(declaration, { ...meta, progressToken: 0, "com.example/a": null }))
+    for (const key of ["io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/clientCapabilities"]) {
+      assert.isTrue(isRefused(declaration, Object.fromEntries(Object.entries(meta).filter(([name]) => name !== key))))
+    }
+    assert.isTrue(isRefused(declaration, { ...meta, "io.modelcontextprotocol/logLevel": "loud" }))
+    assert.isTrue(isRefused(declaration, { ...meta, "io.modelcontextprotocol/clientInfo": { name: "a client" } }))
+    assert.isTrue(isRefused(declaration, undefined))
+  })
+
+  it("tells what a server speaks and offers", () => {
+    assert.isTrue(
+      survives(revision.requests["server/discover"]!.result, {
+        resultType: "complete",
+        supportedVersions: ["2026-07-28", "2025-11-25"],
+        capabilities: { tools: { listChanged: true }, extensions: { "com.example/a": {} } },
+        instructions: "Ask first.",
+        ttlMs: 60000,
+        cacheScope: "public",
+        _meta: { "io.modelcontextprotocol/serverInfo": { name: "a server", version: "1" } }
+      })
+    )
+  })
+
+  it("opens, acknowledges and ends a subscription", () => {
+    const { params, result } = revision.requests["subscriptions/listen"]!
+    const notifications = { toolsListChanged: true, promptsListChanged: false, resourceSubscriptions: ["a:b"] }
+    const mine = (id: unknown) => ({ _meta: { "io.modelcontextprotocol/subscriptionId": id } })
+    assert.isTrue(survives(params, { _meta: meta, notifications }))
+    assert.isTrue(
+      survives(revision.serverNotifications["notifications/subscriptions/acknowledged"], {
+        ...mine(0),
+        notifications
+      })
+    )
+    assert.isTrue(
+      survives(revision.serverNotifications["notifications/resources/updated"], { ...mine("s"), uri: "a:b/c" })
+    )
+    assert.isTrue(survives(revision.serverNotifications["notifications/tools/list_changed"], mine(0)))
+    assert.isTrue(survives(result, { ...mine("s"), resultType: "complete" }))
+    assert.isTrue(isRefused(params, { _meta: meta }))
+    for (const id of [null, 1.5, undefined]) assert.isTrue(isRefused(result, mine(id)))
+    assert.isTrue(isRefused(result, {}))
+  })
+
+  it(`asks for input, one of three kinds${verifies("mrtr.questions.kinds")}`, () => {
+    assert.isTrue(survives(inputRequired, { ...asking, requestState: "opaque", _meta: { a: 1 } }))
+    for (const question of [
+      { method: "ping" },
+      { method: "elicitation/create" },
+      { params: elicitation.params },
+      null
+    ]) {
+      const other = { ...asking, inputRequests: { a: question } }
+      assert.isTrue(isRefused(inputRequired, other))
+      assert.throws(() => Schema.encodeUnknownSync(inputRequired)(other), /Expected|Missing/)
+    }
+  })
+
+  it(`asks for something, or for another try${verifies("mrtr.result.not-empty")}`, () => {
+    assert.isTrue(survives(inputRequired, { resultType: "input_required", requestState: "" }))
+    assert.isTrue(survives(inputRequired, { resultType: "input_required", inputRequests: {} }))
+    assert.isTrue(isRefused(inputRequired, { resultType: "input_required" }))
+    assert.throws(() => Schema.encodeUnknownSync(inputRequired)({ resultType: "input_required" }), /needs/)
+    assert.isTrue(isRefused(inputRequired, { resultType: "complete", requestState: "s" }))
+  })
+
+  it("takes answers with the next try, each unread until somebody asked for it", () => {
+    const answers = { inputResponses: { floor: { action: "accept", content: { floor: 3 } }, "?": { a: 1 } } }
+    assert.isTrue(
+      survives(revision.requests["tools/call"]!.params, {
+        _meta: meta,
+        name: "lift",
+        ...answers,
+        requestState: "opaque"
+      })
+    )
+    assert.isTrue(survives(revision.requests["prompts/get"]!.params, { _meta: meta, name: "lift", ...answers }))
+    assert.isTrue(
+      survives(revision.requests["resources/read"]!.params, { _meta: meta, uri: "a:b", requestState: "opaque" })
+    )
+    assert.isTrue(isRefused(revision.requests["tools/call"]!.params, { name: "lift", inputResponses: { floor: 3 } }))
+    assert.isTrue(isRefused(revision.requests["tools/call"]!.params, { name: "lift", requestState: {} }))
+  })
+
+  it("has structured content of any JSON type, and output schemas with any root", () => {
+    for (const structuredContent of [[1], "a", 0, false, null, { a: 1 }]) {
+      const wire = { resultType: "complete", content: [], structuredContent }
+      assert.isTrue(survives(revision.requests["tools/call"]!.result, wire))
+    }
+    const tool = { name: "t", inputSchema: { type: "object" }, outputSchema: { type: "array", items: true } }
+    assert.isTrue(
+      survives(revision.requests["tools/list"]!.result, {
+        resultType: "complete",
+        ttlMs: 0,
+        cacheScope: "private",
+        tools: [tool]
+      })
+    )
+  })
+})
+
+describe("an error of 2026-07-28", () => {
+  const plain = ({ code, data, message }: McpError.McpError) => ({ code, data, message })
+
+  it("lists the capabilities that a request lacks", () => {
+    assert.deepStrictEqual(plain(McpError.missingClientCapability({ elicitation: { url: {} }, roots: {} })), {
+      code: -32021,
+      message: "The client did not declare: elicitation, roots",
+      data: { requiredCapabilities: { elicitation: { url: {} }, roots: {} } }
+    })
+  })
+
+  it("lists the versions that are served", () => {
+    assert.deepStrictEqual(plain(McpError.unsupportedProtocolVersion(["2026-07-28"], "1900-01-01")), {
+      code: -32022,
+      message: "Unsupported protocol version: 1900-01-01",
+      data: { supported: ["2026-07-28"], requested: "1900-01-01" }
+    })
+  })
+
+  it("says how a header differs", () => {
+    assert.deepStrictEqual(plain(McpError.headerMismatch("Mcp-Name is a, the body says b")), {
+      code: -32020,
+      message: "Header mismatch: Mcp-Name is a, the body says b",
+      data: undefined
+    })
+  })
+})

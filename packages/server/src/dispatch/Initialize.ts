@@ -1,0 +1,90 @@
+/**
+ * The handshake of the stateful revisions (spec: basic/lifecycle): which revision is spoken, and who is on the other side.
+ */
+import * as Codecs from "@effect-mcp/protocol/Codecs"
+import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
+import type { InitializeResult } from "@effect-mcp/protocol/model/Lifecycle"
+import type { Revision } from "@effect-mcp/protocol/Revision"
+import type { Principal } from "@effect-mcp/core/Principal"
+import type { Connection } from "@effect-mcp/core/RequestContext"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type { Limits } from "../Limits.ts"
+import type { Negotiated, Session } from "../session/Session.ts"
+
+export interface Identity {
+  readonly info: Implementation
+  readonly instructions: string | undefined
+  readonly capabilities: () => ServerCapabilities
+  /** The revisions served, of both eras, oldest first. */
+  readonly revisions: ReadonlyArray<Revision>
+}
+
+/** The revision asked for if it is served, else the newest that is. */
+const negotiate = (revisions: ReadonlyArray<Revision>, requested: unknown): Revision | undefined =>
+  revisions.find((revision) => revision.version === requested) ?? revisions.at(-1)
+
+const versionOf = (params: unknown): unknown =>
+  typeof params === "object" && params !== null && "protocolVersion" in params ? params.protocolVersion : undefined
+
+/** Who opens a session, and how. */
+export interface Asker extends Negotiated {
+  readonly principal: Principal["Service"]
+  readonly connection: Connection
+}
+
+/** Changes what `initialize` answers, by who asks; what it fails with is answered instead, and the session stays unopened. */
+export type Greet = (answer: InitializeResult, asker: Asker) => Effect.Effect<InitializeResult, McpError.McpError>
+
+/** Answers `initialize`. A second one in the same session is refused: nothing of the first is touched. */
+export const initialize = (
+  identity: Identity,
+  session: Session,
+  params: unknown,
+  limits: Limits,
+  greet: ((answer: InitializeResult, negotiated: Negotiated) => ReturnType<Greet>) | undefined
+): Effect.Effect<unknown, McpError.McpError> =>
+  Effect.suspend(() => {
+    if (session.negotiated !== undefined || session.opening)
+      return Effect.fail(McpError.invalidRequest("This session is already initialized"))
+    const requested = versionOf(params)
+    const revision = negotiate(
+      identity.revisions.filter(({ era }) => era === "stateful"),
+      requested
+    )
+    const codec = revision?.requests.initialize
+    if (revision === undefined || codec === undefined) {
+      // All that a client without another era can show its user is this error: it names what is spoken here.
+      const supported = identity.revisions.map(({ version }) => version)
+      return Effect.fail(McpError.unsupportedProtocolVersion(supported, String(requested)))
+    }
+    const coders = Codecs.coders(codec)
+    return Effect.mapError(coders.params.decode(params), (message) => McpError.invalidParams(message)).pipe(
+      Effect.flatMap(({ capabilities, clientInfo }) => {
+        const kept = limits.client(session, clientInfo, capabilities)
+        if (kept instanceof McpError.McpError) return Effect.fail(kept)
+        const { info, instructions } = identity
+        const result: InitializeResult = {
+          protocolVersion: revision.version,
+          capabilities: identity.capabilities(),
+          serverInfo: info,
+          ...(instructions === undefined ? undefined : { instructions })
+        }
+        const negotiated: Negotiated = { revision, clientInfo: kept, clientCapabilities: capabilities }
+        session.opening = true
+        return Effect.flatMap(greet?.(result, negotiated) ?? Effect.succeed(result), (greeting) =>
+          Effect.mapError(coders.result.encode(greeting), (message) => McpError.internalError(message))
+        ).pipe(
+          Effect.onExit((exit) =>
+            Effect.sync(() => {
+              session.opening = false
+              if (Exit.isSuccess(exit)) session.negotiated = negotiated
+              else limits.release(session)
+            })
+          )
+        )
+      })
+    )
+  })

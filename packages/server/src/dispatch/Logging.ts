@@ -1,0 +1,94 @@
+/**
+ * Log messages to clients (spec: server/utilities/logging): which pass, and how many.
+ *
+ * A message passes when its level is at least what the client asked for (or the server's default, as long as it asked for nothing).
+ * Each session has a budget per second; what is over it, or meets a wire that does not move, is dropped, counted and owned up to.
+ */
+import type { Log } from "@effect-mcp/core/Log"
+import type { Asked } from "@effect-mcp/core/Peer"
+import type { Sink } from "@effect-mcp/core/Transport"
+import { isAtLeast, type LoggingLevel } from "@effect-mcp/protocol/model/Logging"
+import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import type * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import { TokenBucket } from "../internal/TokenBucket.ts"
+
+export interface Options {
+  /** What passes before the client says what it wants. Default `info`. */
+  readonly level?: LoggingLevel | undefined
+  /** Messages per second and session; twice as many may come in one burst. Default 100. */
+  readonly perSecond?: number | undefined
+  /** Changes what leaves, or drops it by answering `undefined`. Default: everything leaves as it is. */
+  readonly redact?: ((data: unknown, level: LoggingLevel) => unknown) | undefined
+}
+
+export interface Logging {
+  /**
+   * The log of one request: its messages travel with the request's own stream. `level` is the least that passes at a moment; nothing
+   * passes without one. `payer` is whose budget it uses.
+   */
+  readonly forRequest: (payer: object, exchange: Asked, level: () => LoggingLevel | undefined) => Log["Service"]
+  /** What passes in a session that asked for nothing. */
+  readonly fallback: LoggingLevel
+}
+
+/** What JSON can say of it. An error is its name and message: its stack and its cause are nobody else's business. */
+const jsonOf = (data: unknown): unknown => {
+  if (typeof data === "string") return data
+  try {
+    const text: string | undefined = JSON.stringify(
+      data,
+      function (this: { readonly [key: string]: unknown }, key, value) {
+        const original = this[key]
+        if (original instanceof Error) return `${original.name}: ${original.message}`
+        return typeof value === "bigint" ? `${value}` : (value as unknown)
+      }
+    )
+    return text === undefined ? null : JSON.parse(text)
+  } catch {
+    return "(a value that is no JSON)"
+  }
+}
+
+interface Budget {
+  readonly bucket: TokenBucket
+  dropped: number
+}
+
+export const make = (options: Options, clock: Clock.Clock): Logging => {
+  const { level: fallback = "info", perSecond = 100, redact } = options
+  const budgets = new WeakMap<object, Budget>()
+
+  const spend = (payer: object, sink: Sink): Budget | undefined => {
+    const now = clock.currentTimeMillisUnsafe()
+    const budget = budgets.get(payer) ?? { bucket: new TokenBucket(perSecond, now), dropped: 0 }
+    budgets.set(payer, budget)
+    if (sink.writable() && budget.bucket.take(now)) return budget
+    budget.dropped++
+    return undefined
+  }
+
+  return {
+    fallback,
+    forRequest: (payer, { request, sink }, threshold) => {
+      const send = (params: { readonly level: LoggingLevel; readonly data: unknown; readonly logger?: string }): void =>
+        sink.send(JsonRpc.notification("notifications/message", params), "data", request.id)
+      const logUnsafe: Log["Service"]["logUnsafe"] = (level, data, logger) => {
+        const least = threshold()
+        if (least === undefined || !isAtLeast(level, least)) return
+        const redacted = redact === undefined ? data : redact(data, level)
+        if (redact !== undefined && redacted === undefined) return
+        const budget = spend(payer, sink)
+        if (budget === undefined) return
+        if (budget.dropped > 0) {
+          const data = `${budget.dropped} log messages were dropped`
+          send({ level: isAtLeast("warning", least) ? "warning" : least, logger: "effect-mcp", data })
+          budget.dropped = 0
+        }
+        const leaving = jsonOf(redacted)
+        send(logger === undefined ? { level, data: leaving } : { level, logger, data: leaving })
+      }
+      return { logUnsafe, log: (level, data, logger) => Effect.sync(() => logUnsafe(level, data, logger)) }
+    }
+  }
+}

@@ -1,0 +1,320 @@
+/**
+ * An MCP server: features behind a dispatcher, spoken to over any transport. Endpoints are written over it; nothing in it knows of
+ * stdio or HTTP.
+ *
+ * Owns the sessions, which `Connect` makes of wires.
+ */
+import { attempt, exitOf } from "@effect-mcp/core/Done"
+import * as Peer from "@effect-mcp/core/Peer"
+import * as Principal from "@effect-mcp/core/Principal"
+import type { RequestServices } from "@effect-mcp/core/RequestContext"
+import * as TraceContext from "@effect-mcp/core/TraceContext"
+import type { Envelope, Sink, Transport } from "@effect-mcp/core/Transport"
+import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
+import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import type { Icon } from "@effect-mcp/protocol/model/Icon"
+import * as Revision from "@effect-mcp/protocol/Revision"
+import * as Validate from "@effect-mcp/protocol/Validate"
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import { shortLived } from "../internal/warmUpScopes.ts"
+import type { Announcer, ListKind } from "../session/ChangeNotifier.ts"
+import type * as Caching from "../features/Caching.ts"
+import * as Connect from "./SessionFactory.ts"
+import * as Dispatcher from "./Dispatcher.ts"
+import * as Features from "../features/Features.ts"
+import type { KeepAlive } from "@effect-mcp/core/KeepAlive"
+import type * as Lifecycle from "./Initialize.ts"
+import * as Limits from "../Limits.ts"
+import * as Logging from "./Logging.ts"
+import * as InputRounds from "../mrtr/InputRounds.ts"
+import { ReplayGuard } from "../mrtr/ReplayGuard.ts"
+import { layerRandom, StateSeal } from "../mrtr/StateSeal.ts"
+import { defaultPageSize } from "../features/Pagination.ts"
+import * as RateLimit from "../features/RateLimit.ts"
+import type { Session } from "../session/Session.ts"
+import * as Stateful from "./StatefulEra.ts"
+import * as Stateless from "./StatelessEra.ts"
+
+export type { ConnectOptions } from "./SessionFactory.ts"
+export type { Registries } from "../features/Features.ts"
+
+export interface Options<E, R> {
+  /** For programs; what people see is `title`. */
+  readonly name: string
+  readonly version: string
+  readonly title?: string | undefined
+  readonly description?: string | undefined
+  readonly websiteUrl?: string | undefined
+  readonly icons?: ReadonlyArray<Icon> | undefined
+  /** For the model: how to use this server. */
+  readonly instructions?: string | undefined
+  /** Tools, resources, prompts and middleware, as layers. */
+  readonly features: Layer.Layer<never, E, R>
+  /** The revisions to speak. Default: all. */
+  readonly revisions?: ReadonlyArray<Revision.Version> | undefined
+  /** Declares tools, resources (with subscriptions), prompts and completions although none is there yet. Default false. */
+  readonly dynamic?: boolean | undefined
+  readonly experimental?: ServerCapabilities["experimental"]
+  /** By prefixed id. */
+  readonly extensions?: ServerCapabilities["extensions"]
+  /** Changes what `initialize` answers, by who asks: a gateway answers as the server behind it. Default: the same for all. */
+  readonly greet?: Lifecycle.Greet | undefined
+  /** Items per page of a list. Default 100. */
+  readonly pageSize?: number | undefined
+  /** How long a client has to answer a question. Default 10 minutes. */
+  readonly askTimeout?: Duration.Input | undefined
+  readonly logging?: Logging.Options | undefined
+  /** What one session, one caller and all clients together may make the server do at once and keep. Default: see `Limits`. */
+  readonly limits?: Limits.Options | undefined
+  /** Requests per second and caller, by method; `false` for no limit. Default: see `RateLimit.defaults`. */
+  readonly rateLimit?: RateLimit.Options | false | undefined
+  /** How long what is listed may be kept, by list (2026-07-28 on). Default: stale at once, private. */
+  readonly caching?: Caching.Hints | undefined
+  /** Bounds of requests that ask their client in rounds (2026-07-28 on). */
+  readonly rounds?: InputRounds.Options | undefined
+  /** Pings clients, once they are initialized, and drops those that do not answer. Default off. */
+  readonly keepAlive?: KeepAlive | undefined
+  /** When a connection's scope closes: how long its requests may still run, while new ones are refused. Default not at all. */
+  readonly drain?: Duration.Input | undefined
+}
+
+export interface DispatchOptions {
+  /** Where the request came from, where that is known: anonymous callers are told apart by it. */
+  readonly address?: string | undefined
+  /** Completes when whoever dispatches is about to stop: a subscription then ends with its result. Default never. */
+  readonly closing?: Effect.Effect<void> | undefined
+  /** Called when the request has passed all checks that need no handler: what is refused without it never got to one. */
+  readonly admitted?: (() => void) | undefined
+  /** The effect runs at once, in a context like this: what can be answered right away then is, and the effect is done. */
+  readonly now?: Context.Context<never> | undefined
+}
+
+export class McpServer extends Context.Service<
+  McpServer,
+  {
+    /** Serves one connection until its end, or until the scope closes. */
+    readonly connect: (
+      transport: Transport,
+      options?: Connect.ConnectOptions
+    ) => Effect.Effect<Session, never, Scope.Scope>
+    /**
+     * Answers one request of a stateless revision, without a session: the fiber that runs it is the request's, and interrupting it
+     * ends the request. What precedes the answer goes to the sink, then the answer, which is sent in any case.
+     */
+    readonly dispatch: (
+      request: JsonRpc.Request,
+      envelope: Envelope,
+      sink: Sink,
+      options?: DispatchOptions
+    ) => Effect.Effect<void>
+    /** The revisions that are spoken, of both eras, oldest first. */
+    readonly revisions: ReadonlyArray<Revision.Revision>
+    /** The sessions that are open. */
+    readonly sessions: Effect.Effect<ReadonlyArray<Session>>
+    /** Tells the client that was asked that its URL elicitation was completed; one that has no such mode is told nothing. */
+    readonly elicitationComplete: (session: Session, elicitationId: string) => Effect.Effect<void>
+  }
+>()("@effect-mcp/server/McpServer") {}
+
+/** Builds the features and serves them. What they need beside the registries stays in the layer's requirements. */
+export const layer = <E, R>(
+  options: Options<E, R>
+): Layer.Layer<McpServer, E, Exclude<R, Features.Registries | RequestServices>> =>
+  Layer.fromBuildMemo((_, scope) =>
+    Effect.map(Scope.provide(make(options), scope), (server) => Context.make(McpServer, server))
+  ) as Layer.Layer<McpServer, E, Exclude<R, Features.Registries | RequestServices>> // Scope is in RequestServices
+
+const identityOf = <E, R>(options: Options<E, R>, features: Features.Features): Lifecycle.Identity => {
+  const { name, version, title, description, websiteUrl, icons, instructions, experimental, extensions } = options
+  const revisions = Revision.all.filter(
+    (revision) => options.revisions === undefined || options.revisions.includes(revision.version)
+  )
+  let latched: ServerCapabilities | undefined
+  return {
+    info: {
+      name,
+      version,
+      ...(title === undefined ? undefined : { title }),
+      ...(description === undefined ? undefined : { description }),
+      ...(websiteUrl === undefined ? undefined : { websiteUrl }),
+      ...(icons === undefined ? undefined : { icons: Validate.icons(`Server ${name}`, icons) })
+    },
+    instructions,
+    revisions,
+    // Fixed by what is there at the first handshake: what a client was told must stay true.
+    capabilities: () =>
+      (latched ??= Features.capabilities(features, { dynamic: options.dynamic === true, experimental, extensions }))
+  }
+}
+
+const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
+  const context = yield* Effect.context<never>()
+  shortLived()
+  const features = yield* Features.build(options.features, options.limits?.tool)
+  const identity = identityOf(options, features)
+  const clock = yield* Clock.Clock
+  const logging = Logging.make(options.logging ?? {}, clock)
+  const rateLimit = RateLimit.make(options.rateLimit ?? RateLimit.defaults, clock)
+  const limits = new Limits.Limits(options.limits)
+  const handlers = Dispatcher.make(features, limits, options.pageSize ?? defaultPageSize)
+  const listeners = new Set<Announcer>()
+  const stateful = Stateful.make({
+    identity,
+    features,
+    handlers,
+    limits,
+    rateLimit,
+    logging,
+    askTimeout: options.askTimeout ?? "10 minutes",
+    greet: options.greet
+  })
+  const stateless = Stateless.make({
+    identity,
+    features,
+    handlers,
+    limits,
+    rateLimit,
+    logging,
+    listeners,
+    rounds: InputRounds.make(
+      options.name,
+      yield* sealOf,
+      yield* Effect.map(Effect.serviceOption(ReplayGuard), Option.getOrUndefined),
+      options.rounds
+    ),
+    caching: options.caching ?? {}
+  })
+  const handle = (
+    session: Session,
+    exchange: Peer.Exchange,
+    now: Context.Context<never> | undefined
+  ): Effect.Effect<unknown, McpError.McpError> => {
+    const { request } = exchange
+    if (session.refuses(request.id)) return Effect.fail(McpError.interrupted("The server is shutting down"))
+    const era = Stateless.isModern(request) ? stateless : stateful
+    return observed(() => era.handle(session, exchange, now), request, now === undefined)
+  }
+  // Callers without a name or an address cannot be told apart: they count together.
+  const { buckets }: RateLimit.Caller = { buckets: [] }
+  const dispatch = (
+    request: JsonRpc.Request,
+    envelope: Envelope,
+    sink: Sink,
+    { address, admitted, closing = Effect.never, now }: DispatchOptions = {}
+  ): Effect.Effect<void> => {
+    const principal = envelope.principal ?? Principal.anonymous
+    const origin = { principal, kept: 0, closing, admitted, buckets, address }
+    const handle = (now?: Context.Context<never>) => stateless.handle(origin, { request, envelope, sink }, now)
+    const answer = (exit: Exit.Exit<unknown, McpError.McpError>): void => {
+      const ended = Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
+      Peer.answer(sink, Peer.response(request.id, ended ? "The request was interrupted" : undefined, exit))
+    }
+    let effect: ReturnType<typeof handle> | undefined
+    if (now !== undefined && !TraceContext.isTraced(now)) {
+      effect = attempt(() => handle(now))
+      const done = exitOf(effect)
+      if (done !== undefined && Exit.isSuccess(done)) {
+        answer(done)
+        return Effect.void
+      }
+    }
+    return Effect.withFiber((fiber) =>
+      observed(() => effect ?? handle(), request, TraceContext.isTraced(fiber.context))
+    ).pipe(
+      Effect.onExit((exit) => Effect.sync(() => answer(exit))),
+      Effect.exit,
+      Effect.asVoid
+    )
+  }
+  const hasSessions = identity.revisions.some(({ era }) => era === "stateful")
+  const pings = (request: JsonRpc.Request): boolean => hasSessions && !Stateless.isModern(request)
+  const sessions = new Set<Session>()
+  const runFork = Effect.runForkWith(context)
+  let unnamed = 0
+
+  const announce = (kind: ListKind, changes: Stream.Stream<void>) =>
+    Effect.forkScoped(
+      Stream.runForEach(changes, () =>
+        Effect.sync(() => {
+          for (const session of sessions) {
+            // Who knows of no list, or was not told that it changes, is told nothing.
+            if (session.negotiated === undefined || identity.capabilities()[kind]?.listChanged !== true) continue
+            session.announcer.listChanged(kind)
+          }
+          for (const listener of listeners) listener.listChanged(kind)
+        })
+      ),
+      { startImmediately: true }
+    )
+  yield* announce("tools", features.tools.changes)
+  yield* announce("resources", features.resources.changes)
+  yield* announce("prompts", features.prompts.changes)
+
+  const connect = Connect.make({
+    request: handle,
+    pings,
+    sessions,
+    runFork,
+    nextId: () => `session-${++unnamed}`,
+    limits: options.limits,
+    over: (session) => limits.release(session),
+    keepAlive: options.keepAlive,
+    drain: options.drain
+  })
+
+  return McpServer.of({
+    connect,
+    dispatch,
+    revisions: identity.revisions,
+    sessions: Effect.sync(() => [...sessions]),
+    elicitationComplete: (session, elicitationId) =>
+      Effect.sync(() => {
+        const { revision, clientCapabilities } = session.negotiated ?? {}
+        if (revision?.serverNotifications["notifications/elicitation/complete"] === undefined) return
+        if (clientCapabilities?.elicitation?.url === undefined) return
+        session.notify("notifications/elicitation/complete", { elicitationId })
+      })
+  })
+})
+
+/** The seal of the context, or one with a key of this process, made when it is first needed. */
+const sealOf: Effect.Effect<Effect.Effect<StateSeal["Service"]>, never, Scope.Scope> = Effect.gen(function* () {
+  const provided = yield* Effect.serviceOption(StateSeal)
+  if (Option.isSome(provided)) return Effect.succeed(provided.value)
+  const scope = yield* Scope.Scope
+  return yield* Effect.cached(
+    Effect.map(Scope.provide(Layer.build(layerRandom()), scope), (context) => Context.get(context, StateSeal))
+  )
+})
+
+/** In a span where there is a tracer; elsewhere what is done already stays so. */
+const observed = (
+  handle: () => Effect.Effect<unknown, McpError.McpError>,
+  request: JsonRpc.Request,
+  traced: boolean
+): Effect.Effect<unknown, McpError.McpError> => {
+  if (traced) return TraceContext.serverSpan(Effect.tapCause(Effect.suspend(handle), reportDefect(request)), request)
+  const effect = attempt(handle)
+  return Exit.isExit(effect) && Exit.isSuccess(effect) ? effect : Effect.tapCause(effect, reportDefect(request))
+}
+
+/** What went wrong inside goes to the server's own log; the client only learns -32603. */
+const reportDefect =
+  ({ method, params }: JsonRpc.Request) =>
+  (cause: Cause.Cause<McpError.McpError>): Effect.Effect<void> => {
+    if (!Cause.hasDies(cause)) return Effect.void
+    const target = params?.name ?? params?.uri
+    // A name is the client's text: quoted, and not longer than a name may be.
+    const named = typeof target === "string" ? ` ${JSON.stringify(target.slice(0, 128))}` : ""
+    return Effect.logError(`The handler of ${method}${named} died`, cause)
+  }

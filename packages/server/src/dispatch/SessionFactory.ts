@@ -1,0 +1,209 @@
+/**
+ * Makes a session of a wire: a peer, its record, and everything that lives as long as both.
+ */
+import type { KeepAlive } from "@effect-mcp/core/KeepAlive"
+import * as Peer from "@effect-mcp/core/Peer"
+import * as Principal from "@effect-mcp/core/Principal"
+import * as TraceContext from "@effect-mcp/core/TraceContext"
+import type { Envelope, Transport } from "@effect-mcp/core/Transport"
+import { excerpt } from "@effect-mcp/protocol/Excerpt"
+import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import type * as McpError from "@effect-mcp/protocol/McpError"
+import * as Revision from "@effect-mcp/protocol/Revision"
+import type * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
+import * as Scope from "effect/Scope"
+import { Session } from "../session/Session.ts"
+import * as Stateful from "./StatefulEra.ts"
+
+export interface ConnectOptions {
+  readonly principal?: Principal.Principal["Service"] | undefined
+  /** How the session is called; where the client is told, nobody else may guess it. Default `session-1` and so on. */
+  readonly id?: string | undefined
+  /** When the client ends the conversation: how long requests in flight may still run. Default not at all. */
+  readonly grace?: Duration.Input | undefined
+  /** It has no wire of its own, as others have. Default: it has. */
+  readonly passive?: Passive | undefined
+  /** Called when a passive one is over by itself: its scope is to be closed. */
+  readonly over?: (() => void) | undefined
+}
+
+/**
+ * What a session runs by that has no wire of its own: what arrives is handed to its peer, and it is not pinged. The scope that it is
+ * connected in is the session's, and nobody else's.
+ */
+export interface Passive {
+  /** What `runFork` runs in. */
+  readonly context: Context.Context<never>
+  readonly clock: Clock.Clock
+  readonly runFork: <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
+}
+
+export interface Options {
+  /** The effect runs at once, in a context like `now`; nothing where there is a tracer, which is to see all of it. */
+  readonly request: (
+    session: Session,
+    exchange: Peer.Exchange,
+    now: Context.Context<never> | undefined
+  ) => Effect.Effect<unknown, McpError.McpError>
+  /** Whether a ping is answered at once. */
+  readonly pings: (request: JsonRpc.Request) => boolean
+  /** Those that are open. */
+  readonly sessions: Set<Session>
+  readonly runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
+  /** How a session is called that nobody names. */
+  readonly nextId: () => string
+  /** Called when a session is over. */
+  readonly over: (session: Session) => void
+  readonly limits: Pick<Peer.Options, "inFlight" | "pending"> | undefined
+  readonly keepAlive: KeepAlive | undefined
+  readonly drain: Duration.Input | undefined
+}
+
+/** What a peer asks its server: one conversation. A class, since there may be many of them in which nothing happens. */
+class Conversation implements Peer.Handlers, Peer.Options {
+  private readonly shared: Options
+  private readonly options: ConnectOptions
+  private readonly scope: Scope.Scope
+  /** The same where it was made for this conversation. */
+  private readonly own: Scope.Closeable | undefined
+  /** What requests run in, where nobody traces them. */
+  private readonly now: Context.Context<never> | undefined
+  private session: Session | undefined = undefined
+
+  constructor(
+    shared: Options,
+    options: ConnectOptions,
+    scope: Scope.Scope,
+    own: Scope.Closeable | undefined,
+    context: Context.Context<never>
+  ) {
+    this.shared = shared
+    this.options = options
+    this.scope = scope
+    this.own = own
+    this.now = TraceContext.isTraced(context) ? undefined : context
+  }
+
+  /** The reader may be at work before `Peer.make` has returned, so the record is made by whoever is first to need it. */
+  of(peer: Peer.Peer): Session {
+    return (this.session ??= new Session({
+      id: this.options.id ?? this.shared.nextId(),
+      peer,
+      principal: this.options.principal ?? Principal.anonymous,
+      scope: this.scope,
+      runFork: this.shared.runFork,
+      wired: this.options.passive === undefined
+    }))
+  }
+
+  // ---- what arrives
+
+  request(exchange: Peer.Exchange): Effect.Effect<unknown, McpError.McpError> {
+    return this.shared.request(this.of(exchange.peer), exchange, this.now)
+  }
+
+  notification(notification: JsonRpc.Notification, _envelope: Envelope, peer: Peer.Peer): void {
+    Stateful.receive(
+      this.of(peer),
+      notification,
+      this.options.passive === undefined ? this.shared.keepAlive : undefined
+    )
+  }
+
+  immediate(asked: JsonRpc.Request): unknown {
+    return asked.method === "ping" && this.shared.pings(asked) ? {} : undefined
+  }
+
+  cancelled({ id, method }: JsonRpc.Request, reason = "no reason was given"): void {
+    const named = `${excerpt(method)} (${excerpt(JSON.stringify(id))})`
+    this.shared.runFork(Effect.logDebug(`${named} was cancelled: ${reason}`))
+  }
+
+  dropped(reason: string): void {
+    this.shared.runFork(Effect.logDebug(`Dropped: ${reason}`))
+  }
+
+  // ---- how the peer is to behave
+
+  get inFlight(): number | undefined {
+    return this.shared.limits?.inFlight
+  }
+
+  get pending(): number | undefined {
+    return this.shared.limits?.pending
+  }
+
+  get grace(): Duration.Input | undefined {
+    return this.options.grace
+  }
+
+  ended(): void {
+    if (this.own === undefined) this.options.over?.()
+    else this.shared.runFork(Scope.close(this.own, Exit.void))
+  }
+
+  standing({ method }: JsonRpc.Request): boolean {
+    return method === "subscriptions/listen"
+  }
+
+  unreadableId(): null | undefined {
+    return (this.session?.negotiated?.revision ?? Revision.latestStateful).rules.unreadableId
+  }
+
+  batches(): boolean {
+    return this.session?.negotiated?.revision.rules.batches === true
+  }
+}
+
+/** Serves one connection until its end, or until the scope closes. */
+export const make = (shared: Options) => {
+  const { drain, sessions } = shared
+  const forget = (session: Session): void => {
+    sessions.delete(session)
+    shared.over(session)
+  }
+
+  /** One finalizer is all that a session adds to its scope: there may be many in which nothing happens. */
+  const held = (transport: Transport, options: ConnectOptions, { clock, context, runFork }: Passive) =>
+    Effect.flatMap(Scope.Scope, (scope) => {
+      const conversation = new Conversation(shared, options, scope, undefined, context)
+      const peer = Peer.passive(transport.sink, conversation, conversation, clock, runFork)
+      const opened = conversation.of(peer)
+      sessions.add(opened)
+      const finish = (): Effect.Effect<void> => {
+        const drained = drain === undefined ? Effect.void : Effect.interruptible(opened.drain(drain))
+        const closed = Effect.ensuring(
+          peer.close(Exit.void),
+          Effect.sync(() => forget(opened))
+        )
+        return Effect.ensuring(drained, Effect.ensuring(opened.endSubscriptions, closed))
+      }
+      return Effect.as(Scope.addFinalizerExit(scope, finish), opened)
+    })
+
+  const wired = Effect.fnUntraced(function* (
+    transport: Transport,
+    options: ConnectOptions
+  ): Effect.fn.Return<Session, never, Scope.Scope> {
+    // Ends with the wire, or with the caller's scope if that is sooner.
+    const scope = yield* Scope.fork(yield* Scope.Scope)
+    const conversation = new Conversation(shared, options, scope, scope, yield* Effect.context<never>())
+    const opened = conversation.of(yield* Peer.make(transport, conversation, conversation))
+    sessions.add(opened)
+    yield* Scope.addFinalizer(
+      scope,
+      Effect.sync(() => forget(opened))
+    )
+    yield* Effect.addFinalizer(() => opened.endSubscriptions)
+    if (drain !== undefined) yield* Effect.addFinalizer(() => Effect.interruptible(opened.drain(drain)))
+    return opened
+  })
+
+  return (transport: Transport, options: ConnectOptions = {}): Effect.Effect<Session, never, Scope.Scope> =>
+    options.passive === undefined ? wired(transport, options) : held(transport, options, options.passive)
+}

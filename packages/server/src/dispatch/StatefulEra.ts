@@ -1,0 +1,140 @@
+/**
+ * The stateful era (2024-11-05 to 2025-11-25): a request means what its session agreed on in `initialize`.
+ */
+import * as ClientInput from "@effect-mcp/core/ClientInput"
+import { follow, orElse } from "@effect-mcp/core/Done"
+import { keepAlive, type KeepAlive } from "@effect-mcp/core/KeepAlive"
+import type { Exchange } from "@effect-mcp/core/Peer"
+import type { Connection, RequestServices } from "@effect-mcp/core/RequestContext"
+import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import * as Meta from "@effect-mcp/protocol/model/Meta"
+import type * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import { codecOf } from "./Codec.ts"
+import * as Dispatcher from "./Dispatcher.ts"
+import * as Features from "../features/Features.ts"
+import * as ListText from "../features/EncodedLists.ts"
+import * as Lifecycle from "./Initialize.ts"
+import type { Limits } from "../Limits.ts"
+import type { Logging } from "./Logging.ts"
+import type { Request, Result } from "../features/Middleware.ts"
+import type { RateLimit } from "../features/RateLimit.ts"
+import * as Services from "../request/RequestServices.ts"
+import type { Negotiated, Session } from "../session/Session.ts"
+
+export interface Options {
+  readonly identity: Lifecycle.Identity
+  readonly features: Features.Features
+  readonly handlers: Dispatcher.Handlers
+  readonly limits: Limits
+  readonly rateLimit: RateLimit
+  readonly logging: Logging
+  /** How long a client has to answer a question. */
+  readonly askTimeout: Duration.Input
+  readonly greet: Lifecycle.Greet | undefined
+}
+
+/** Answers requests of this era. */
+export const make = ({ identity, features, greet, handlers, limits, logging, askTimeout, rateLimit }: Options) => {
+  /** The session as what its requests share: made once, by whoever is first to need it. */
+  const conversationOf = (session: Session, { revision, clientCapabilities }: Negotiated): Connection =>
+    (session.conversation ??= {
+      ...session.connection,
+      ready: Effect.andThen(session.whenReady, session.connection.ready),
+      input: ClientInput.remote({
+        revision,
+        capabilities: clientCapabilities,
+        peer: session.peer,
+        relatedTo: undefined,
+        timeout: askTimeout,
+        ready: session.whenReady
+      }),
+      rootsChanges: clientCapabilities.roots?.listChanged === true ? session.rootsChanges : undefined
+    })
+
+  const factsOf = (session: Session, negotiated: Negotiated, exchange: Exchange): Services.Facts => {
+    const { revision, clientCapabilities } = negotiated
+    const conversation = conversationOf(session, negotiated)
+    return {
+      context: { ...negotiated, sessionId: session.id },
+      input: ClientInput.remote({
+        revision,
+        capabilities: clientCapabilities,
+        peer: session.peer,
+        relatedTo: exchange.request.id,
+        timeout: askTimeout,
+        ready: session.whenReady
+      }),
+      log: logging.forRequest(session, exchange, () => session.logLevel ?? logging.fallback),
+      rootsChanges: conversation.rootsChanges,
+      connection: conversation,
+      closing: session.closing
+    }
+  }
+
+  // Where there is no such era to open a session of, the request only failed to say what it speaks.
+  const unopened = identity.revisions.some(({ era }) => era === "stateful")
+    ? McpError.invalidRequest("Send initialize first")
+    : McpError.invalidParams(`Invalid _meta: it must name a version, as ${Meta.protocolVersion}`)
+
+  const open = (session: Session, { envelope, request }: Exchange): Effect.Effect<unknown, McpError.McpError> =>
+    Lifecycle.initialize(
+      identity,
+      session,
+      request.params,
+      limits,
+      greet &&
+        ((answer, negotiated) => {
+          session.conversation = undefined
+          const connection = conversationOf(session, negotiated)
+          return greet(answer, { ...negotiated, principal: envelope.principal ?? session.principal, connection })
+        })
+    )
+
+  /** `now`: the effect runs at once, in a context like this. */
+  const handle = (
+    session: Session,
+    exchange: Exchange,
+    now: Context.Context<never> | undefined
+  ): Effect.Effect<unknown, McpError.McpError> => {
+    const { method, params } = exchange.request
+    if (method === "initialize") return open(session, exchange)
+    const { negotiated } = session
+    if (negotiated === undefined) return Effect.fail(unopened)
+    const { revision } = negotiated
+    const codec = codecOf(revision, method)
+    if (codec === undefined || !Features.offers(identity.capabilities(), method, revision)) {
+      return Effect.fail(McpError.methodNotFound(method))
+    }
+    const principal = exchange.envelope.principal ?? session.principal
+    const excess = rateLimit(method, false, session, principal, undefined)
+    if (excess !== undefined) return Effect.fail(excess)
+    const one = new Services.One(exchange, principal, () => factsOf(session, negotiated, exchange), now)
+    const encode = (result: Result): Effect.Effect<unknown, McpError.McpError> =>
+      ListText.encoded(result, revision.version, () => orElse(codec.result.encode(result), unsayable, method))
+    const answer = (decoded: unknown): Effect.Effect<unknown, McpError.McpError, RequestServices> => {
+      const request = { method, params: decoded } as Request // the codec of this very method decoded it
+      return follow(Dispatcher.answer(features, handlers, request, session, now && one), encode)
+    }
+    return Services.provide(follow(orElse(codec.params.decode(params), unreadable, method), answer), one)
+  }
+  return { handle }
+}
+
+const unreadable = (message: string, method: string) =>
+  McpError.invalidParams(`Invalid params for ${method}: ${message}`)
+
+/** A result that this revision has no words for. */
+const unsayable = (message: string, method: string) =>
+  McpError.internalError(`The result of ${method} cannot be said in this revision: ${message}`)
+
+/** What a client says without asking. */
+export const receive = (session: Session, notification: JsonRpc.Notification, pings: KeepAlive | undefined): void => {
+  if (notification.method === "notifications/initialized") {
+    if (session.negotiated === undefined || session.initialized) return
+    session.begin()
+    if (pings !== undefined) session.fork(keepAlive(session.peer, pings))
+  } else if (notification.method === "notifications/roots/list_changed") session.rootsChanged()
+}

@@ -1,0 +1,51 @@
+/**
+ * Resource subscriptions of stateful sessions (spec: server/resources): one supervised fiber per session and URI, in the session's
+ * scope, on a watcher that all sessions share.
+ */
+import { notFound } from "@effect-mcp/core/Resources"
+import { Principal } from "@effect-mcp/core/Principal"
+import type { RequestContext } from "@effect-mcp/core/RequestContext"
+import type * as McpError from "@effect-mcp/protocol/McpError"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import type { Limits } from "../Limits.ts"
+import type { ResourceSet } from "../features/ResourceRegistry.ts"
+import type { Session } from "../session/Session.ts"
+
+/** URIs of a gateway's own subscriptions to one server. */
+export const maxPerSession = 1024
+
+/** Returns once the watcher runs: no update after the answer is missed. Subscribing twice is subscribing once. */
+export const subscribe = (
+  resources: ResourceSet,
+  limits: Limits,
+  session: Session,
+  uri: string
+): Effect.Effect<void, McpError.McpError, RequestContext | Principal> =>
+  Effect.flatMap(Principal, (principal) => {
+    if (session.subscriptions.has(uri)) return Effect.void
+    if (!resources.has(uri, principal)) return notFound(uri)
+    const refused = limits.subscribe(session, uri, session.subscriptions.size)
+    if (refused !== undefined) return Effect.fail(refused)
+    const established = Deferred.makeUnsafe<void>()
+    const run = Effect.scoped(
+      Effect.flatMap(resources.subscribe(uri, principal, session.announcer), () => {
+        Deferred.doneUnsafe(established, Effect.void)
+        return Effect.never
+      })
+    )
+    return Effect.flatMap(Effect.forkIn(run, session.scope, { startImmediately: true }), (fiber) => {
+      session.subscriptions.set(uri, fiber)
+      return Deferred.await(established)
+    })
+  })
+
+export const unsubscribe = (limits: Limits, session: Session, uri: string): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const fiber = session.subscriptions.get(uri)
+    if (fiber === undefined) return Effect.void
+    session.subscriptions.delete(uri)
+    limits.unsubscribe(session, uri)
+    return Fiber.interrupt(fiber)
+  })

@@ -1,0 +1,119 @@
+/**
+ * `subscriptions/listen` (spec 2026-07-28: basic/patterns/subscriptions): the request's fiber is the stream.
+ *
+ * Subscribed before it is acknowledged, acknowledged before anything else; every message carries the subscription's id. It ends when
+ * the client cancels it, or with a result when the server closes.
+ */
+import type { Asked } from "@effect-mcp/core/Peer"
+import type { Sink } from "@effect-mcp/core/Transport"
+import type { Principal } from "@effect-mcp/core/Principal"
+import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
+import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import { subscriptionId } from "@effect-mcp/protocol/model/Meta"
+import type { ListenParams, ListenResult, SubscriptionFilter } from "@effect-mcp/protocol/model/Subscriptions"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Scope from "effect/Scope"
+import { Announcer, type ListKind, type Options as Announcing } from "../session/ChangeNotifier.ts"
+import type { Holder, Limits } from "../Limits.ts"
+import type { ResourceSet } from "../features/ResourceRegistry.ts"
+
+export interface Options {
+  readonly resources: ResourceSet
+  readonly capabilities: ServerCapabilities
+  /** Whoever is in it is told of changed lists. */
+  readonly listeners: Set<Announcer>
+  /** Completes when the server ends its subscriptions by itself. */
+  readonly closing: Effect.Effect<void>
+  readonly limits: Limits
+  /** For whom the request is kept. */
+  readonly holder: Holder
+}
+
+const kinds: ReadonlyArray<ListKind> = ["tools", "prompts", "resources"]
+
+/** Who is told: one subscription. A class, since of ten thousand none is in a cache when its turn comes: it is to be one object. */
+class Told implements Announcing {
+  private readonly sink: Sink
+  private readonly id: JsonRpc.Id
+  private readonly lists: ReadonlyArray<ListKind>
+  readonly fork: Announcing["fork"]
+  readonly meta: { readonly [subscriptionId]: JsonRpc.Id }
+
+  constructor(sink: Sink, id: JsonRpc.Id, lists: ReadonlyArray<ListKind>, fork: Announcing["fork"]) {
+    this.sink = sink
+    this.id = id
+    this.lists = lists
+    this.fork = fork
+    this.meta = { [subscriptionId]: id }
+  }
+
+  writable(): boolean {
+    return this.sink.writable()
+  }
+
+  get ready(): Effect.Effect<void> {
+    return this.sink.ready
+  }
+
+  send(method: string, params: JsonRpc.Params): void {
+    this.sink.send(JsonRpc.notification(method, { ...params, _meta: this.meta }), "data", this.id)
+  }
+
+  sendList(kind: ListKind): void {
+    if (this.lists.includes(kind)) this.send(`notifications/${kind}/list_changed`, {})
+  }
+
+  sendUpdate(uri: string): void {
+    this.send("notifications/resources/updated", { uri })
+  }
+}
+
+/** Runs for as long as the subscription does. */
+export const listen = (
+  options: Options,
+  exchange: Asked,
+  principal: Principal["Service"],
+  params: ListenParams
+): Effect.Effect<ListenResult, McpError.McpError> =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const { capabilities, closing, holder, limits, listeners, resources } = options
+      const { request, sink } = exchange
+      const wanted = params.notifications
+      const scope = yield* Scope.Scope
+      const kept = limits.listen(holder, request.params, wanted.resourceSubscriptions ?? [])
+      if (kept instanceof McpError.McpError) return yield* kept
+      yield* Scope.addFinalizer(
+        scope,
+        Effect.sync(() => limits.unlisten(holder, kept))
+      )
+      const runFork = Effect.runForkWith(yield* Effect.context<never>())
+      const lists = kinds.filter(
+        (kind) => wanted[`${kind}ListChanged`] === true && capabilities[kind]?.listChanged === true
+      )
+      const uris = [...new Set(wanted.resourceSubscriptions)]
+        .filter((uri) => capabilities.resources?.subscribe === true && resources.has(uri, principal))
+        .slice(0, limits.subscriptions)
+      const stream = new Told(sink, request.id, lists, (effect) => void Fiber.runIn(runFork(effect), scope))
+      const announcer = new Announcer(stream)
+      for (const uri of uris) yield* resources.subscribe(uri, principal, announcer)
+      yield* Effect.acquireRelease(
+        Effect.sync(() => listeners.add(announcer)),
+        () =>
+          Effect.sync(() => {
+            announcer.close()
+            listeners.delete(announcer)
+          })
+      )
+      const granted: SubscriptionFilter = {
+        ...Object.fromEntries(lists.map((kind) => [`${kind}ListChanged`, true])),
+        ...(uris.length > 0 ? { resourceSubscriptions: uris } : undefined)
+      }
+      stream.send("notifications/subscriptions/acknowledged", { notifications: granted })
+      announcer.open()
+      yield* closing
+      return { _meta: stream.meta }
+    })
+  )

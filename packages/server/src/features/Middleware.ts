@@ -1,0 +1,139 @@
+/**
+ * Code around every request: audit, access control, changes of what goes in or comes out.
+ *
+ * A middleware gets the decoded request and the effect that answers it. It runs inside the request's fiber, with the request's
+ * services, and may fail with an `McpError` instead of going on. The first registered is the outermost.
+ *
+ * A request that asks its client in rounds (2026-07-28) comes by once per round: a round that asks ends by an interruption, which
+ * `outcomeOf` tells from a cancellation; `isResumed` says whether a round continues a request that came by before.
+ */
+import { feature } from "@effect-mcp/core/internal/registration"
+import { isolate } from "@effect-mcp/core/internal/HandlerContext"
+import type { RequestServices } from "@effect-mcp/core/RequestContext"
+import type { McpError } from "@effect-mcp/protocol/McpError"
+import type * as Method from "@effect-mcp/protocol/Method"
+import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
+import type { CallToolResult } from "@effect-mcp/protocol/model/Tool"
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import { isSuspension } from "../mrtr/Replay.ts"
+import { Registry } from "./Registry.ts"
+
+/** A request as a middleware sees it: `params` has the canonical type of `method`. */
+export type Request = {
+  [M in keyof Method.ClientRequests]: { readonly method: M; readonly params: Method.ClientRequests[M]["params"] }
+}[keyof Method.ClientRequests]
+
+export type Result = Method.ClientRequests[keyof Method.ClientRequests]["result"]
+/** Answers the request as it is. */
+export type Next<R = RequestServices> = Effect.Effect<Result, McpError, R>
+/** Answers a changed request. Its method must be the same; another one is a defect. */
+export type Proceed = (changed: Request) => Next
+export type Middleware<R = RequestServices> = (request: Request, next: Next, proceed: Proceed) => Next<R>
+
+/**
+ * How a request, or one round of it, ended: with a result; with the result of a tool that says `isError`; with questions to the
+ * client, so that it comes again; cancelled by the client or by the end of its connection; with a JSON-RPC error; with a defect,
+ * which the client sees as -32603.
+ */
+export type Outcome =
+  | { readonly _tag: "Answered"; readonly result: Result }
+  | { readonly _tag: "ToolFailed"; readonly result: CallToolResult }
+  | { readonly _tag: "Asked" }
+  | { readonly _tag: "Cancelled" }
+  | { readonly _tag: "Failed"; readonly error: McpError }
+  | { readonly _tag: "Died"; readonly cause: Cause.Cause<McpError> }
+
+const isToolFailure = (result: Result): result is CallToolResult => "isError" in result && result.isError
+
+/** What the exit of `next` says. */
+export const outcomeOf = (exit: Exit.Exit<Result, McpError>): Outcome => {
+  if (Exit.isSuccess(exit)) {
+    const { value: result } = exit
+    return isToolFailure(result) ? { _tag: "ToolFailed", result } : { _tag: "Answered", result }
+  }
+  const { cause } = exit
+  const failure = cause.reasons.find(Cause.isFailReason)
+  if (failure !== undefined) return { _tag: "Failed", error: failure.error }
+  if (isSuspension(cause)) return { _tag: "Asked" }
+  return Cause.hasInterruptsOnly(cause) ? { _tag: "Cancelled" } : { _tag: "Died", cause }
+}
+
+/** Whether this is a later round of a request whose first one came by before (2026-07-28). */
+export const isResumed = ({ params }: Request): boolean => {
+  const untyped: unknown = params
+  return isJsonObject(untyped) && typeof untyped.requestState === "string"
+}
+
+/** Where middleware registers. */
+export class MiddlewareRegistry extends Context.Service<
+  MiddlewareRegistry,
+  { readonly register: (middleware: Middleware) => Effect.Effect<void, never, Scope.Scope> }
+>()("@effect-mcp/server/MiddlewareRegistry") {}
+
+/** Puts `middleware` around every request but `initialize` and `ping`, for as long as the layer lives. */
+export const layer = <R>(
+  middleware: Middleware<R>
+): Layer.Layer<never, never, MiddlewareRegistry | Exclude<R, RequestServices>> =>
+  feature(MiddlewareRegistry, (registry, services: Context.Context<Exclude<R, RequestServices>>) => {
+    const inContext = isolate<R>(services, { forwardsLogs: false })
+    return registry.register((request, next, proceed) =>
+      // `next` gets back the context it was made for, with what the middleware changed of the request's own: a principal, a span.
+      Effect.contextWith((ambient: Context.Context<RequestServices>) => {
+        const restore = isolate(ambient, { forwardsLogs: false })
+        return inContext(middleware(request, restore(next), (changed) => restore(proceed(changed))))
+      })
+    )
+  })
+
+/**
+ * Calls `f` with every request and how it ended, after it has. A request with rounds is told of once per round, as `Asked` until the
+ * last: an audit that counts requests leaves `Asked` out. Runs whatever interrupts the request; its time counts for the request.
+ */
+export const observe = <R>(
+  f: (request: Request, outcome: Outcome) => Effect.Effect<void, never, R>
+): Layer.Layer<never, never, MiddlewareRegistry | Exclude<R, RequestServices>> =>
+  layer<R | RequestServices>((request, next) => Effect.onExit(next, (exit) => f(request, outcomeOf(exit))))
+
+/** A fresh registry: the tag for feature layers, and what the dispatcher runs. */
+export const make = Effect.map(
+  Registry.make<{ readonly key: string; readonly middleware: Middleware }, never>("middleware"),
+  (registry) => {
+    let count = 0
+    const around =
+      (key: string, inner: Proceed): Proceed =>
+      (request) => {
+        const next = Effect.suspend(() => inner(request))
+        const proceed: Proceed = (changed) =>
+          changed.method === request.method
+            ? Effect.suspend(() => inner(changed))
+            : Effect.die(
+                new Error(
+                  `A middleware changed ${request.method} to ${changed.method}: the method of a request must stay`
+                )
+              )
+        return registry.hold(key, ({ middleware }) => middleware(request, next, proceed), next)
+      }
+    const apply = (request: Request, handle: Proceed): Next => {
+      let run = handle
+      for (const { key } of registry.entries.toReversed()) run = around(key, run)
+      return run(request)
+    }
+    return {
+      wrapped: () => !registry.isEmpty,
+      /** `handle` answers the request, with the middleware around it. */
+      apply: (request: Request, handle: Proceed): Next => (registry.isEmpty ? handle(request) : apply(request, handle)),
+      context: Context.make(MiddlewareRegistry, {
+        register: (middleware) =>
+          Effect.suspend(() => {
+            const key = `${++count}`
+            return registry.register(key, { key, middleware })
+          })
+      })
+    }
+  }
+)

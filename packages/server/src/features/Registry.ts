@@ -1,0 +1,209 @@
+/**
+ * What is on offer, by key: scoped registrations and mounted sources, in order of registration.
+ *
+ * Registering is acquiring: closing the scope takes the entry away by identity, lets the calls in flight on it end, and only then
+ * lets its services go. A key that is taken is a defect. One registry serves every session.
+ */
+import { attempt, exitOf } from "@effect-mcp/core/Done"
+import { Site, siteOf } from "@effect-mcp/core/internal/registration"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as PubSub from "effect/PubSub"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+
+interface Slot<Entry> {
+  readonly entry: Entry
+  /** Where it was made, for the error about a second one. */
+  readonly site: Error | undefined
+  /** Completes when the entry is taken away. */
+  readonly gone: Deferred.Deferred<void>
+  active: number
+  drained: Deferred.Deferred<void> | undefined
+}
+
+/** Views of a registry that are kept: as many sets of entries as different principals may see. */
+const maxViews = 100
+
+/** Offers the entries of one kind. `Source` is what a mounted server (or another registry) of that kind looks like. */
+export class Registry<Entry, Source extends { readonly changes: Stream.Stream<void> }> {
+  private readonly slots = new Map<string, Slot<Entry>>()
+  private readonly mounted = new Set<Source>()
+  private readonly hub: PubSub.PubSub<void>
+  private readonly noun: string
+  /** Grows with every change; text that was encoded for an older one is stale. */
+  version = 0
+
+  constructor(noun: string, hub: PubSub.PubSub<void>) {
+    this.noun = noun
+    this.hub = hub
+  }
+
+  static readonly make = <Entry, Source extends { readonly changes: Stream.Stream<void> }>(
+    noun: string
+  ): Effect.Effect<Registry<Entry, Source>> =>
+    Effect.map(PubSub.sliding<void>(1), (hub) => new Registry<Entry, Source>(noun, hub))
+
+  readonly changed = Effect.sync(() => {
+    this.version++
+    PubSub.publishUnsafe(this.hub, undefined)
+  })
+  readonly changes: Stream.Stream<void> = Stream.suspend(() => Stream.fromPubSub(this.hub))
+
+  get isEmpty(): boolean {
+    return this.slots.size === 0 && this.mounted.size === 0
+  }
+  get sources(): ReadonlyArray<Source> {
+    return [...this.mounted]
+  }
+  get entries(): ReadonlyArray<Entry> {
+    return Array.from(this.slots.values(), (slot) => slot.entry)
+  }
+  private readonly views = new Map<string, ReadonlyArray<Entry>>()
+  private viewed = -1
+  /** The entries that `visible` lets through: as long as nothing changes, the same array for the same entries. */
+  view(visible: (entry: Entry) => boolean): ReadonlyArray<Entry> {
+    if (this.viewed !== this.version) this.views.clear()
+    this.viewed = this.version
+    const entries: Array<Entry> = []
+    let which = ""
+    for (const { entry } of this.slots.values()) {
+      const shown = visible(entry)
+      which += shown ? "1" : "0"
+      if (shown) entries.push(entry)
+    }
+    const known = this.views.get(which)
+    if (known !== undefined) return known
+    // Who may see what is up to the principal, and there may be many.
+    if (this.views.size >= maxViews) this.views.clear()
+    this.views.set(which, entries)
+    return entries
+  }
+
+  get(key: string): Entry | undefined {
+    return this.slots.get(key)?.entry
+  }
+
+  /**
+   * Runs `use` on the entry and keeps the entry's services alive meanwhile. The entry is looked up when the effect runs: one that
+   * was taken away in the meantime is `absent`.
+   */
+  hold<A, E, R>(
+    key: string,
+    use: (entry: Entry) => Effect.Effect<A, E, R>,
+    absent: Effect.Effect<A, E, R>
+  ): Effect.Effect<A, E, R> {
+    return Effect.suspend(() => {
+      const slot = this.slots.get(key)
+      return slot === undefined ? absent : using(slot, use)
+    })
+  }
+
+  /** The same for who runs the effect at once; nothing where there is no such entry. */
+  holdNow<A, E, R>(key: string, use: (entry: Entry) => Effect.Effect<A, E, R>): Effect.Effect<A, E, R> | undefined {
+    const slot = this.slots.get(key)
+    return slot && using(slot, use)
+  }
+
+  /** `stream` for as long as the entry is there; taking the entry away waits for its finalizers. */
+  during<A>(key: string, stream: Stream.Stream<A>): Stream.Stream<A> {
+    return Stream.unwrap(
+      Effect.map(
+        Effect.acquireRelease(
+          Effect.sync(() => {
+            const slot = this.slots.get(key)
+            if (slot !== undefined) slot.active++
+            return slot
+          }),
+          (slot) => Effect.sync(() => slot !== undefined && release(slot))
+        ),
+        (slot) => (slot === undefined ? Stream.empty : Stream.interruptWhen(stream, Deferred.await(slot.gone)))
+      )
+    )
+  }
+
+  register(key: string, entry: Entry): Effect.Effect<void, never, Scope.Scope> {
+    return Effect.asVoid(
+      Effect.acquireRelease(
+        Effect.flatMap(Site, (site) => {
+          const taken = this.slots.get(key)
+          if (taken !== undefined) return Effect.die(new Error(collision(this.noun, key, taken.site, site)))
+          const slot: Slot<Entry> = { entry, site, gone: Deferred.makeUnsafe(), active: 0, drained: undefined }
+          this.slots.set(key, slot)
+          return Effect.as(this.changed, slot)
+        }),
+        (slot) =>
+          Effect.suspend(() => {
+            this.slots.delete(key)
+            Deferred.doneUnsafe(slot.gone, Effect.void)
+            if (slot.active === 0) return this.changed
+            slot.drained = Deferred.makeUnsafe()
+            return Effect.andThen(this.changed, Deferred.await(slot.drained))
+          })
+      )
+    )
+  }
+
+  mount(source: Source): Effect.Effect<void, never, Scope.Scope> {
+    return Effect.acquireRelease(
+      Effect.andThen(
+        Effect.sync(() => this.mounted.add(source)),
+        this.changed
+      ),
+      () =>
+        Effect.andThen(
+          Effect.sync(() => this.mounted.delete(source)),
+          this.changed
+        )
+    ).pipe(
+      Effect.andThen(
+        Effect.forkScoped(
+          Stream.runForEach(source.changes, () => this.changed),
+          { startImmediately: true }
+        )
+      ),
+      Effect.asVoid
+    )
+  }
+}
+
+const collision = (noun: string, key: string, first: Error | undefined, second: Error | undefined): string =>
+  `The ${noun} ${JSON.stringify(key)} is already registered: give one of the two another name` +
+  `\n  the first: ${siteOf(first) ?? "at an unknown place"}\n  the second: ${siteOf(second) ?? "at an unknown place"}`
+
+const using = <Entry, A, E, R>(
+  slot: Slot<Entry>,
+  use: (entry: Entry) => Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> => {
+  slot.active++
+  const effect = attempt(() => use(slot.entry))
+  if (exitOf(effect) === undefined) {
+    return Effect.onExit(effect, () => {
+      release(slot)
+      return Effect.void
+    })
+  }
+  release(slot)
+  return effect
+}
+
+const release = (slot: Slot<unknown>): void => {
+  if (--slot.active === 0 && slot.drained !== undefined) Deferred.doneUnsafe(slot.drained, Effect.void)
+}
+
+/** What is listed of entries: the same array for the same view of a registry. */
+export const listOf = <Entry, A>(item: (entry: Entry) => A): ((view: ReadonlyArray<Entry>) => ReadonlyArray<A>) => {
+  const known = new WeakMap<ReadonlyArray<Entry>, ReadonlyArray<A>>()
+  return (view) => {
+    const items = known.get(view) ?? view.map(item)
+    known.set(view, items)
+    return items
+  }
+}
+
+/** The first item of every key. */
+export const uniqueBy = <A>(items: ReadonlyArray<A>, key: (item: A) => string): ReadonlyArray<A> => {
+  const byKey = new Map<string, A>()
+  for (const item of items) if (!byKey.has(key(item))) byKey.set(key(item), item)
+  return [...byKey.values()]
+}

@@ -1,0 +1,173 @@
+/**
+ * How long a tool may take and how much it may answer. What goes beyond becomes a result with `isError` that names the tool and the
+ * limit, so that the model learns why it has no answer.
+ */
+import { exitOf } from "@effect-mcp/core/Done"
+import * as Now from "@effect-mcp/core/internal/Now"
+import type { Limits, ToolEntry } from "@effect-mcp/core/Tools"
+import type { ContentBlock } from "@effect-mcp/protocol/model/Content"
+import type { CallToolResult } from "@effect-mcp/protocol/model/Tool"
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Scope from "effect/Scope"
+import { bytesOf } from "../internal/bytesOf.ts"
+
+/** Long enough for a handler that asks its user more than once. */
+const defaultTime = "1 hour"
+/** With the usual escapes it fits the 4 MiB that clients of this library read at most by default. */
+const defaultBytes = 3 * 1024 * 1024
+
+const notice = (text: string): CallToolResult => ({ content: [{ type: "text", text }], isError: true })
+
+const textOf = (block: ContentBlock): string => {
+  switch (block.type) {
+    case "text":
+      return block.text
+    case "image":
+    case "audio":
+      return block.data
+    case "resource":
+      return "text" in block.resource ? block.resource.text : block.resource.blob
+    case "resource_link":
+      return block.description ?? ""
+    default:
+      return ""
+  }
+}
+
+/** How many bytes a result has if they are more than `limit`, else undefined. `mirrored`: its structured content is its text, too. */
+const excess = (
+  { content, structuredContent }: CallToolResult,
+  mirrored: boolean,
+  limit: number
+): number | undefined => {
+  let length = 0
+  for (const block of content) length += textOf(block).length
+  const structure = structuredContent === undefined || mirrored ? "" : JSON.stringify(structuredContent)
+  const times = mirrored ? 2 : 1
+  // A character has at most three bytes: most results need not be counted.
+  if ((length + structure.length) * 3 * times <= limit) return undefined
+  let bytes = bytesOf(structure).length
+  for (const block of content) bytes += bytesOf(textOf(block)).length * times
+  return bytes > limit ? bytes : undefined
+}
+
+/** A watching fiber ends this long after the last call at most, in milliseconds: a process must not stay for it. */
+const longestSleep = 30_000
+
+/** A call that is not done yet. */
+interface Waiting {
+  fiber: Fiber.Fiber<unknown, unknown> | undefined
+  readonly deadline: number
+  stopped: boolean
+}
+
+/** Stops the calls of one tool when their time is over: all have the same, so the oldest is always the next. */
+class Deadlines {
+  private readonly waiting = new Set<Waiting>()
+  private readonly millis: number
+  private readonly clock: Clock.Clock
+  private readonly runFork: (effect: Effect.Effect<void>) => void
+  /** When the watching fiber looks next; it ends when no call waits. */
+  private wakesAt = -Infinity
+
+  constructor(millis: number, clock: Clock.Clock, runFork: (effect: Effect.Effect<void>) => void) {
+    this.millis = millis
+    this.clock = clock
+    this.runFork = runFork
+  }
+
+  /** `effect` until its deadline; then it is interrupted, and `late` once its finalizers have run. */
+  within<A, E, R>(effect: Effect.Effect<A, E, R>, f: (value: A) => A, late: A): Effect.Effect<A, E, R> {
+    return Effect.contextWith((context: Context.Context<R>) => {
+      const now = this.clock.currentTimeMillisUnsafe()
+      const call: Waiting = { fiber: undefined, deadline: now + this.millis, stopped: false }
+      const started = Now.start(
+        Effect.withFiber<A, E, R>((fiber) => {
+          call.fiber = fiber
+          return effect
+        }),
+        context
+      )
+      if (exitOf(started) === undefined) this.add(call, now)
+      return Effect.matchCauseEffect(started, {
+        onSuccess: (value) => Effect.succeed(f(value)),
+        onFailure: (cause) =>
+          call.stopped && Cause.hasInterruptsOnly(cause) ? Effect.succeed(late) : Effect.failCause(cause)
+      })
+    })
+  }
+
+  private add(call: Waiting, now: number): void {
+    this.waiting.add(call)
+    call.fiber?.addObserver(() => this.waiting.delete(call))
+    // Workers end the timers of a request with it: one that is overdue will not fire any more.
+    if (this.wakesAt >= now - 1000) return
+    this.wakesAt = now
+    this.runFork(this.watch)
+  }
+
+  private readonly watch: Effect.Effect<void> = Effect.suspend(() => {
+    const now = this.clock.currentTimeMillisUnsafe()
+    for (const call of this.waiting) {
+      if (call.deadline > now) {
+        const wait = Math.min(call.deadline - now, longestSleep)
+        this.wakesAt = now + wait
+        return Effect.andThen(Effect.sleep(wait), this.watch)
+      }
+      this.waiting.delete(call)
+      call.stopped = true
+      call.fiber?.interruptUnsafe()
+    }
+    this.wakesAt = -Infinity
+    return Effect.void
+  })
+}
+
+/** What a call is held to: `late` says that its time is over, `checked` replaces a result that is too large. */
+const bounds = ({ limits, tool }: ToolEntry, server: Limits) => {
+  const time = Duration.fromInputUnsafe(limits?.time ?? server.time ?? defaultTime)
+  const bytes = limits?.bytes ?? server.bytes ?? defaultBytes
+  const mirrored = "outputSchema" in tool
+  const name = JSON.stringify(tool.name)
+  const late = `The tool ${name} was stopped: it took longer than ${Duration.format(time)}, the time limit of this tool.`
+  const left = (given: number) =>
+    `The result of the tool ${name} is left out: it has ${given} bytes, and the size limit of this tool is ${bytes}. Ask for less.`
+  const checked = (result: CallToolResult): CallToolResult => {
+    const given = excess(result, mirrored, bytes)
+    return given === undefined ? result : notice(left(given))
+  }
+  return { millis: Duration.toMillis(time), late: notice(late), checked }
+}
+
+/**
+ * Puts an entry within its own limits, or else within `server`, those of the server. A call that is done at once costs no timer; of
+ * those that wait one fiber per tool watches the time, in the scope.
+ */
+export const make = (server: Limits = {}): Effect.Effect<(entry: ToolEntry) => ToolEntry, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const clock = yield* Clock.Clock
+    const scope = yield* Scope.Scope
+    const run = Effect.runForkWith(yield* Effect.context<never>())
+    const runFork = (effect: Effect.Effect<void>): void => void Fiber.runIn(run(effect), scope)
+    return (entry) => {
+      const { checked, late, millis } = bounds(entry, server)
+      const deadlines = millis === Infinity ? undefined : new Deadlines(millis, clock, runFork)
+      return {
+        ...entry,
+        call: (params, now) => {
+          const effect = entry.call(params, now)
+          const done = exitOf(effect)
+          if (done === undefined) return deadlines?.within(effect, checked, late) ?? Effect.map(effect, checked)
+          if (Exit.isFailure(done)) return done
+          const result = checked(done.value)
+          return result === done.value ? done : Exit.succeed(result)
+        }
+      }
+    }
+  })

@@ -1,0 +1,102 @@
+/** The server's tools: what feature layers registered, and what was mounted. Own tools win over mounted ones of the same name. */
+import { Principal } from "@effect-mcp/core/Principal"
+import type { Now } from "@effect-mcp/core/internal/Now"
+import type { QueryServices, RequestServices } from "@effect-mcp/core/RequestContext"
+import { type Limits, type ToolEntry, ToolRegistry, type ToolSource } from "@effect-mcp/core/Tools"
+import * as HeaderParams from "@effect-mcp/protocol/HeaderParams"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import type { CallToolParams, CallToolResult, Tool } from "@effect-mcp/protocol/model/Tool"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import { listOf, Registry, uniqueBy } from "./Registry.ts"
+import * as ToolLimits from "./ToolLimits.ts"
+
+const prefixed = (source: ToolSource, prefix: string): ToolSource => ({
+  list: Effect.map(source.list, (tools) => tools.map((tool) => ({ ...tool, name: prefix + tool.name }))),
+  call: (params) =>
+    params.name.startsWith(prefix) ? source.call({ ...params, name: params.name.slice(prefix.length) }) : undefined,
+  changes: source.changes
+})
+
+/** The answer to a name that is not there, or that the caller must not know of. */
+export const unknownTool = (name: string): McpError.McpError => McpError.invalidParams(`Unknown tool: ${name}`)
+
+export interface ToolSet extends ToolSource {
+  /** The same as `list` for who runs the effect at once, on behalf of `principal`. */
+  readonly listNow: (
+    principal: Principal["Service"]
+  ) => Effect.Effect<ReadonlyArray<Tool>, McpError.McpError, QueryServices>
+  /** The same as `call` for who runs the effect at once. */
+  readonly callNow: (
+    params: CallToolParams,
+    now: Now
+  ) => Effect.Effect<CallToolResult, McpError.McpError, RequestServices>
+  readonly isEmpty: () => boolean
+  /** The arguments of one of the server's own tools that travel in headers too; none where the caller sees no such tool. */
+  readonly headerParams: (name: unknown, principal: Principal["Service"]) => ReadonlyArray<HeaderParams.HeaderParam>
+}
+
+/** A fresh registry: the tag for feature layers, and what the dispatcher reads. `limits` are those of tools without their own. */
+export const make = (
+  limits?: Limits
+): Effect.Effect<{ readonly tools: ToolSet; readonly context: Context.Context<ToolRegistry> }, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const registry = yield* Registry.make<ToolEntry, ToolSource>("tool")
+    const limited = yield* ToolLimits.make(limits)
+    const visible = (entry: ToolEntry, principal: Principal["Service"]) => entry.visible?.(principal) !== false
+    const descriptors = listOf((entry: ToolEntry) => entry.tool)
+    const listNow: ToolSet["listNow"] = (principal) => {
+      const own = descriptors(registry.view((entry) => visible(entry, principal)))
+      if (registry.sources.length === 0) return Effect.succeed(own)
+      return Effect.map(
+        Effect.forEach(registry.sources, (source) => source.list, { concurrency: "unbounded" }),
+        (mounted) => uniqueBy([own, ...mounted].flat(), (tool: Tool) => tool.name)
+      )
+    }
+    const list: ToolSource["list"] = Effect.flatMap(Principal, listNow)
+    const mounted: ToolSource["call"] = (params) => {
+      for (const source of registry.sources) {
+        const effect = source.call(params)
+        if (effect !== undefined) return effect
+      }
+      return undefined
+    }
+    const answer = (params: CallToolParams, principal: Principal["Service"], now?: Now) => {
+      const { name } = params
+      const elsewhere = () => mounted(params) ?? Effect.fail(unknownTool(name))
+      return (
+        registry.holdNow(name, (entry) => (visible(entry, principal) ? entry.call(params, now) : elsewhere())) ??
+        elsewhere()
+      )
+    }
+    const call: ToolSource["call"] = (params) =>
+      registry.get(params.name) === undefined
+        ? mounted(params)
+        : Effect.flatMap(Principal, (principal) => answer(params, principal))
+    const annotated = new WeakMap<ToolEntry, ReadonlyArray<HeaderParams.HeaderParam>>()
+    const headerParams: ToolSet["headerParams"] = (name, principal) => {
+      const entry = typeof name === "string" ? registry.get(name) : undefined
+      if (entry === undefined || !visible(entry, principal)) return []
+      const params = annotated.get(entry) ?? HeaderParams.parse(entry.tool.inputSchema).params
+      annotated.set(entry, params)
+      return params
+    }
+    const tools: ToolSet = {
+      list,
+      listNow,
+      call,
+      callNow: (params, now) => answer(params, now.principal, now),
+      headerParams,
+      changes: registry.changes,
+      isEmpty: () => registry.isEmpty
+    }
+    return {
+      tools,
+      context: Context.make(ToolRegistry, {
+        register: (entry) => registry.register(entry.tool.name, limited(entry)),
+        mount: (source, options) =>
+          registry.mount(options?.prefix === undefined ? source : prefixed(source, options.prefix))
+      })
+    }
+  })

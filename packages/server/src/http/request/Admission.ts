@@ -1,0 +1,104 @@
+/**
+ * Who may ask an HTTP endpoint at all, and in what form, before anything of a body is read.
+ *
+ * Owns the checks that every endpoint over HTTP shares. Refuses to know what is asked.
+ */
+import * as McpError from "@effect-mcp/protocol/McpError"
+import * as Framing from "@effect-mcp/core/Framing"
+import * as Rebinding from "./DnsRebinding.ts"
+import type { Asked } from "./HttpRequest.ts"
+import { refuse, type Refusal } from "../response/Responses.ts"
+
+export interface Options extends Rebinding.Options {
+  /** The largest body, in bytes. Default 4 MiB; a larger one is answered by 413. */
+  readonly maxMessageBytes?: number | undefined
+  /** The deepest nesting of a message; a deeper one is answered by 400 and -32600. Default 256. */
+  readonly maxMessageDepth?: number | undefined
+}
+
+const jsonType = "application/json"
+const eventsType = "text/event-stream"
+
+/** Of what an Accept header lists: whether it takes this type. */
+const accepts = (accept: string, type: string): boolean =>
+  accept.split(",").some((range) => {
+    const [name = "", ...params] = range.split(";").map((part) => part.trim().toLowerCase())
+    const wanted = name === type || name === "*/*" || name === `${type.split("/")[0]}/*`
+    return wanted && !params.some((param) => /^q=0(\.0*)?$/.test(param))
+  })
+
+type Headed = Pick<Asked, "headers" | "originalUrl">
+
+/** Neither HTTP/2 nor a web request need carry a host as a header. */
+const hostOf = ({ headers, originalUrl }: Headed): string | undefined =>
+  headers[":authority"] ??
+  (/^https?:\/\//.test(originalUrl) && URL.canParse(originalUrl) ? new URL(originalUrl).host : undefined)
+
+export interface Admission {
+  /** What speaks against whoever asks, whatever it is. */
+  readonly caller: (request: Headed) => Refusal | undefined
+  /** What speaks against a POST. `answers`: whether what it may be answered by is its client's to choose. */
+  readonly post: (request: Headed, answers?: boolean) => Refusal | undefined
+  /** What speaks against a GET that is to become a stream of events. */
+  readonly get: (request: Headed) => Refusal | undefined
+  readonly tooLarge: Refusal
+  readonly maxMessageBytes: number
+  readonly maxMessageDepth: number | undefined
+}
+
+const plainest = [jsonType, "application/json; charset=utf-8"]
+const usual = [`${jsonType}, ${eventsType}`, "*/*"]
+
+/** Refused hosts and pages that are reported, each once: a stranger must not fill the log. */
+const reportedAtMost = 16
+
+/** `report` is called with what an operator should know: a host or a page that was refused, and the option that lets it in. */
+export const make = (options: Options, report?: (message: string) => void): Admission => {
+  const { maxMessageBytes = Framing.defaultMaxMessageBytes } = options
+  const tooLarge = refuse(413, McpError.limitExceeded(`The message is larger than ${maxMessageBytes} bytes`))
+  const noJson = refuse(415, McpError.invalidRequest("The body must be application/json"))
+  const notBoth = refuse(406, McpError.invalidRequest(`Accept must list ${jsonType} and ${eventsType}`))
+  const encoded = refuse(415, McpError.invalidRequest("The body must not be encoded"), undefined, {
+    "accept-encoding": "identity"
+  })
+  let known: string | undefined
+  const reported = new Set<string>()
+  const tell = (foreign: string): void => {
+    if (report === undefined || reported.has(foreign) || reported.size >= reportedAtMost) return
+    reported.add(foreign)
+    report(
+      `Refused a request: ${foreign}. If it is meant to be, add it to allowedHosts or allowedOrigins of the endpoint`
+    )
+  }
+  const notEvents = refuse(406, McpError.invalidRequest(`Accept must list ${eventsType}`))
+  return {
+    maxMessageBytes,
+    maxMessageDepth: options.maxMessageDepth,
+    tooLarge,
+    caller: (request) => {
+      const { headers } = request
+      // Most requests come by one name, and from no page.
+      if (headers["host"] === known && headers["origin"] === undefined && known !== undefined) return undefined
+      const named = headers["host"] === undefined ? { ...headers, host: hostOf(request) } : headers
+      const foreign = Rebinding.check(named, options)
+      if (foreign !== undefined) {
+        tell(foreign)
+        return refuse(403, McpError.invalidRequest(foreign))
+      }
+      if (headers["origin"] === undefined) known = headers["host"]
+      return undefined
+    },
+    post: ({ headers }, answers = true) => {
+      const type = headers["content-type"] ?? ""
+      if (!plainest.includes(type) && !/^\s*application\/json\s*(;|$)/i.test(type)) return noJson
+      const { accept = "*/*" } = headers
+      const encoding = headers["content-encoding"]
+      if (encoding !== undefined && encoding.trim().toLowerCase() !== "identity") return encoded
+      if (answers && !usual.includes(accept) && !(accepts(accept, jsonType) && accepts(accept, eventsType))) {
+        return notBoth
+      }
+      return Number(headers["content-length"]) > maxMessageBytes ? tooLarge : undefined
+    },
+    get: ({ headers: { accept = "*/*" } }) => (accepts(accept, eventsType) ? undefined : notEvents)
+  }
+}

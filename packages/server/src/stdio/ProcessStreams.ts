@@ -1,0 +1,196 @@
+/**
+ * The standard streams of this process by their own callbacks (Node's; Bun and Deno have the same): what stdio is served over where
+ * nobody provides a `Stdio`.
+ *
+ * The fast path of `endpoint/Stdio`. Through a stream and a sink of Effect a lone request costs half as much again, nearly all of it
+ * for waking the fibers that read and write. A test holds both against the same conversations.
+ */
+import type * as Duplex from "@effect-mcp/core/Duplex"
+import * as Listen from "@effect-mcp/core/internal/Listen"
+import type * as Outbox from "@effect-mcp/core/Outbox"
+import { TransportError } from "@effect-mcp/core/Transport"
+import * as Effect from "effect/Effect"
+import { pass } from "./StdoutGuard.ts"
+
+/** What an emitter calls its listeners with is up to the event: the boundary to Node's own types. */
+// oxlint-disable-next-line typescript/no-explicit-any
+type Listener = (value?: any) => void
+interface Emitter {
+  on(event: string, listener: Listener): unknown
+  off(event: string, listener: Listener): unknown
+}
+/** What is used of a Readable. */
+export interface Readable extends Emitter {
+  readonly pause: () => unknown
+  readonly resume: () => unknown
+  readonly readableEnded: boolean
+  readonly destroyed: boolean
+}
+/** What is used of a Writable. */
+export interface Writable extends Emitter {
+  readonly closed: boolean
+  /** Bytes that it has not handed on. */
+  readonly writableLength: number
+  write(text: string, encoding: "utf8", written: ((error?: Error | null) => void) | undefined): boolean
+  readonly cork: () => void
+  readonly uncork: () => void
+}
+
+/** Calls the listeners until one says that it is over. */
+const listening = <A>(
+  emitter: Emitter,
+  listeners: (over: (how: Effect.Effect<A, TransportError>) => void) => Readonly<Record<string, Listener>>,
+  start: () => void = () => {}
+): Effect.Effect<A, TransportError> =>
+  Effect.suspend(() => {
+    let added: ReadonlyArray<readonly [string, Listener]> = []
+    return Effect.ensuring(
+      Effect.callback<A, TransportError>((over) => {
+        added = Object.entries(listeners(over))
+        for (const [event, listener] of added) emitter.on(event, listener)
+        start()
+      }),
+      Effect.sync(() => {
+        for (const [event, listener] of added) emitter.off(event, listener)
+      })
+    )
+  })
+
+type Within = <A>(run: (item: A) => void, item: A) => void
+
+/** Runs in what `AsyncLocalStorage` holds at this moment, where there is one: callbacks of the process come from elsewhere. */
+const here = (): Within => {
+  const { process } = globalThis as Partial<Global> // what is not there is asked for as such
+  const hooks = process?.getBuiltinModule?.("node:async_hooks")
+  if (hooks === undefined) return (run, item) => run(item)
+  // As `AsyncLocalStorage.snapshot` does it, without two calls in between: a tenth of what a lone request costs more than its wire.
+  const place = new hooks.AsyncResource("effect-mcp")
+  return (run, item) => place.runInAsyncScope(run, undefined, item)
+}
+
+const encoder = new TextEncoder()
+
+const listenTo =
+  (stdin: Readable): Listen.Listen<Uint8Array, TransportError> =>
+  (take) => {
+    const broken = (cause?: unknown) =>
+      Effect.fail(new TransportError({ reason: "Read", message: "stdin is broken", cause }))
+    const reading = Effect.suspend(() => {
+      if (stdin.readableEnded) return Effect.void
+      // Nothing is to be heard of its end any more.
+      if (stdin.destroyed) return broken()
+      const within = here()
+      return listening<void>(
+        stdin,
+        (over) => ({
+          data: (chunk: Uint8Array | string) => {
+            try {
+              // It is text where somebody has set an encoding.
+              within(take, typeof chunk === "string" ? encoder.encode(chunk) : chunk)
+            } catch (defect) {
+              over(Effect.die(defect))
+            }
+          },
+          end: () => over(Effect.void),
+          error: (cause: unknown) => over(broken(cause)),
+          close: () => over(broken())
+        }),
+        // Whoever paused it, and be it who listened before, stops nobody from listening now.
+        () => void stdin.resume()
+      )
+    })
+    // Nobody listens any more: the process need not stay for it.
+    return Effect.ensuring(
+      reading,
+      Effect.sync(() => void stdin.pause())
+    )
+  }
+
+/** From this size on text and newline are two writes that leave as one: joined, the text would be copied. */
+const largeText = 16 * 1024
+
+/** Writes the lines and the newline that ends the last; false where there is no room for more. */
+const writeLines = (stdout: Writable, text: string, written: (error?: Error | null) => void): boolean => {
+  if (text.length < largeText) return pass(stdout, `${text}\n`, written)
+  stdout.cork()
+  try {
+    pass(stdout, text, undefined)
+    return pass(stdout, "\n", written)
+  } finally {
+    stdout.uncork()
+  }
+}
+
+const writerOf = (stdout: Writable): Outbox.Writer => {
+  let over: (how: Effect.Effect<void, TransportError>) => void = () => {}
+  let waiting: (() => void) | undefined
+  let ended = false
+  const finished = () => {
+    if (ended && !(stdout.writableLength > 0)) over(Effect.void)
+  }
+  const broken = (cause?: unknown) =>
+    over(Effect.fail(new TransportError({ reason: "Write", message: "stdout is closed", cause })))
+  const written = (error?: Error | null) => {
+    if (error == null) finished()
+    // A stream that is closed already has no event for it; the others have, and need somebody who listens.
+    else if (stdout.closed) broken(error)
+  }
+  return {
+    write: (text, taken) => {
+      if (writeLines(stdout, text, written)) taken()
+      else waiting = taken
+    },
+    // It may hold the last lines still, and fail with them.
+    end: () => {
+      ended = true
+      finished()
+    },
+    run: listening<void>(stdout, (resume) => {
+      over = resume
+      const drained = () => {
+        const taken = waiting
+        waiting = undefined
+        taken?.()
+      }
+      return { error: broken, close: () => broken(), drain: drained }
+    })
+  }
+}
+
+/** Both streams as bytes. */
+export const bytes = (stdin: Readable, stdout: Writable): Duplex.Bytes => ({
+  incoming: Listen.make(listenTo(stdin)),
+  write: writerOf(stdout)
+})
+
+interface Global {
+  readonly process: {
+    readonly stdin: Readable
+    readonly stdout: Writable
+    /** Since Node 20.16 and 22.3. */
+    readonly getBuiltinModule?: (name: "node:async_hooks") =>
+      | {
+          readonly AsyncResource: new (type: string) => {
+            readonly runInAsyncScope: <A>(run: (item: A) => void, self: undefined, item: A) => void
+          }
+        }
+      | undefined
+  }
+}
+
+const isProcess = (global: unknown): global is Global =>
+  typeof global === "object" &&
+  global !== null &&
+  "process" in global &&
+  typeof global.process === "object" &&
+  global.process !== null &&
+  "stdin" in global.process &&
+  "stdout" in global.process
+
+/** The streams of this process. A runtime that has none must provide a `Stdio`: a defect. */
+export const ofProcess: Effect.Effect<Duplex.Bytes> = Effect.suspend(() => {
+  const global: unknown = globalThis
+  return isProcess(global)
+    ? Effect.succeed(bytes(global.process.stdin, global.process.stdout))
+    : Effect.die(new Error("There is neither a Stdio nor a process that has one"))
+})

@@ -1,0 +1,68 @@
+/** What the server's own log says of a handler that died: which one, and whether its output did not fit. */
+import * as Prompt from "@effect-mcp/core/Prompt"
+import * as Prompts from "@effect-mcp/core/Prompts"
+import * as Resources from "@effect-mcp/core/Resources"
+import * as Tool from "@effect-mcp/core/Tool"
+import * as Tools from "@effect-mcp/core/Tools"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import { assert, describe, it } from "@effect/vitest"
+import { Cause, Effect, Layer, Logger, Schema } from "effect"
+import { everyVersion, session } from "../support/raw.ts"
+
+const bug = Effect.die(new TypeError("x is undefined"))
+const Whole = Schema.Struct({ n: Schema.Int })
+class Full extends Schema.TaggedError<Full>()("Full", { seats: Schema.Int }) {}
+const features = Layer.mergeAll(
+  Tools.layer(Tool.make("t", { description: "" }), () => bug),
+  Tools.layer(Tool.make("later", { description: "" }), () => Effect.andThen(Effect.yieldNow, bug)),
+  Prompts.layer(Prompt.make("p"), () => bug),
+  Resources.layer({ uri: "r:", name: "r" }, bug),
+  Resources.layerTemplate({ uriTemplate: "x:{id}", name: "x" }, () => bug),
+  Tools.layer(Tool.make("halves", { description: "", output: Whole }), () => Effect.succeed({ n: 0.5 })),
+  Tools.layer(Tool.make("fails", { description: "", failure: Full }), () =>
+    Effect.fail(new Full({ seats: 0.5 }, { disableChecks: true }))
+  )
+)
+
+describe("a handler that dies", () => {
+  for (const version of everyVersion()) {
+    for (const [method, params, said] of [
+      ["tools/call", { name: "t" }, 'The handler of tools/call "t" died TypeError: x is undefined'],
+      ["tools/call", { name: "later" }, 'The handler of tools/call "later" died TypeError: x is undefined'],
+      ["prompts/get", { name: "p" }, 'The handler of prompts/get "p" died TypeError: x is undefined'],
+      ["resources/read", { uri: "r:" }, 'The handler of resources/read "r:" died TypeError: x is undefined'],
+      ["resources/read", { uri: "x:1" }, 'The handler of resources/read "x:1" died TypeError: x is undefined'],
+      ["tools/call", { name: "halves" }, "The output of the tool halves does not fit its output schema: "],
+      ["tools/call", { name: "fails" }, "The failure of the tool fails does not fit its failure schema: "]
+    ] as const) {
+      it.effect(
+        `is named in the log, and its client learns nothing of it: ${JSON.stringify(params)} (${version})`,
+        () =>
+          Effect.gen(function* () {
+            const logged: Array<string> = []
+            const logger = Logger.make(({ cause, message }) => {
+              const [defect] = cause.reasons.filter(Cause.isDieReason)
+              logged.push(`${String(message)} ${String(defect?.defect)}`)
+            })
+            const client = yield* Effect.provide(session(features, { version }), Logger.layer([logger]))
+            const error = yield* client.refused(method, params)
+            assert.deepStrictEqual([error.code, error.message], [McpError.InternalError, "Internal error"])
+            assert.strictEqual(logged.length, 1)
+            assert.include(logged[0], said)
+            if ("name" in params && params.name === "halves") assert.include(logged[0], '["n"]')
+          })
+      )
+    }
+  }
+
+  it.effect("is named by at most as many characters as a name may have", () =>
+    Effect.gen(function* () {
+      const logged: Array<string> = []
+      const logger = Logger.make(({ message }) => void logged.push(String(message)))
+      const client = yield* Effect.provide(session(features), Logger.layer([logger]))
+      yield* client.refused("resources/read", { uri: `x:${"\u001b".repeat(5000)}` })
+      assert.isBelow(logged.join("").length, 1000)
+      assert.notInclude(logged.join(""), "\u001b")
+    })
+  )
+})

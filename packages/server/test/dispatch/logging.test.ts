@@ -1,0 +1,291 @@
+/** Log messages: which pass, in what form, how many; and what never leaves. */
+import * as Log from "@effect-mcp/core/Log"
+import * as Tool from "@effect-mcp/core/Tool"
+import * as Tools from "@effect-mcp/core/Tools"
+import * as Middleware from "@effect-mcp/server/Middleware"
+import { verifies } from "@effect-mcp/spec/verifies"
+import { assert, describe, it } from "@effect/vitest"
+import { Cause, Data, Effect, Layer, Logger, Redacted, References } from "effect"
+import { TestClock } from "effect/testing"
+import { connect, everyVersion, serve, session, settle, versions } from "../support/raw.ts"
+
+const levels = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"] as const
+
+/** A tool that runs `effect`. */
+const doing = <R>(effect: Effect.Effect<unknown, never, R>) =>
+  Layer.provide(
+    Tools.layer(Tool.make("do", { description: "" }), () => Effect.as(effect, "")),
+    Logger.layer([])
+  )
+const everyLevel = Effect.forEach(levels, (level) => Effect.flatMap(Log.Log, (log) => log.log(level, level, "test")))
+const datas = (client: { notes: (method: string) => ReadonlyArray<any> }) =>
+  client.notes("notifications/message").map((note) => note.params.data)
+
+describe("levels", () => {
+  for (const version of versions()) {
+    for (const [index, level] of levels.entries()) {
+      it.effect(
+        `after ${level} was set in ${version}, it and what is worse is sent, nothing below${verifies("logging.level.threshold")}`,
+        () =>
+          Effect.gen(function* () {
+            const client = yield* session(doing(everyLevel), { version })
+            assert.deepStrictEqual(yield* client.request("logging/setLevel", { level }), {})
+            yield* client.call("do")
+            yield* settle
+            assert.deepStrictEqual(
+              client.notes("notifications/message").map((note) => note.params),
+              levels.slice(index).map((level) => ({ level, logger: "test", data: level }))
+            )
+          })
+      )
+    }
+  }
+
+  it.effect("before one was set, the server's own applies: info, or what it was told", () =>
+    Effect.gen(function* () {
+      const normal = yield* session(doing(everyLevel))
+      yield* normal.call("do")
+      assert.deepStrictEqual(datas(normal), levels.slice(1))
+      const quiet = yield* session(doing(everyLevel), {}, { logging: { level: "error" } })
+      yield* quiet.call("do")
+      assert.deepStrictEqual(datas(quiet), levels.slice(4))
+    })
+  )
+
+  it.effect("are each session's own", () =>
+    Effect.gen(function* () {
+      const server = yield* serve({ features: doing(everyLevel) })
+      const [one, two] = [yield* connect(server), yield* connect(server)]
+      yield* one.request("logging/setLevel", { level: "emergency" })
+      yield* one.call("do")
+      yield* two.call("do")
+      assert.deepStrictEqual([datas(one).length, datas(two).length], [1, 7])
+    })
+  )
+
+  for (const version of versions()) {
+    it.effect(
+      `that do not exist are answered -32602 and change nothing (${version})${verifies("logging.level.invalid", "logging.security.fields-validated")}`,
+      () =>
+        Effect.gen(function* () {
+          const client = yield* session(doing(everyLevel), { version })
+          for (const params of [undefined, {}, { level: "INFO" }, { level: "trace" }, { level: 3 }]) {
+            assert.strictEqual((yield* client.refused("logging/setLevel", params)).code, -32602)
+          }
+          assert.isUndefined(client.session.logLevel)
+        })
+    )
+  }
+})
+
+describe("rate", () => {
+  for (const version of everyVersion()) {
+    it.effect(
+      `is bounded per session: a burst, then a number per second, and what was dropped is owned up to (${version})${verifies("logging.server.rate-limited", "logging.security.rate-limited")}`,
+      () =>
+        Effect.gen(function* () {
+          const flood = Effect.forEach(Array.from({ length: 50 }), () => Log.info("x"), { discard: true })
+          const server = yield* serve({ features: doing(flood), logging: { perSecond: 10 } })
+          const [one, two] = [
+            yield* connect(server, { version, logLevel: "info" }),
+            yield* connect(server, { version, logLevel: "info" })
+          ]
+          yield* one.call("do")
+          assert.strictEqual(datas(one).length, 20)
+          yield* two.call("do")
+          assert.strictEqual(datas(two).length, 20)
+          yield* TestClock.adjust("1 second")
+          yield* one.call("do")
+          assert.strictEqual(datas(one).length, 20 + 1 + 10)
+          assert.deepStrictEqual(one.notes("notifications/message")[20].params, {
+            level: "warning",
+            logger: "effect-mcp",
+            data: "30 log messages were dropped"
+          })
+          yield* TestClock.adjust("1 hour")
+          yield* one.call("do")
+          assert.strictEqual(datas(one).length, 31 + 1 + 20)
+          assert.strictEqual(datas(one)[31], "40 log messages were dropped")
+        })
+    )
+  }
+
+  it.effect(
+    `is owned up to at the level that the client asked for, if that is higher${verifies("logging.level.threshold")}`,
+    () =>
+      Effect.gen(function* () {
+        const flood = Effect.forEach(Array.from({ length: 30 }), () => Log.alert("x"), { discard: true })
+        const client = yield* session(doing(flood), {}, { logging: { perSecond: 10 } })
+        yield* client.request("logging/setLevel", { level: "critical" })
+        yield* client.call("do")
+        yield* TestClock.adjust("1 second")
+        yield* client.call("do")
+        const found = client.notes("notifications/message").map((note) => note.params.level)
+        assert.deepStrictEqual(Array.from(new Set<string>(found)).toSorted(), ["alert", "critical"])
+      })
+  )
+})
+
+describe("what leaves", () => {
+  for (const version of everyVersion()) {
+    it.effect(
+      `passes the redaction hook, which may change or drop it (${version})${verifies("logging.server.sensitive-removed")}`,
+      () =>
+        Effect.gen(function* () {
+          const client = yield* session(
+            doing(Effect.andThen(Log.info("password: hunter2"), Effect.andThen(Log.info("drop"), Log.error("keep")))),
+            { version, logLevel: "info" },
+            {
+              logging: {
+                redact: (data, level) =>
+                  data === "drop" ? undefined : level === "error" ? data : String(data).replace(/: .*/, ": ***")
+              }
+            }
+          )
+          yield* client.call("do")
+          assert.deepStrictEqual(datas(client), ["password: ***", "keep"])
+        })
+    )
+  }
+
+  class Failed extends Data.TaggedError("Failed")<{
+    readonly message: string
+    readonly cause?: unknown
+    readonly query?: string
+  }> {}
+
+  for (const version of everyVersion()) {
+    it.effect(
+      `of an error is its name and message: no stack, no cause (${version})${verifies("logging.content.no-internals")}`,
+      () =>
+        Effect.gen(function* () {
+          const error = new Failed({ message: "no luck", cause: new Error("secret"), query: "select secret" })
+          const client = yield* session(
+            doing(
+              Effect.all([
+                Log.error(error),
+                Log.error({ error, more: [new TypeError("t")] }),
+                Effect.logError("went wrong", Cause.die(new Error("secret"))),
+                Effect.logError(error)
+              ])
+            ),
+            { version, logLevel: "info" }
+          )
+          yield* client.call("do")
+          assert.deepStrictEqual(datas(client), [
+            "Failed: no luck",
+            { error: "Failed: no luck", more: ["TypeError: t"] },
+            "went wrong",
+            "Failed: no luck"
+          ])
+        })
+    )
+  }
+
+  it.effect("is always JSON: what is none costs the handler nothing", () =>
+    Effect.gen(function* () {
+      const cycle: any = { a: 1 }
+      cycle.self = cycle
+      const client = yield* session(
+        doing(
+          Effect.forEach([cycle, 10n, { n: 1n }, undefined, () => 1, Redacted.make("secret"), new Date(0)], (data) =>
+            Log.info(data)
+          )
+        )
+      )
+      yield* client.call("do")
+      assert.deepStrictEqual(datas(client), [
+        "(a value that is no JSON)",
+        "10",
+        { n: "1" },
+        null,
+        null,
+        "<redacted>",
+        "1970-01-01T00:00:00.000Z"
+      ])
+    })
+  )
+
+  it.effect("includes what a handler says by Effect.log, with its own annotations", () =>
+    Effect.gen(function* () {
+      const client = yield* session(
+        doing(
+          Effect.all([
+            Effect.logInfo("one"),
+            Effect.logWarning("two", { a: 1 }),
+            Effect.annotateLogs(Effect.logError("three"), { table: 7 }),
+            Effect.logFatal("four"),
+            Effect.logDebug("below the server's own minimum")
+          ])
+        )
+      )
+      yield* client.request("logging/setLevel", { level: "debug" })
+      yield* client.call("do")
+      assert.deepStrictEqual(
+        client.notes("notifications/message").map(({ params }) => [params.level, params.data]),
+        [
+          ["info", "one"],
+          ["warning", ["two", { a: 1 }]],
+          ["error", { message: "three", table: 7 }],
+          ["critical", "four"]
+        ]
+      )
+    })
+  )
+
+  it.effect("still goes where the server logs, causes and all", () =>
+    Effect.gen(function* () {
+      const local: Array<string> = []
+      const logger = Logger.make(({ cause, message }) => void local.push(`${String(message)} ${Cause.pretty(cause)}`))
+      const client = yield* session(
+        Layer.provide(
+          Tools.layer(Tool.make("do", { description: "" }), () =>
+            Effect.as(Effect.logError("wrong", Cause.die(new Error("secret"))), "")
+          ),
+          Logger.layer([logger])
+        )
+      )
+      yield* client.call("do")
+      assert.match(local[0]!, /^wrong Error: secret/)
+    })
+  )
+
+  it.effect("comes before the answer of its request, and goes to the session that caused it", () =>
+    Effect.gen(function* () {
+      const server = yield* serve({ features: doing(Log.info("x")) })
+      const [one, two] = [yield* connect(server), yield* connect(server)]
+      yield* one.call("do")
+      const kinds = one.received.map((message) => message.method ?? "answer")
+      assert.deepStrictEqual(kinds.slice(-2), ["notifications/message", "answer"])
+      assert.deepStrictEqual(datas(two), [])
+    })
+  )
+
+  it.effect("is nothing of the server's own: a defect is logged there, not told", () =>
+    Effect.gen(function* () {
+      const client = yield* session(doing(Effect.die(new Error("secret"))))
+      yield* client.request("logging/setLevel", { level: "debug" })
+      yield* client.refused("tools/call", { name: "do" })
+      yield* settle
+      assert.deepStrictEqual(client.notes("notifications/message"), [])
+    })
+  )
+})
+
+it.effect("annotations of whoever opened the connection, or of middleware, are not the client's", () =>
+  Effect.gen(function* () {
+    const local: Array<unknown> = []
+    const logger = Logger.make(({ fiber }) => void local.push(fiber.getRef(References.CurrentLogAnnotations)))
+    const tool = Tools.layer(Tool.make("do", { description: "" }), () =>
+      Effect.as(Effect.annotateLogs(Effect.logInfo("x"), { mine: 1 }), "")
+    )
+    const annotating = Middleware.layer((_, next) => Effect.annotateLogs(next, { caller: "secret" }))
+    const server = yield* serve({
+      features: Layer.merge(Layer.provide(tool, Logger.layer([logger])), annotating)
+    })
+    const client = yield* connect(server).pipe(Effect.annotateLogs({ host: "secret" }))
+    yield* client.call("do")
+    assert.deepStrictEqual(datas(client), [{ message: "x", mine: 1 }])
+    assert.deepStrictEqual(local, [{ host: "secret", caller: "secret", mine: 1 }])
+  })
+)

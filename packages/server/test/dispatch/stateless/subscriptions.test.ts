@@ -1,0 +1,369 @@
+/** `subscriptions/listen`: one long request that is a stream of hints. */
+import { Principal, Resources, Tool, Tools } from "@effect-mcp/core"
+import type { ResourceRegistry } from "@effect-mcp/core/Resources"
+import type { ToolRegistry } from "@effect-mcp/core/Tools"
+import type { Sink } from "@effect-mcp/core/Transport"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import * as Meta from "@effect-mcp/protocol/model/Meta"
+import type { Announcer } from "@effect-mcp/server/internal/ChangeNotifier"
+import * as Features from "@effect-mcp/server/internal/Features"
+import { Limits } from "@effect-mcp/server/Limits"
+import { listen } from "@effect-mcp/server/internal/SubscriptionsListen"
+import { verifies } from "@effect-mcp/spec/verifies"
+import { assert, describe, it } from "@effect/vitest"
+import { type Context, Deferred, Effect, Exit, Fiber, Layer, Queue, Scope, Stream } from "effect"
+import { connect, serve, settle } from "../../support/raw.ts"
+import { join, modern, open } from "../../support/modern.ts"
+
+const tool = (name: string) => Tools.layer(Tool.make(name, { description: "" }), () => Effect.succeed(name))
+const all = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true }
+
+/** A resource that changes when the test says so, and how many watch it. */
+const watched = Effect.gen(function* () {
+  const changes = yield* Queue.unbounded<number>()
+  let watchers = 0
+  const stream = Stream.unwrap(
+    Effect.as(
+      Effect.acquireRelease(
+        Effect.sync(() => watchers++),
+        () => Effect.sync(() => watchers--)
+      ),
+      Stream.fromQueue(changes)
+    )
+  )
+  const features = (uri: string, visible?: (principal: Principal.Principal["Service"]) => boolean) =>
+    Resources.layer(
+      { uri, name: "it", ...(visible === undefined ? undefined : { visible }) },
+      Effect.succeed("x"),
+      stream
+    )
+  const change = Effect.andThen(Queue.offer(changes, 1), settle)
+  return { features, change, watchers: () => watchers }
+})
+
+/** Features that tests change while they run. */
+const registries = Effect.gen(function* () {
+  let found: Context.Context<ToolRegistry | ResourceRegistry> | undefined
+  const layer = Layer.effectDiscard(
+    Effect.contextWith((context: Context.Context<ToolRegistry | ResourceRegistry>) =>
+      Effect.sync(() => {
+        found = context
+      })
+    )
+  )
+  const add = (features: Layer.Layer<never, never, ToolRegistry | ResourceRegistry>) =>
+    Effect.andThen(Effect.provideContext(Layer.build(features), found!), settle)
+  return { layer, add }
+})
+
+describe("subscriptions/listen", () => {
+  it.effect(
+    `acknowledges first what it will tell of, by the id of its request (2026-07-28)${verifies("subscriptions.acknowledged.first", "subscriptions.acknowledged.subset", "subscriptions.acknowledged.nothing-before")}`,
+    () =>
+      Effect.gen(function* () {
+        const { features } = yield* watched
+        const client = yield* open(Layer.merge(tool("a"), features("menu://today")))
+        const listening = yield* client.listen({
+          ...all,
+          resourceSubscriptions: ["menu://today", "menu://today", "menu://unknown"]
+        })
+        assert.deepStrictEqual(listening.messages(), [
+          {
+            jsonrpc: "2.0",
+            method: "notifications/subscriptions/acknowledged",
+            params: {
+              // There are no prompts, so there is nothing to tell of them.
+              notifications: {
+                toolsListChanged: true,
+                resourcesListChanged: true,
+                resourceSubscriptions: ["menu://today"]
+              },
+              _meta: { [Meta.subscriptionId]: listening.id }
+            }
+          }
+        ])
+      })
+  )
+
+  it.effect(
+    `tells only of what was asked for, each time with its id (2026-07-28)${verifies("subscriptions.filter.only-requested", "meta.notification.subscription")}`,
+    () =>
+      Effect.gen(function* () {
+        const { change, features } = yield* watched
+        const { add, layer } = yield* registries
+        const client = yield* open(Layer.mergeAll(layer, tool("a"), features("menu://today")))
+        const none = yield* client.listen({})
+        const tools = yield* client.listen({ toolsListChanged: true, resourcesListChanged: false })
+        const menu = yield* client.listen({ resourceSubscriptions: ["menu://today"] })
+        yield* add(tool("b"))
+        yield* change
+        const methods = (listening: typeof none) =>
+          listening.messages().map(({ method, params }) => [method, params.uri].filter((part) => part !== undefined))
+        assert.deepStrictEqual(methods(none), [["notifications/subscriptions/acknowledged"]])
+        assert.deepStrictEqual(methods(tools), [
+          ["notifications/subscriptions/acknowledged"],
+          ["notifications/tools/list_changed"]
+        ])
+        assert.deepStrictEqual(methods(menu), [
+          ["notifications/subscriptions/acknowledged"],
+          ["notifications/resources/updated", "menu://today"]
+        ])
+        // Nothing without an id, nothing for anybody else.
+        for (const { method, params } of client.received) {
+          if (method !== undefined) assert.isDefined(params._meta[Meta.subscriptionId], method)
+        }
+      })
+  )
+
+  it.effect("tells of a burst once", () =>
+    Effect.gen(function* () {
+      const { add, layer } = yield* registries
+      const client = yield* open(Layer.merge(layer, tool("a")))
+      const listening = yield* client.listen(all)
+      yield* add(Layer.mergeAll(...(["b", "c", "d", "e"].map(tool) as [ReturnType<typeof tool>])))
+      assert.strictEqual(listening.messages().length, 2)
+      yield* add(tool("f"))
+      assert.strictEqual(listening.messages().length, 3)
+    })
+  )
+
+  it.effect("several may be open on one wire, with the same filter, and end one by one", () =>
+    Effect.gen(function* () {
+      const { change, features, watchers } = yield* watched
+      const client = yield* open(features("menu://today"))
+      const filter = { resourceSubscriptions: ["menu://today"] }
+      const one = yield* client.listen(filter)
+      const two = yield* client.listen(filter)
+      assert.notStrictEqual(one.id, two.id)
+      assert.strictEqual(watchers(), 1)
+      yield* change
+      yield* one.cancel
+      yield* change
+      assert.strictEqual(one.messages().length, 2)
+      assert.strictEqual(two.messages().length, 3)
+    })
+  )
+
+  it.effect(
+    `that the client cancels is not answered, and leaves nothing behind (2026-07-28)${verifies("stdio.cancel.nothing-more", "stdio.cancel.stops")}`,
+    () =>
+      Effect.gen(function* () {
+        const { change, features, watchers } = yield* watched
+        const { add, layer } = yield* registries
+        const client = yield* open(Layer.mergeAll(layer, tool("a"), features("menu://today")))
+        for (let i = 0; i < 5; i++) {
+          const listening = yield* client.listen({ ...all, resourceSubscriptions: ["menu://today"] })
+          assert.strictEqual(watchers(), 1)
+          yield* listening.cancel
+          assert.strictEqual(watchers(), 0)
+          assert.strictEqual(listening.messages().length, 1)
+        }
+        assert.deepStrictEqual(yield* client.session.peer.inFlight, [])
+        const before = client.received.length
+        yield* add(tool("b"))
+        yield* change
+        assert.strictEqual(client.received.length, before)
+      })
+  )
+
+  it.effect(
+    `ends with a result, then a cancellation, when the server ends (2026-07-28)${verifies("subscriptions.end.answered", "subscriptions.end.id", "cancellation.server.subscription", "cancellation.server.nothing-else")}`,
+    () =>
+      Effect.gen(function* () {
+        const server = yield* serve({ features: tool("a") })
+        const serving = yield* Scope.make()
+        const wire = yield* connect(
+          { ...server, connect: (transport, options) => Scope.provide(server.connect(transport, options), serving) },
+          { handshake: false }
+        )
+        const client = modern(wire)
+        const one = yield* client.listen(all)
+        const two = yield* client.listen({})
+        yield* Effect.forkChild(Effect.exit(client.call("a")))
+        yield* settle
+        yield* Scope.close(serving, Exit.void)
+        yield* settle
+        for (const listening of [one, two]) {
+          const [, answer, cancelled, ...rest] = listening.messages()
+          assert.deepStrictEqual(rest, [])
+          assert.strictEqual(answer.id, listening.id)
+          assert.strictEqual(answer.result.resultType, "complete")
+          assert.deepInclude(answer.result._meta, { [Meta.subscriptionId]: listening.id })
+          assert.isDefined(answer.result._meta[Meta.serverInfo])
+          assert.strictEqual(cancelled.method, "notifications/cancelled")
+          assert.strictEqual(cancelled.params.requestId, listening.id)
+          assert.isTrue(Exit.isSuccess(yield* Fiber.await(listening.fiber)))
+        }
+        assert.strictEqual(client.notes("notifications/cancelled").length, 2)
+      })
+  )
+
+  it.effect("takes no permit: requests go on beside it, and a server that drains does not wait for it", () =>
+    Effect.gen(function* () {
+      const server = yield* serve({ features: tool("a"), limits: { inFlight: 1, pending: 3 }, drain: "1 minute" })
+      const serving = yield* Scope.make()
+      const wire = yield* connect(
+        { ...server, connect: (transport, options) => Scope.provide(server.connect(transport, options), serving) },
+        { handshake: false }
+      )
+      const client = modern(wire)
+      for (let i = 0; i < 3; i++) yield* client.listen(all)
+      assert.strictEqual((yield* client.call("a")).content[0].text, "a")
+      const tooMany = yield* client.refused("subscriptions/listen", { notifications: {} })
+      assert.strictEqual(tooMany.code, McpError.LimitExceeded)
+      // The clock does not move: this would hang if it waited.
+      yield* Scope.close(serving, Exit.void)
+    })
+  )
+
+  it.effect("grants at most 1024 resources, and says which", () =>
+    Effect.gen(function* () {
+      const client = yield* open(
+        Resources.layerTemplate(
+          { uriTemplate: "row://{id}", name: "row" },
+          () => Effect.succeed("x"),
+          () => Stream.never
+        )
+      )
+      const uris = Array.from({ length: 1500 }, (_, i) => `row://${i}`)
+      const listening = yield* client.listen({ resourceSubscriptions: uris })
+      yield* Effect.repeat(settle, { times: 100 })
+      const [{ params }] = listening.messages()
+      assert.deepStrictEqual(params.notifications.resourceSubscriptions, uris.slice(0, 1024))
+    })
+  )
+
+  it.effect("does not grant what the caller must not see", () =>
+    Effect.gen(function* () {
+      const { features } = yield* watched
+      const hidden = features("secret://it", ({ subject }) => subject === "admin")
+      const server = yield* serve({ features: hidden })
+      const filter = { resourceSubscriptions: ["secret://it"] }
+      const granted = Effect.fnUntraced(function* (subject: string) {
+        const client = yield* join(server, { principal: { ...Principal.anonymous, subject } })
+        return (yield* client.listen(filter)).messages()[0].params.notifications
+      })
+      assert.deepStrictEqual(yield* granted("guest"), {})
+      assert.deepStrictEqual(yield* granted("admin"), filter)
+    })
+  )
+
+  it.effect(
+    `acknowledges before it tells of what changed while it subscribed (2026-07-28)${verifies("subscriptions.acknowledged.nothing-before", "subscriptions.acknowledged.first")}`,
+    () =>
+      Effect.gen(function* () {
+        const { resources } = yield* Features.build(
+          Layer.mergeAll(
+            Resources.layer({ uri: "a:", name: "a" }, Effect.succeed(""), Stream.make(1)),
+            Resources.layer({ uri: "b:", name: "b" }, Effect.succeed(""), Stream.make(1))
+          )
+        )
+        const sent: Array<any> = []
+        const sink: Sink = { send: (message) => void sent.push(message), writable: () => true, ready: Effect.void }
+        const listeners = new Set<Announcer>()
+        // Each subscription takes a while, in which resources and lists change.
+        const slow: typeof resources = {
+          ...resources,
+          subscribe: (uri, principal, subscriber) =>
+            Effect.andThen(resources.subscribe(uri, principal, subscriber), () => {
+              subscriber.resourceUpdated(uri)
+              for (const listener of listeners) listener.listChanged("tools")
+              return settle
+            })
+        }
+        const options = {
+          resources: slow,
+          capabilities: { tools: { listChanged: true }, resources: { subscribe: true } },
+          listeners,
+          closing: Effect.never,
+          limits: new Limits(),
+          holder: { principal: Principal.anonymous, kept: 0 }
+        }
+        const request = { jsonrpc: "2.0", id: 1, method: "subscriptions/listen" } as const
+        const notifications = { toolsListChanged: true, resourceSubscriptions: ["a:", "b:"] }
+        yield* Effect.forkChild(
+          listen(options, { request, envelope: {}, sink }, Principal.anonymous, { notifications }),
+          { startImmediately: true }
+        )
+        yield* Effect.repeat(settle, { until: () => sent.length > 2 })
+        assert.deepStrictEqual(
+          sent.map(({ method, params }) => params.uri ?? method),
+          ["notifications/subscriptions/acknowledged", "a:", "b:"]
+        )
+      })
+  )
+
+  it.effect("misses no update after its acknowledgement, although the watcher takes its time to start", () =>
+    Effect.gen(function* () {
+      const started = yield* Deferred.make<void>()
+      const changes = Stream.unwrap(Effect.as(Deferred.succeed(started, undefined), Stream.make(1, 2, 3)))
+      const client = yield* open(Resources.layer({ uri: "a://b", name: "b" }, Effect.succeed("x"), changes))
+      const listening = yield* client.listen({ resourceSubscriptions: ["a://b"] })
+      yield* Deferred.await(started)
+      yield* settle
+      assert.strictEqual(listening.messages()[0].method, "notifications/subscriptions/acknowledged")
+      assert.strictEqual(listening.messages()[1].method, "notifications/resources/updated")
+    })
+  )
+
+  it.effect("is forgotten by who announces lists when it ends, however it ends", () =>
+    Effect.gen(function* () {
+      const { resources } = yield* Features.build(tool("a"))
+      const { session } = yield* open(tool("a"))
+      const listeners = new Set<Announcer>()
+      const closing = yield* Deferred.make<void>()
+      const limits = new Limits()
+      const holder = { principal: Principal.anonymous, kept: 0 }
+      const options = { resources, capabilities: {}, listeners, closing: Deferred.await(closing), limits, holder }
+      const exchange = {
+        request: { jsonrpc: "2.0", id: 1, method: "subscriptions/listen" } as const,
+        envelope: {},
+        sink: session.peer.sink,
+        peer: session.peer
+      }
+      const run = listen(options, exchange, Principal.anonymous, { notifications: {} })
+      const cancelled = yield* Effect.forkChild(run, { startImmediately: true })
+      const ended = yield* Effect.forkChild(run, { startImmediately: true })
+      assert.strictEqual(listeners.size, 2)
+      yield* Fiber.interrupt(cancelled)
+      assert.strictEqual(listeners.size, 1)
+      yield* Deferred.succeed(closing, undefined)
+      yield* Fiber.join(ended)
+      assert.strictEqual(listeners.size, 0)
+      assert.strictEqual(holder.kept, 0)
+    })
+  )
+
+  it.effect("is refused without a filter", () =>
+    Effect.gen(function* () {
+      const client = yield* open(tool("a"))
+      for (const notifications of [undefined, null, [], { toolsListChanged: "yes" }, { resourceSubscriptions: "a" }]) {
+        const error = yield* client.refused("subscriptions/listen", { notifications })
+        assert.strictEqual(error.code, McpError.InvalidParams, JSON.stringify(notifications))
+      }
+      assert.deepStrictEqual(yield* client.session.peer.inFlight, [])
+    })
+  )
+
+  it.effect("and a stateful session on the same wire are told apart", () =>
+    Effect.gen(function* () {
+      const { change, features } = yield* watched
+      const { add, layer } = yield* registries
+      const server = yield* serve({ features: Layer.mergeAll(layer, tool("a"), features("menu://today")) })
+      const wire = yield* connect(server)
+      yield* wire.request("resources/subscribe", { uri: "menu://today" })
+      const listening = yield* modern(wire).listen({ ...all, resourceSubscriptions: ["menu://today"] })
+      yield* add(tool("b"))
+      yield* change
+      assert.strictEqual(listening.messages().length, 3)
+      // The session has its own, without an id.
+      const own = wire.received.filter(
+        ({ method, params }) => method?.startsWith("notifications/") && params?._meta === undefined
+      )
+      assert.deepStrictEqual(
+        own.map(({ method }) => method),
+        ["notifications/tools/list_changed", "notifications/resources/updated"]
+      )
+    })
+  )
+})

@@ -1,0 +1,223 @@
+/** What middleware learns of how requests end, of every kind and revision, and what it may change of them. */
+import * as Elicitation from "@effect-mcp/core/Elicitation"
+import * as Prompt from "@effect-mcp/core/Prompt"
+import * as Prompts from "@effect-mcp/core/Prompts"
+import * as Resources from "@effect-mcp/core/Resources"
+import * as Tool from "@effect-mcp/core/Tool"
+import * as Tools from "@effect-mcp/core/Tools"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import * as Middleware from "@effect-mcp/server/Middleware"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber, Latch, Layer, Schema } from "effect"
+import { everyVersion, session, settle } from "../support/raw.ts"
+
+const Name = Schema.Struct({ name: Schema.String })
+const version = { form: { applyDefaults: true } }
+const capabilities = { elicitation: version }
+
+type Answers<R> = Effect.Effect<string, McpError.McpError, R>
+/** One handler as a tool, a prompt, a resource and a template. */
+const everyKind = <R>(handler: Answers<R>) =>
+  Layer.mergeAll(
+    Tools.layer(Tool.make("t", { description: "" }), () => handler),
+    Prompts.layer(Prompt.make("p"), () => handler),
+    Resources.layer({ uri: "static:", name: "r" }, handler),
+    Resources.layerTemplate({ uriTemplate: "x:{id}", name: "x" }, () => handler)
+  )
+const requests = [
+  ["tools/call", { name: "t" }],
+  ["prompts/get", { name: "p" }],
+  ["resources/read", { uri: "static:" }],
+  ["resources/read", { uri: "x:1" }]
+] as const
+
+const observed = Effect.gen(function* () {
+  const outcomes: Array<string> = []
+  const layer = Middleware.observe(({ method }, outcome) =>
+    Effect.sync(() => outcomes.push(`${method} ${outcome._tag}`))
+  )
+  const take = (): ReadonlyArray<string> => outcomes.splice(0)
+  return { layer, take }
+})
+const each = (tag: string) => requests.map(([method]) => `${method} ${tag}`)
+const accept = () => Effect.succeed({ action: "accept", content: { name: "Ada" } })
+
+describe("an observer", () => {
+  for (const version of everyVersion()) {
+    it.effect(`sees what was answered, what failed and what died (${version})`, () =>
+      Effect.gen(function* () {
+        const { layer, take } = yield* observed
+        const run = (handler: Answers<never>) =>
+          Effect.gen(function* () {
+            const client = yield* session(Layer.merge(everyKind(handler), layer), { version })
+            take()
+            for (const [method, params] of requests) yield* Effect.exit(client.request(method, params))
+            return take()
+          })
+        assert.deepStrictEqual(yield* run(Effect.succeed("")), each("Answered"))
+        assert.deepStrictEqual(yield* run(Effect.fail(McpError.invalidParams("no"))), each("Failed"))
+        assert.deepStrictEqual(yield* run(Effect.die(new Error("bug"))), each("Died"))
+        assert.deepStrictEqual(yield* run(Effect.andThen(Effect.yieldNow, Effect.succeed(""))), each("Answered"))
+      })
+    )
+
+    it.effect(`sees a tool that fails apart from a call that was refused (${version})`, () =>
+      Effect.gen(function* () {
+        const { layer, take } = yield* observed
+        const tool = Tools.layer(Tool.make("t", { description: "" }), () =>
+          Effect.fail(new Tools.ToolFailure({ message: "no" }))
+        )
+        const client = yield* session(Layer.merge(tool, layer), { version })
+        take()
+        yield* client.call("t")
+        yield* client.refused("tools/call", { name: "unknown" })
+        assert.deepStrictEqual(take(), ["tools/call ToolFailed", "tools/call Failed"])
+      })
+    )
+
+    it.effect(`sees a cancelled request as cancelled (${version})`, () =>
+      Effect.gen(function* () {
+        const { layer, take } = yield* observed
+        const started = yield* Latch.make()
+        const client = yield* session(Layer.merge(everyKind(Effect.andThen(started.open, Effect.never)), layer), {
+          version
+        })
+        take()
+        for (const [method, params] of requests) {
+          const call = yield* Effect.forkChild(client.request(method, params), { startImmediately: true })
+          yield* started.await
+          yield* Fiber.interrupt(call)
+          yield* settle
+          yield* started.close
+        }
+        assert.deepStrictEqual(take(), each("Cancelled"))
+      })
+    )
+  }
+
+  for (const version of everyVersion("2025-06-18")) {
+    const rounds = version === "2026-07-28"
+    it.effect(
+      `sees a request that asks its client as ${rounds ? "asked, then" : "one that is"} answered (${version})`,
+      () =>
+        Effect.gen(function* () {
+          const { layer, take } = yield* observed
+          const handler = Effect.map(Elicitation.form("Who?", Name), ({ name }) => name)
+          const failing = Effect.catch(handler, () => Effect.fail(McpError.internalError("no answer")))
+          const client = yield* session(Layer.merge(everyKind(failing), layer), {
+            version,
+            capabilities,
+            answer: accept
+          })
+          take()
+          for (const [method, params] of requests) {
+            yield* client.request(method, params)
+            assert.deepStrictEqual(take(), rounds ? [`${method} Asked`, `${method} Answered`] : [`${method} Answered`])
+          }
+        })
+    )
+  }
+
+  it.effect("sees a round that waits for a slow sibling and is cancelled then as cancelled (2026-07-28)", () =>
+    Effect.gen(function* () {
+      const { layer, take } = yield* observed
+      const waiting = yield* Latch.make()
+      const handler = Effect.andThen(waiting.open, Effect.never)
+      const client = yield* session(Layer.merge(everyKind(handler), layer), { version: "2026-07-28" })
+      take()
+      const call = yield* Effect.forkChild(client.call("t"), { startImmediately: true })
+      yield* waiting.await
+      yield* Fiber.interrupt(call)
+      yield* settle
+      assert.deepStrictEqual(take(), ["tools/call Cancelled"])
+    })
+  )
+
+  it.effect("that is outside sees what an inner middleware refuses, asks or makes of it (2026-07-28)", () =>
+    Effect.gen(function* () {
+      const { layer, take } = yield* observed
+      const inner = Middleware.layer((request, next) => {
+        if (request.method !== "tools/call") return next
+        if (request.params.name === "refused") return Effect.fail(McpError.invalidRequest("no"))
+        return Effect.andThen(Effect.orDie(Elicitation.confirm("May I?")), next)
+      })
+      const features = Layer.provideMerge(inner, Layer.provideMerge(layer, everyKind(Effect.succeed(""))))
+      const client = yield* session(features, { version: "2026-07-28", capabilities, answer: accept })
+      take()
+      yield* client.refused("tools/call", { name: "refused" })
+      yield* Effect.exit(client.call("t"))
+      assert.deepStrictEqual(take().slice(0, 2), ["tools/call Failed", "tools/call Asked"])
+    })
+  )
+})
+
+describe("a middleware may change the request that goes on", () => {
+  const Said = Schema.Struct({ said: Schema.String })
+  const features = Layer.mergeAll(
+    Tools.layer(Tool.make("say", { description: "", input: Said }), ({ said }) => Effect.succeed(said)),
+    Prompts.layer(Prompt.make("say", { arguments: { said: Schema.String } }), ({ said }) => Effect.succeed(said)),
+    Resources.layerTemplate({ uriTemplate: "say:{said}", name: "say" }, ({ said }) => Effect.succeed(String(said)))
+  )
+  const changing = Middleware.layer((request, next, proceed) => {
+    switch (request.method) {
+      case "tools/call":
+        return proceed({ ...request, params: { ...request.params, arguments: { said: "changed" } } })
+      case "prompts/get":
+        return proceed({ ...request, params: { ...request.params, arguments: { said: "changed" } } })
+      case "resources/read":
+        return proceed({ ...request, params: { ...request.params, uri: "say:changed" } })
+      default:
+        return next
+    }
+  })
+
+  for (const version of everyVersion()) {
+    it.effect(`for tools, prompts and resources; an inner one sees the change (${version})`, () =>
+      Effect.gen(function* () {
+        const seen: Array<unknown> = []
+        const inner = Middleware.layer((request, next) => {
+          if (request.method === "tools/call") seen.push(request.params.arguments)
+          return next
+        })
+        const client = yield* session(Layer.provideMerge(inner, Layer.provideMerge(changing, features)), { version })
+        const result = yield* client.call("say", { said: "plain" })
+        assert.strictEqual(result.content[0].text, "changed")
+        const prompt = yield* client.request("prompts/get", { name: "say", arguments: { said: "plain" } })
+        assert.strictEqual(prompt.messages[0].content.text, "changed")
+        const read = yield* client.request("resources/read", { uri: "say:plain" })
+        assert.strictEqual(read.contents[0].text, "changed")
+        assert.deepStrictEqual(seen, [{ said: "changed" }])
+      })
+    )
+
+    it.effect(`but not its method, which is a defect (${version})`, () =>
+      Effect.gen(function* () {
+        const swapping = Middleware.layer((request, next, proceed) =>
+          request.method === "tools/call" ? proceed({ method: "tools/list", params: undefined }) : next
+        )
+        const { layer, take } = yield* observed
+        const around = Layer.provideMerge(swapping, Layer.provideMerge(layer, features))
+        const client = yield* session(around, { version })
+        take()
+        const error = yield* client.refused("tools/call", { name: "say", arguments: { said: "plain" } })
+        assert.strictEqual(error.code, McpError.InternalError)
+        assert.deepStrictEqual(take(), ["tools/call Died"])
+      })
+    )
+  }
+
+  it.effect("in every round alike: the state that the client brings back is still its own (2026-07-28)", () =>
+    Effect.gen(function* () {
+      const asking = Tools.layer(Tool.make("ask", { description: "", input: Said }), ({ said }) =>
+        Effect.map(Effect.orDie(Elicitation.form(said, Name)), ({ name }) => `${said} ${name}`)
+      )
+      const client = yield* session(Layer.merge(asking, changing), {
+        version: "2026-07-28",
+        capabilities,
+        answer: accept
+      })
+      assert.strictEqual((yield* client.call("ask", { said: "plain" })).content[0].text, "changed Ada")
+      assert.strictEqual(client.asked[0]?.params.message, "changed")
+    })
+  )
+})

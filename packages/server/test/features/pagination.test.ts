@@ -1,0 +1,166 @@
+/** Pages of lists: for any size they add up to the list; cursors survive changes and are opaque. */
+import * as Pagination from "@effect-mcp/server/internal/Pagination"
+import * as Prompt from "@effect-mcp/core/Prompt"
+import * as Prompts from "@effect-mcp/core/Prompts"
+import * as Resources from "@effect-mcp/core/Resources"
+import * as Tool from "@effect-mcp/core/Tool"
+import * as Tools from "@effect-mcp/core/Tools"
+import { verifies } from "@effect-mcp/spec/verifies"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Schema } from "effect"
+import { Base64Url } from "effect/encoding"
+import { everyVersion, session } from "../support/raw.ts"
+
+const numbers = Array.from({ length: 7 }, (_, index) => index)
+const features = Layer.mergeAll(
+  ...(numbers.flatMap((n) => [
+    Tools.layer(Tool.make(`t${n}`, { description: "" }), () => Effect.succeed("")),
+    Prompts.layer(Prompt.make(`p${n}`), () => Effect.succeed("")),
+    Resources.layer({ uri: `x:${n}`, name: `r${n}` }, Effect.succeed("")),
+    Resources.layerTemplate({ uriTemplate: `y${n}://{a}`, name: `m${n}` }, () => Effect.succeed(""))
+  ]) as [Layer.Layer<never, never, any>])
+)
+const lists = [
+  ["tools/list", "tools"],
+  ["prompts/list", "prompts"],
+  ["resources/list", "resources"],
+  ["resources/templates/list", "resourceTemplates"]
+] as const
+
+const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
+const key = (item: string) => item
+const pages = Effect.fnUntraced(function* (items: () => ReadonlyArray<string>, size: number) {
+  const out: Array<ReadonlyArray<string>> = []
+  let cursor: string | undefined
+  do {
+    const page: Pagination.Page<string> = yield* Pagination.page(items(), key, cursor, size)
+    out.push(page.items)
+    cursor = page.nextCursor
+  } while (cursor !== undefined)
+  return out
+})
+
+describe("pages", () => {
+  for (const version of everyVersion()) {
+    for (const [method, field] of lists) {
+      it.effect(
+        `of ${method} continue where the one before ended, in ${version}${verifies("pagination.cursor.continues")}`,
+        () =>
+          Effect.gen(function* () {
+            const client = yield* session(features, { version }, { pageSize: 3 })
+            const sizes: Array<number> = []
+            const names: Array<string> = []
+            let cursor: string | undefined
+            do {
+              const result: any = yield* client.request(method, cursor === undefined ? undefined : { cursor })
+              sizes.push(result[field].length)
+              names.push(...result[field].map((item: any) => item.name))
+              cursor = result.nextCursor
+              assert.isTrue(cursor === undefined || typeof cursor === "string")
+            } while (cursor !== undefined)
+            assert.deepStrictEqual(sizes, [3, 3, 1])
+            assert.deepStrictEqual(
+              names.map((name) => Number(name.slice(1))),
+              numbers
+            )
+          })
+      )
+    }
+  }
+
+  const Items = Schema.UniqueArray(Schema.String).check(Schema.isMaxLength(30))
+  it.effect.prop("add up to the list, for every list and every size", [Items, between(1, 12)], ([items, size]) =>
+    Effect.gen(function* () {
+      const found = yield* pages(() => items, size)
+      assert.deepStrictEqual(found.flat(), items)
+      assert.isTrue(found.slice(0, -1).every((page) => page.length === size))
+      assert.isTrue(items.length === 0 || found.at(-1)!.length > 0)
+    })
+  )
+
+  it.effect.prop(
+    `skip and repeat nothing that stays, whatever comes and goes in between${verifies("pagination.server.stable-cursors")}`,
+    [
+      Schema.UniqueArray(Schema.String).check(Schema.isMinLength(6), Schema.isMaxLength(20)),
+      between(1, 4),
+      between(0, 19)
+    ],
+    ([items, size, drop]) =>
+      Effect.gen(function* () {
+        const gone = items[drop % items.length]!
+        let call = 0
+        const found = (yield* pages(
+          () => (call++ === 0 ? items : [...items.filter((item) => item !== gone), "new!"]),
+          size
+        )).flat()
+        const first = items.slice(0, size)
+        const stays = items.filter((item) => item !== gone || first.includes(item))
+        // One page was made before the change; if its last item is what went, its place is where it goes on.
+        assert.deepStrictEqual(
+          found.filter((item) => item !== "new!"),
+          stays
+        )
+      })
+  )
+})
+
+describe("cursors", () => {
+  const forged = (value: unknown) => Base64Url.encode(JSON.stringify(value))
+  for (const version of everyVersion()) {
+    it.effect(
+      `that the server did not make are answered -32602 in ${version}, without any damage${verifies("pagination.cursor.invalid", "pagination.server.invalid-cursor-graceful")}`,
+      () =>
+        Effect.gen(function* () {
+          const client = yield* session(features, { version }, { pageSize: 3 })
+          const bad = [
+            "",
+            " ",
+            "nonsense",
+            "3",
+            "%%%",
+            forged(1),
+            forged(null),
+            forged({}),
+            forged({ after: "t1", index: "1" }),
+            forged({ after: "?", index: -5 }),
+            forged({ after: "?", index: 1.5 })
+          ]
+          for (const [method] of lists) {
+            for (const cursor of bad) {
+              assert.strictEqual((yield* client.refused(method, { cursor })).code, -32602, `${method} ${cursor}`)
+            }
+            for (const cursor of [1, null, {}]) {
+              assert.strictEqual((yield* client.refused(method, { cursor })).code, -32602)
+            }
+          }
+          assert.strictEqual((yield* client.request("tools/list")).tools.length, 3)
+        })
+    )
+  }
+
+  it.effect("are usable again, and by another list of the same kind that lost their item", () =>
+    Effect.gen(function* () {
+      const { nextCursor } = yield* Pagination.page(["a", "b", "c", "d"], key, undefined, 2)
+      const once = yield* Pagination.page(["a", "b", "c", "d"], key, nextCursor, 2)
+      assert.deepStrictEqual(once, yield* Pagination.page(["a", "b", "c", "d"], key, nextCursor, 2))
+      assert.deepStrictEqual((yield* Pagination.page([], key, nextCursor, 2)).items, [])
+    })
+  )
+})
+
+it.effect("a page holds at least one item, or paging would never end", () =>
+  Effect.gen(function* () {
+    for (const size of [0, -1]) assert.deepStrictEqual(yield* pages(() => ["a", "b"], size), [["a"], ["b"]])
+  })
+)
+
+it.effect("a list without pages has no cursor, and the default page holds a hundred", () =>
+  Effect.gen(function* () {
+    const items = Array.from({ length: 101 }, (_, index) => `i${index}`)
+    const page = yield* Pagination.page(items, key, undefined, Pagination.defaultPageSize)
+    assert.strictEqual(page.items.length, 100)
+    assert.isDefined(page.nextCursor)
+    const client = yield* session(features)
+    assert.isFalse("nextCursor" in (yield* client.request("tools/list")))
+  })
+)

@@ -1,0 +1,106 @@
+/** What the memory store keeps, and what it lets go. */
+import { type Event, EventStore, makeMemory } from "@effect-mcp/server/EventStore"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import * as Arbitrary from "effect/Arbitrary"
+
+const one = { session: "s", stream: "1" }
+const other = { session: "s", stream: "2" }
+const event = (seq: number, size = 10): Event => ({ seq, text: `${seq}`.padEnd(size, ".") })
+const seqs = (events: ReadonlyArray<Event>) => events.map(({ seq }) => seq)
+
+const Count = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 6 }))
+const Bursts = Schema.Array(Count)
+
+describe("the memory store", () => {
+  it.effect("gives what follows an event, in order, and nothing of any other stream", () =>
+    Effect.gen(function* () {
+      const store = yield* EventStore
+      for (const seq of [0, 1, 2]) {
+        yield* store.append(one, [event(seq)])
+        yield* store.append(other, [event(seq)])
+        yield* store.append({ session: "t", stream: "1" }, [event(seq)])
+      }
+      assert.deepStrictEqual(yield* store.after(one, 0), [event(1), event(2)])
+      assert.deepStrictEqual(yield* store.after(one, 2), [])
+      assert.strictEqual((yield* Effect.flip(store.after({ session: "u", stream: "1" }, 0)))._tag, "EventsGone")
+    }).pipe(Effect.provide(EventStore.layerMemory()))
+  )
+
+  it.effect("drops the oldest events of a stream over its limit, but never the newest", () =>
+    Effect.gen(function* () {
+      const store = makeMemory({ maxBytesPerStream: 30 })
+      for (const seq of [0, 1, 2, 3]) yield* store.append(one, [event(seq)])
+      assert.strictEqual((yield* Effect.flip(store.after(one, -1)))._tag, "EventsGone")
+      assert.deepStrictEqual(seqs(yield* store.after(one, 0)), [1, 2, 3])
+      yield* store.append(one, [event(4, 100)])
+      assert.strictEqual((yield* Effect.flip(store.after(one, 2)))._tag, "EventsGone")
+      assert.deepStrictEqual(seqs(yield* store.after(one, 3)), [4])
+    })
+  )
+
+  it.effect("drops the streams that were quiet longest over the limit of all", () =>
+    Effect.gen(function* () {
+      const store = makeMemory({ maxBytes: 40 })
+      yield* store.append(one, [event(0)])
+      yield* store.append(other, [event(0)])
+      yield* store.append(one, [event(1)])
+      yield* store.append({ session: "t", stream: "1" }, [event(0, 20)])
+      assert.strictEqual((yield* Effect.flip(store.after(other, -1)))._tag, "EventsGone")
+      assert.deepStrictEqual(seqs(yield* store.after(one, -1)), [0, 1])
+      yield* store.append(other, [event(1, 100)])
+      assert.strictEqual((yield* Effect.flip(store.after(one, -1)))._tag, "EventsGone")
+      assert.deepStrictEqual(seqs(yield* store.after(other, 0)), [1])
+    })
+  )
+
+  it.effect("forgets a stream, or a session, and has room again", () =>
+    Effect.gen(function* () {
+      const store = makeMemory({ maxBytes: 40 })
+      yield* store.append(one, [event(0, 20)])
+      yield* store.append(other, [event(0, 20)])
+      yield* store.forget("s", "1")
+      yield* store.append({ session: "t", stream: "1" }, [event(0, 20)])
+      assert.deepStrictEqual(seqs(yield* store.after(other, -1)), [0])
+      yield* store.forget("s")
+      assert.strictEqual((yield* Effect.flip(store.after(other, -1)))._tag, "EventsGone")
+      assert.deepStrictEqual(seqs(yield* store.after({ session: "t", stream: "1" }, -1)), [0])
+    })
+  )
+
+  it.effect.prop(
+    "keeps what is appended in bursts, with their text or without, as what is appended one by one",
+    { sizes: Arbitrary.array(Arbitrary.schema(Bursts), { maxLength: 12 }), from: Count },
+    ({ from, sizes }) =>
+      Effect.gen(function* () {
+        const bursts = makeMemory()
+        const texts = makeMemory()
+        const singles = makeMemory()
+        let seq = 0
+        for (const size of sizes.flat()) {
+          const events = Array.from({ length: size }, () => event(seq, 3 + (seq++ % 5)))
+          yield* bursts.append(one, events)
+          yield* texts.append(one, events, events.map(({ text }) => text).join(""))
+          for (const single of events) yield* singles.append(one, [single])
+        }
+        const ends = [bursts, texts, singles].map((store) => Effect.exit(store.after(one, from - 1)))
+        const [together, texted, apart] = yield* Effect.all(ends)
+        assert.deepStrictEqual(together, apart)
+        assert.deepStrictEqual(texted, apart)
+      })
+  )
+
+  it.effect("keeps the newest events of a burst that is larger than a stream may be", () =>
+    Effect.gen(function* () {
+      const store = makeMemory({ maxBytesPerStream: 30 })
+      yield* store.append(
+        one,
+        [0, 1, 2, 3, 4].map((seq) => event(seq))
+      )
+      assert.strictEqual((yield* Effect.flip(store.after(one, 0)))._tag, "EventsGone")
+      assert.deepStrictEqual(seqs(yield* store.after(one, 1)), [2, 3, 4])
+      yield* store.append(one, [event(5), event(6, 100)], `${event(5).text}${event(6, 100).text}`)
+      assert.deepStrictEqual(yield* store.after(one, 5), [event(6, 100)])
+    })
+  )
+})

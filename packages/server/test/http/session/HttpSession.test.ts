@@ -1,0 +1,158 @@
+/** What a session over HTTP does the second time, late, or when its beginning or its store fails. */
+import * as Progress from "@effect-mcp/core/Progress"
+import { HttpSession } from "@effect-mcp/server/internal/HttpSession"
+import { PostStream } from "@effect-mcp/server/internal/SessionResponse"
+import { EventStore, makeMemory } from "@effect-mcp/server/EventStore"
+import { anonymous } from "@effect-mcp/core/Principal"
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Context, Duration, Effect, Layer, Queue } from "effect"
+import { TestClock } from "effect/testing"
+import { type InMemory, make, until } from "../support/endpoint.ts"
+import { echo } from "../support/http.ts"
+import * as Puppet from "../support/puppet.ts"
+import { callOf, initialize, revisions } from "../support/session.ts"
+
+/** Opens a session, and gives what sends requests of it. */
+const open = Effect.fnUntraced(function* (endpoint: InMemory, version: string) {
+  const opened = yield* endpoint.ask({ body: initialize(version) })
+  assert.strictEqual(opened.status, 200)
+  const own = { "mcp-session-id": String(opened.headers["mcp-session-id"]), "mcp-protocol-version": version }
+  return {
+    id: own["mcp-session-id"],
+    post: (body: unknown) => endpoint.ask({ headers: own, body }),
+    get: (lastEventId?: string) => {
+      const headers = lastEventId === undefined ? own : { ...own, "last-event-id": lastEventId }
+      return endpoint.send({ method: "GET", headers })
+    }
+  }
+})
+
+describe.each(revisions)("a session of %s", (version) => {
+  it.effect("The oldest of more than 256 ended streams cannot be resumed, and the store is told to forget it", () =>
+    Effect.gen(function* () {
+      const puppet = yield* Puppet.make
+      const memory = makeMemory()
+      const endpoint = yield* make(puppet.layer, {}, Layer.succeed(EventStore, memory))
+      const session = yield* open(endpoint, version)
+      const ends: Array<string> = []
+      for (let at = 0; at <= 256; at++) {
+        yield* puppet.tell("a", Progress.report(1))
+        yield* puppet.tell("a", Puppet.answer("done"))
+        const reply = yield* session.post(callOf("puppet", { name: "a" }, at, { progressToken: at }))
+        yield* until(() => reply.over, "the end of a call")
+        const [first] = reply.events
+        ends.push(`${first?.stream}-${first?.seq}`)
+      }
+      const status = (lastEventId: string) =>
+        Effect.gen(function* () {
+          const reply = yield* session.get(lastEventId)
+          yield* until(() => reply.status !== undefined, "a status")
+          return reply.status
+        })
+      const [oldest = "", second = ""] = ends
+      assert.deepStrictEqual([yield* status(oldest), yield* status(second)], [410, 200])
+      const kept = yield* Effect.forEach([oldest, second], (event) =>
+        Effect.isSuccess(memory.after({ session: session.id, stream: event.split("-")[0] ?? "" }, 0))
+      )
+      assert.deepStrictEqual(kept, [false, true])
+    })
+  )
+
+  it.effect("A client that hangs up while the events to resume from are read counts no longer", () =>
+    Effect.gen(function* () {
+      const puppet = yield* Puppet.make
+      const reading = yield* Queue.unbounded<void>()
+      const store = Layer.succeed(EventStore, {
+        ...makeMemory(),
+        after: () => Effect.andThen(Queue.offer(reading, undefined), Effect.never)
+      })
+      const endpoint = yield* make(puppet.layer, { sessions: { idle: "30 minutes" } }, store)
+      const session = yield* open(endpoint, version)
+      yield* puppet.tell("a", Progress.report(1))
+      const call = yield* session.post(callOf("puppet", { name: "a" }, 1, { progressToken: 1 }))
+      yield* until(() => call.events.some(({ message }) => message !== undefined), "a report")
+      const last = call.events.at(-1)
+      call.leave()
+      const resumed = yield* session.get(`${last?.stream}-${last?.seq}`)
+      yield* Queue.take(reading)
+      resumed.leave()
+      yield* puppet.tell("a", Puppet.answer("done"))
+      yield* Queue.take(puppet.ended)
+      yield* TestClock.adjust("31 minutes")
+      yield* until(() => endpoint.openSessions() === 0, "no session")
+    })
+  )
+
+  it.effect("An initialize whose body comes while the endpoint ends opens no session", () =>
+    Effect.gen(function* () {
+      const endpoint = yield* make(echo)
+      const { arrive } = endpoint.begin({ body: initialize(version) })
+      yield* Effect.forkChild(endpoint.end, { startImmediately: true })
+      const reply = yield* arrive
+      yield* until(() => reply.status !== undefined, "a status")
+      assert.deepStrictEqual([reply.status, endpoint.openSessions()], [503, 0])
+    })
+  )
+
+  it.effect("A session that cannot be connected takes no place", () =>
+    Effect.gen(function* () {
+      let broken = true
+      const endpoint = yield* make(echo, { sessions: { capacity: 1 } }, Layer.empty, (server) => ({
+        ...server,
+        connect: (...options) => (broken ? Effect.die("The connection fails") : server.connect(...options))
+      }))
+      for (let round = 0; round < 3; round++) {
+        assert.strictEqual((yield* endpoint.ask({ body: initialize(version) })).status, 500)
+      }
+      broken = false
+      assert.strictEqual((yield* endpoint.ask({ body: initialize(version) })).status, 200)
+    })
+  )
+})
+
+describe("a session of 2025-11-25", () => {
+  it.effect("The lifetime of a connection that has ended does not end the next one", () =>
+    Effect.gen(function* () {
+      const endpoint = yield* make(echo, { resume: { lifetime: "10 minutes" } })
+      const session = yield* open(endpoint, "2025-11-25")
+      const first = yield* session.get()
+      yield* until(() => first.status !== undefined, "a status")
+      yield* TestClock.adjust("5 minutes")
+      first.leave()
+      const second = yield* session.get()
+      yield* until(() => second.status !== undefined, "a status")
+      yield* TestClock.adjust("9 minutes")
+      // What is answered shows that all before it was done.
+      assert.strictEqual((yield* session.post(callOf("echo", { text: "" }))).status, 200)
+      assert.isFalse(second.over)
+      yield* TestClock.adjust("2 minutes")
+      yield* until(() => second.over, "the end of the second connection")
+    })
+  )
+})
+
+describe("the POSTs of a session", () => {
+  it.effect("A POST that settles late does not end a newer one with the same id", () =>
+    Effect.gen(function* () {
+      const config = {
+        clock: yield* Clock.Clock,
+        context: Context.empty(),
+        runFork: Effect.runFork,
+        store: undefined,
+        window: Duration.minutes(2),
+        grace: Duration.seconds(10),
+        retry: Duration.seconds(1),
+        leftBehind: () => {},
+        ended: () => {}
+      }
+      const session = new HttpSession("id", anonymous, undefined, config)
+      const older = new PostStream(session, [1, 2], 2, true)
+      older.discard(1)
+      const newer = new PostStream(session, 1, 1, false)
+      older.discard(1)
+      assert.deepStrictEqual([session.isRunning(1), session.isRunning(2), session.running], [true, true, 2])
+      newer.discard(1)
+      assert.isFalse(session.isRunning(1))
+    })
+  )
+})

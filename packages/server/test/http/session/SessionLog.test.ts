@@ -1,0 +1,151 @@
+/** What a session writes to a store that does not keep up. */
+import { Burst } from "@effect-mcp/server/internal/EventBatch"
+import { EventStream } from "@effect-mcp/server/internal/EventStream"
+import { SessionLog } from "@effect-mcp/server/internal/SessionLog"
+import { makeMemory } from "@effect-mcp/server/EventStore"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Exit, Fiber, Latch, Schema } from "effect"
+import * as Arbitrary from "effect/Arbitrary"
+import { TestClock } from "effect/testing"
+
+const megabyte = 1024 * 1024
+const event = (seq: number) => {
+  const burst = new Burst(seq)
+  burst.add("x".repeat(megabyte / 4))
+  return burst
+}
+
+describe("a store that does not keep up", () => {
+  it.effect("has a bounded amount wait for it; what it missed is a gap, and what comes later is kept again", () =>
+    Effect.gen(function* () {
+      const gate = Latch.makeUnsafe(false)
+      const memory = makeMemory({ maxBytesPerStream: 64 * megabyte })
+      const kept: Array<number> = []
+      const store = {
+        ...memory,
+        append: (key: Parameters<typeof memory.append>[0], events: Parameters<typeof memory.append>[1]) =>
+          Effect.andThen(
+            gate.await,
+            Effect.andThen(
+              Effect.sync(() => kept.push(...events.map(({ seq }) => seq))),
+              memory.append(key, events)
+            )
+          )
+      }
+      const log = new SessionLog(store, "s", Effect.runFork)
+      const stream = log.of("1")
+      for (let seq = 0; seq < 100; seq++) stream.append(event(seq))
+      gate.openUnsafe()
+      assert.isAbove((yield* stream.after(0)).length, 0)
+      assert.isAtMost(kept.length, 18)
+      stream.append(event(100))
+      assert.deepStrictEqual(
+        (yield* stream.after(99)).map(({ seq }) => seq),
+        [100]
+      )
+    })
+  )
+
+  it.effect("is waited for a while when it is read, and when all of it is to go", () =>
+    Effect.gen(function* () {
+      const log = new SessionLog({ ...makeMemory(), append: () => Effect.never }, "s", Effect.runFork)
+      const stream = log.of("1")
+      stream.append(event(0))
+      for (const [waiting, patience] of [
+        [stream.after(-1), "10 seconds"],
+        [log.close, "1 second"]
+      ] as const) {
+        const fiber = yield* Effect.forkChild(Effect.exit(waiting as Effect.Effect<unknown, unknown>), {
+          startImmediately: true
+        })
+        yield* TestClock.adjust("900 millis")
+        assert.isUndefined(fiber.pollUnsafe())
+        yield* TestClock.adjust(patience)
+        assert.strictEqual(Exit.isFailure(yield* Fiber.join(fiber)), patience === "10 seconds")
+      }
+    })
+  )
+
+  it.effect("has a bounded number of streams to forget, and forgets again when it has caught up", () =>
+    Effect.gen(function* () {
+      const gate = Latch.makeUnsafe(false)
+      let forgotten = 0
+      const store = { ...makeMemory(), append: () => gate.await, forget: () => Effect.sync(() => void forgotten++) }
+      const log = new SessionLog(store, "s", Effect.runFork)
+      log.of("0").append(event(0))
+      yield* Effect.yieldNow
+      for (let stream = 0; stream < 10_000; stream++) log.forget(`${stream}`)
+      gate.openUnsafe()
+      yield* Effect.exit(log.of("0").after(-1))
+      assert.isAtMost(forgotten, 5000)
+      forgotten = 0
+      log.forget("1")
+      yield* Effect.exit(log.of("0").after(-1))
+      assert.strictEqual(forgotten, 1)
+    })
+  )
+})
+
+const Command = Schema.Union([
+  Schema.TaggedStruct("Write", {
+    stream: Schema.Literals([0, 1]),
+    count: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 5 })),
+    size: Schema.Literals([1, 100, 40_000])
+  }),
+  /** The wire takes what waits. */
+  Schema.TaggedStruct("Take", { stream: Schema.Literals([0, 1]) }),
+  Schema.TaggedStruct("Turn", {}),
+  Schema.TaggedStruct("Busy", { busy: Schema.Boolean })
+])
+
+describe("what the streams of a session say", () => {
+  it.effect.prop(
+    "is kept event by event as it was written, whatever leaves together and however long the store was busy",
+    { script: Arbitrary.array(Arbitrary.schema(Command), { maxLength: 40 }) },
+    ({ script }) =>
+      Effect.gen(function* () {
+        const gate = Latch.makeUnsafe(true)
+        const memory = makeMemory({ maxBytesPerStream: 64 * megabyte })
+        const store: typeof memory = {
+          ...memory,
+          append: (key, events, text) => {
+            assert.strictEqual(text, events.map(({ text }) => text).join(""))
+            return Effect.andThen(gate.await, memory.append(key, events, text))
+          }
+        }
+        const log = new SessionLog(store, "s", Effect.runFork)
+        const owner = { attached: () => {}, detached: () => {} }
+        const streams = ["a", "b"].map((name) => {
+          const stream = new EventStream({ name, log: log.of(name), owner })
+          return { name, stream, connection: stream.attach(), written: new Array<string>(), taken: "" }
+        })
+        for (const command of script) {
+          if (command._tag === "Busy") {
+            if (command.busy) gate.closeUnsafe()
+            else gate.openUnsafe()
+          }
+          if (command._tag === "Turn") yield* Effect.yieldNow
+          for (const one of streams.filter((_, at) => "stream" in command && command.stream === at)) {
+            if (command._tag === "Take") one.taken += one.stream.take(one.connection)
+            if (command._tag !== "Write") continue
+            for (let i = 0; i < command.count; i++) {
+              const data = `${one.written.length}`.padEnd(command.size, "x")
+              one.stream.write(data)
+              one.written.push(`id: ${one.name}-${one.written.length}\ndata: ${data}\n\n`)
+            }
+          }
+        }
+        gate.openUnsafe()
+        for (const { connection, name, stream, taken, written } of streams) {
+          let all = taken
+          while (!stream.taken) all += stream.take(connection)
+          assert.strictEqual(all, written.join(""))
+          if (written.length === 0) continue
+          assert.deepStrictEqual(
+            yield* log.of(name).after(-1),
+            written.map((text, seq) => ({ seq, text }))
+          )
+        }
+      })
+  )
+})

@@ -1,0 +1,234 @@
+/** On which stream a message of a session leaves, and what an answer looks like. */
+import * as Log from "@effect-mcp/core/Log"
+import * as Progress from "@effect-mcp/core/Progress"
+import * as Roots from "@effect-mcp/core/Roots"
+import * as Tool from "@effect-mcp/core/Tool"
+import * as Tools from "@effect-mcp/core/Tools"
+import type * as McpServer from "@effect-mcp/server/McpServer"
+import { verifies } from "@effect-mcp/spec/verifies"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber, Layer, Queue, Scope } from "effect"
+import { TestClock } from "effect/testing"
+import { echo, open } from "../support/http.ts"
+import * as Puppet from "../support/puppet.ts"
+import { eventsOf, openSession, revisions, saidOf } from "../support/session.ts"
+
+/** A tool that adds another one, which every client hears of. */
+const growing = Layer.unwrap(
+  Effect.gen(function* () {
+    const scope = yield* Scope.Scope
+    const registries = yield* Effect.context<McpServer.Registries>()
+    let added = 0
+    const add = () =>
+      Tools.layer(Tool.make(`added${added++}`, { description: "Was added." }), () => Effect.succeed("here"))
+    return Tools.layer(Tool.make("grow", { description: "Adds a tool." }), () =>
+      Effect.as(Effect.provideContext(Layer.buildWithScope(add(), scope), registries), "grown")
+    )
+  })
+)
+
+/** Every revision has this question. */
+const asking: Puppet.Order = Effect.asVoid(Roots.list)
+
+describe.each(revisions)("an answer in %s", (version) => {
+  const primes = version === "2025-11-25"
+
+  it.live(
+    `that something precedes is a stream of its own that ends with it${verifies("http.post-stream.ends-with-response", "http.post-stream.closes-after-response", "http.post-stream.related", "http.post.json-or-sse")}`,
+    () =>
+      Effect.gen(function* () {
+        const puppet = yield* Puppet.make
+        const session = yield* openSession(yield* open(puppet.layer), version)
+        for (const order of [Progress.report(1), Progress.report(2), Puppet.answer("done")]) {
+          yield* puppet.tell("a", order)
+        }
+        const reply = yield* session.follow("puppet", { name: "a" }, 7)
+        assert.deepStrictEqual(
+          [reply.status, reply.headers["content-type"], reply.headers["x-accel-buffering"]],
+          [200, "text/event-stream", "no"]
+        )
+        const said = saidOf(yield* eventsOf(reply))
+        assert.deepStrictEqual(
+          said.map(({ id, params, result }) => params ?? [id, result.content[0].text]),
+          [{ progressToken: 7, progress: 1 }, { progressToken: 7, progress: 2 }, [7, "done"]]
+        )
+      })
+  )
+
+  it.live(
+    `that is a stream ${primes ? "begins with" : "has no"} event that says nothing but its id, and all ids differ${verifies("http.resume.event-id-unique")}${primes ? verifies("http.post-stream.priming-event") : ""}`,
+    () =>
+      Effect.gen(function* () {
+        const puppet = yield* Puppet.make
+        const session = yield* openSession(yield* open(puppet.layer), version)
+        const ids = new Set<string | undefined>()
+        for (const name of ["a", "b"]) {
+          yield* puppet.tell(name, Progress.report(1))
+          yield* puppet.tell(name, Puppet.answer("done"))
+          const events = yield* eventsOf(yield* session.follow("puppet", { name }, name))
+          for (const { id } of events) ids.add(id)
+          assert.strictEqual(events[0]?.data === "", primes)
+          assert.strictEqual(events[0]?.retry, primes ? 1000 : undefined)
+        }
+        assert.strictEqual(ids.has(undefined), false)
+        assert.strictEqual(ids.size, primes ? 6 : 4)
+      })
+  )
+
+  it.live(
+    `carries the questions of its own request, and what is answered to them comes by POST${verifies("http.post-stream.related", "http.streams.one-per-message", "http.streams.no-broadcast")}`,
+    () =>
+      Effect.gen(function* () {
+        const puppet = yield* Puppet.make
+        const session = yield* openSession(yield* open(puppet.layer), version)
+        const stream = yield* session.get()
+        yield* puppet.tell("a", asking)
+        yield* puppet.tell("a", Puppet.answer("thanks"))
+        const reply = yield* session.call("puppet", { name: "a" }, "asks")
+        const { data } = yield* Effect.repeat(reply.event, { until: ({ data }) => data !== "" })
+        assert.strictEqual(data.method, "roots/list")
+        assert.strictEqual((yield* session.respond(data.id, { roots: [] })).status, 202)
+        const [answer] = saidOf(yield* eventsOf(reply))
+        assert.deepStrictEqual([answer.id, answer.result.content[0].text], ["asks", "thanks"])
+        yield* session.delete
+        assert.deepStrictEqual(saidOf(yield* eventsOf(stream)), [])
+      })
+  )
+
+  it.live(
+    `of several at once has the messages of its own request only${verifies("http.streams.one-per-message", "http.streams.no-broadcast", "http.get.no-response", "http.get.unrelated")}`,
+    () =>
+      Effect.gen(function* () {
+        const puppet = yield* Puppet.make
+        const session = yield* openSession(yield* open(puppet.layer), version)
+        const stream = yield* session.get()
+        const names = ["a", "b", "c", "d"]
+        for (const name of names) yield* puppet.tell(name, Progress.report(1))
+        const replies = yield* Effect.forEach(names, (name) => session.follow("puppet", { name }, name), {
+          concurrency: "unbounded"
+        })
+        for (const step of [2, 3]) for (const name of names) yield* puppet.tell(name, Progress.report(step))
+        for (const name of names) yield* puppet.tell(name, Effect.as(Log.info(name), `by ${name}`))
+        for (const [at, reply] of replies.entries()) {
+          const name = names[at]
+          const said = saidOf(yield* eventsOf(reply)).map(
+            ({ params, result }) => params?.progress ?? params?.data ?? result.content[0].text
+          )
+          assert.deepStrictEqual(said, [1, 2, 3, name, `by ${name}`])
+        }
+        yield* session.delete
+        assert.deepStrictEqual(saidOf(yield* eventsOf(stream)), [])
+      })
+  )
+})
+
+describe.each(revisions)("the stream of a session of %s", (version) => {
+  it.live(
+    `says what belongs to no request, and to each session once${verifies("http.get.sse-or-405", "http.get.unrelated", "http.streams.no-broadcast", "http.endpoint.single")}`,
+    () =>
+      Effect.gen(function* () {
+        const client = yield* open(growing)
+        const [one, other] = [yield* openSession(client, version), yield* openSession(client, version)]
+        const streams = [yield* one.get(), yield* other.get()]
+        for (const { headers } of streams) assert.strictEqual(headers["content-type"], "text/event-stream")
+        assert.strictEqual((yield* one.call("grow")).headers["content-type"], "application/json")
+        const heard = yield* Effect.forEach(streams, ({ event }) =>
+          Effect.repeat(event, { until: ({ data }) => data !== "" })
+        )
+        yield* Effect.all([one.delete, other.delete])
+        for (const [at, { data }] of heard.entries()) {
+          assert.strictEqual(data.method, "notifications/tools/list_changed")
+          const stream = streams[at]
+          if (stream !== undefined) assert.deepStrictEqual(saidOf(yield* eventsOf(stream)), [])
+        }
+      })
+  )
+
+  it.live("has what became stale while nobody listened, once however often", () =>
+    Effect.gen(function* () {
+      const session = yield* openSession(yield* open(growing), version)
+      for (let i = 0; i < 3; i++) yield* session.call("grow")
+      const stream = yield* session.get()
+      const { data } = yield* Effect.repeat(stream.event, { until: ({ data }) => data !== "" })
+      assert.strictEqual(data.method, "notifications/tools/list_changed")
+      yield* session.delete
+      assert.deepStrictEqual(saidOf(yield* eventsOf(stream)), [])
+    })
+  )
+
+  it.live("has the questions that belong to no request; without one they fail at once", () =>
+    Effect.gen(function* () {
+      const client = yield* open(echo)
+      const session = yield* openSession(client, version)
+      const [own] = yield* client.server.sessions
+      assert.isDefined(own)
+      if (own === undefined) return
+      const failed = yield* Effect.flip(own.peer.request("ping"))
+      assert.deepInclude(failed, { _tag: "Closed", unsent: true })
+      const { event } = yield* session.get()
+      const asked = yield* Effect.forkChild(own.peer.request("ping"), { startImmediately: true })
+      const { data } = yield* Effect.repeat(event, { until: ({ data }) => data !== "" })
+      assert.strictEqual(data.method, "ping")
+      yield* session.respond(data.id, {})
+      assert.deepStrictEqual(yield* Fiber.join(asked), {})
+    })
+  )
+
+  it.live("is one: a newer connection takes over, and the older ends", () =>
+    Effect.gen(function* () {
+      const session = yield* openSession(yield* open(growing), version)
+      const older = yield* session.get()
+      const newer = yield* session.get()
+      assert.deepStrictEqual(saidOf(yield* eventsOf(older)), [])
+      yield* session.call("grow")
+      const { data } = yield* Effect.repeat(newer.event, { until: ({ data }) => data !== "" })
+      assert.strictEqual(data.method, "notifications/tools/list_changed")
+    })
+  )
+})
+
+describe("a request that takes its time", () => {
+  it.effect("becomes a stream after a moment in 2025-11-25, so that it can be resumed", () =>
+    Effect.gen(function* () {
+      const puppet = yield* Puppet.make
+      const session = yield* openSession(yield* open(puppet.layer))
+      const call = yield* Effect.forkChild(session.call("puppet", { name: "a" }), { startImmediately: true })
+      yield* Queue.take(puppet.entered)
+      yield* Effect.repeat(TestClock.adjust("101 millis"), { until: () => call.pollUnsafe() !== undefined })
+      const reply = yield* Fiber.join(call)
+      assert.deepInclude(yield* reply.event, { data: "", retry: 1000 })
+      yield* puppet.tell("a", Puppet.answer("done"))
+      const [event] = yield* eventsOf(reply)
+      assert.strictEqual(event?.data.result.content[0].text, "done")
+    })
+  )
+
+  it.effect("stays JSON in older revisions, and where nothing is kept", () =>
+    Effect.gen(function* () {
+      const puppet = yield* Puppet.make
+      for (const [version, resume] of [
+        ["2025-03-26", {}],
+        ["2025-06-18", {}],
+        ["2025-11-25", false]
+      ] as const) {
+        const session = yield* openSession(yield* open(puppet.layer, { resume }), version)
+        const call = yield* Effect.forkChild(session.call("puppet", { name: version }), { startImmediately: true })
+        yield* Queue.take(puppet.entered)
+        yield* TestClock.adjust("1 minute")
+        yield* puppet.tell(version, Puppet.answer("done"))
+        assert.strictEqual((yield* Fiber.join(call)).headers["content-type"], "application/json")
+      }
+    })
+  )
+
+  it.effect("is said to be alive, as is a session's stream", () =>
+    Effect.gen(function* () {
+      const session = yield* openSession(yield* open(echo, { keepAlive: "10 seconds" }), "2025-06-18")
+      const stream = yield* session.get()
+      assert.strictEqual(yield* stream.next, ": here")
+      const alive = yield* Effect.forkChild(stream.next, { startImmediately: true })
+      yield* Effect.repeat(TestClock.adjust("10 seconds"), { until: () => alive.pollUnsafe() !== undefined })
+      assert.strictEqual(yield* Fiber.join(alive), ": keep-alive")
+    })
+  )
+})

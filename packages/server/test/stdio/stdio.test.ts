@@ -1,0 +1,345 @@
+/* oxlint-disable typescript/unbound-method -- the streams of the process are patched on purpose */
+/** Stdio: framing, what reaches stdout and what does not, and how it ends. */
+import * as Tool from "@effect-mcp/core/Tool"
+import * as Tools from "@effect-mcp/core/Tools"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import * as McpServer from "@effect-mcp/server/McpServer"
+import { verifies } from "@effect-mcp/spec/verifies"
+import { assert, describe, it } from "@effect/vitest"
+import type { Layer } from "effect"
+import { Cause, Deferred, Effect, Exit, Fiber, Latch, PlatformError, Queue, Schema, Sink, Stdio, Stream } from "effect"
+import { TestClock } from "effect/testing"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { fileURLToPath } from "node:url"
+import { settle } from "../support/raw.ts"
+
+const Echo = Tool.make("echo", { description: "", input: { text: Schema.String } })
+const echo = Tools.layer(Echo, ({ text }) => Effect.succeed(text))
+const handshake = [
+  {
+    jsonrpc: "2.0",
+    id: "init",
+    method: "initialize",
+    params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "x", version: "0" } }
+  },
+  { jsonrpc: "2.0", method: "notifications/initialized" }
+]
+const call = (id: unknown, name: string, args: object = {}) => ({
+  jsonrpc: "2.0",
+  id,
+  method: "tools/call",
+  params: { name, arguments: args }
+})
+const line = (message: unknown) => `${JSON.stringify(message)}\n`
+
+/** A server on hand-made streams: what is fed to stdin, and the text that left by stdout. */
+const start = Effect.fnUntraced(function* (
+  features: Layer.Layer<never, never, McpServer.Registries>,
+  options: Parameters<typeof McpServer.serveStdioWith>[0] = {},
+  stdoutSink?: Sink.Sink<void, string | Uint8Array, never, PlatformError.PlatformError>
+) {
+  const input = yield* Queue.unbounded<Uint8Array, PlatformError.PlatformError | Cause.Done>()
+  const output: Array<Uint8Array | string> = []
+  const decoder = new TextDecoder("utf-8", { fatal: true })
+  const stdio = Stdio.layerTest({
+    stdin: Stream.fromQueue(input),
+    stdout: () => stdoutSink ?? Sink.forEach((chunk: string | Uint8Array) => Effect.sync(() => void output.push(chunk)))
+  })
+  const fiber = yield* McpServer.serveStdioWith(options).pipe(
+    Effect.provide([McpServer.layer({ name: "test", version: "0", features }), stdio]),
+    Effect.forkChild({ startImmediately: true })
+  )
+  yield* settle
+  const text = () =>
+    output.map((chunk) => (typeof chunk === "string" ? chunk : decoder.decode(chunk, { stream: true }))).join("")
+  return {
+    fiber,
+    text,
+    sent: (): ReadonlyArray<any> =>
+      text()
+        .split("\n")
+        .slice(0, -1)
+        .map((one) => JSON.parse(one)),
+    feed: (...chunks: ReadonlyArray<string | Uint8Array>) =>
+      Effect.gen(function* () {
+        for (const chunk of chunks) {
+          yield* Queue.offer(input, typeof chunk === "string" ? new TextEncoder().encode(chunk) : chunk)
+        }
+        yield* settle
+      }),
+    end: Effect.andThen(Queue.end(input), settle),
+    fail: (error: PlatformError.PlatformError) => Effect.andThen(Queue.fail(input, error), settle)
+  }
+})
+
+describe("framing", () => {
+  it.effect(
+    `is one message per line, in UTF-8, whatever strings hold and however bytes arrive${verifies("stdio.framing.newline", "transport.encoding.utf-8", "json-rpc.message.conformant")}`,
+    () =>
+      Effect.gen(function* () {
+        const server = yield* start(echo)
+        const text = 'a\nb\r\nc\u2028d\u2029é🙂"\\\u0000'
+        const bytes = new TextEncoder().encode([...handshake, call(1, "echo", { text })].map(line).join(""))
+        yield* server.feed(...Array.from(bytes, (byte) => new Uint8Array([byte])))
+        assert.strictEqual(server.text().match(/\n/g)?.length, 2)
+        assert.isTrue(server.text().endsWith("\n"))
+        assert.strictEqual(server.sent()[1].result.content[0].text, text)
+        yield* server.feed(
+          `${line(call(2, "echo", { text: "two" })).trimEnd()}\r\n\r\n\n  \n${line(call(3, "echo", { text: "three" }))}`
+        )
+        assert.deepStrictEqual(
+          server
+            .sent()
+            .slice(2)
+            .map((message) => message.id),
+          [2, 3]
+        )
+      })
+  )
+
+  it.effect("answers a line that is no JSON with -32700, one that is no message with -32600, and goes on", () =>
+    Effect.gen(function* () {
+      const server = yield* start(echo)
+      yield* server.feed(...handshake.map(line))
+      yield* server.feed(
+        "{nonsense\n",
+        "null\n",
+        "[]\n",
+        new Uint8Array([0xff, 0xfe, 10]),
+        line({ jsonrpc: "2.0", id: 9, method: 5 }),
+        line(call(1, "echo", { text: "still here" }))
+      )
+      const sent = server.sent().slice(1)
+      assert.deepStrictEqual(
+        sent.map((message) => message.error?.code),
+        [-32700, -32600, -32600, -32700, -32600, undefined]
+      )
+      assert.deepStrictEqual(
+        sent.map((message) => message.id),
+        [undefined, undefined, undefined, undefined, 9, 1]
+      )
+    })
+  )
+
+  it.effect("answers a line that is too long to its request, and reads the next", () =>
+    Effect.gen(function* () {
+      const server = yield* start(echo, { maxMessageBytes: 500 })
+      yield* server.feed(...handshake.map(line))
+      const long = line(call("long", "echo", { text: "x".repeat(100_000) }))
+      yield* server.feed(long.slice(0, 50_000), long.slice(50_000), line(call(2, "echo", { text: "short" })))
+      const [error, next] = server.sent().slice(1)
+      assert.deepInclude(error, { id: "long" })
+      assert.strictEqual(error.error.code, -32600)
+      assert.strictEqual(next.result.content[0].text, "short")
+    })
+  )
+})
+
+describe("stdout", () => {
+  it.effect(
+    `carries nothing else while it is served; what is printed there goes to stderr, and is free afterwards${verifies("stdio.stdout.only-messages")}`,
+    () =>
+      Effect.gen(function* () {
+        const original = process.stdout.write
+        const originalErr = process.stderr.write
+        const out: Array<string> = []
+        const err: Array<string> = []
+        yield* Effect.acquireRelease(
+          Effect.sync(() => {
+            process.stdout.write = ((chunk: any) => out.push(String(chunk)) > 0) as any
+            process.stderr.write = ((chunk: any) => err.push(String(chunk)) > 0) as any
+          }),
+          () =>
+            Effect.sync(() => {
+              process.stdout.write = original
+              process.stderr.write = originalErr
+            })
+        )
+        const patched = process.stdout.write
+        const server = yield* start(
+          Tools.layer(Tool.make("stray", { description: "" }), () =>
+            Effect.sync(() => {
+              process.stdout.write("stray")
+              process.stdout.write(new Uint8Array([115]))
+              return "ok"
+            })
+          )
+        )
+        yield* server.feed(...handshake.map(line), line(call(1, "stray")))
+        assert.strictEqual(server.sent()[1].result.content[0].text, "ok")
+        assert.deepStrictEqual(out, [])
+        assert.deepStrictEqual(err, ["stray", "115"])
+        yield* server.end
+        yield* Fiber.join(server.fiber)
+        assert.strictEqual(process.stdout.write, patched)
+        process.stdout.write("free")
+        assert.deepStrictEqual(out, ["free"])
+      })
+  )
+
+  it.effect("that breaks ends the server with an error", () =>
+    Effect.gen(function* () {
+      const broken = PlatformError.systemError({ _tag: "BadResource", module: "Stdio", method: "write" })
+      const server = yield* start(echo, {}, Sink.fail(broken))
+      yield* server.feed(...handshake.map(line))
+      const exit = yield* Fiber.await(server.fiber)
+      assert.isTrue(Exit.isFailure(exit))
+      const error = Exit.isFailure(exit) ? exit.cause.reasons.find(Cause.isFailReason)?.error : undefined
+      assert.deepInclude(error, { _tag: "TransportError", reason: "Write" })
+    })
+  )
+})
+
+describe("the end of stdin", () => {
+  const slow = Effect.gen(function* () {
+    const started = yield* Latch.make()
+    const go = yield* Deferred.make<string>()
+    const interrupted: Array<string> = []
+    const features = Tools.layer(Tool.make("slow", { description: "" }), () =>
+      Effect.onInterrupt(Effect.andThen(started.open, Deferred.await(go)), () =>
+        Effect.sync(() => interrupted.push("slow"))
+      )
+    )
+    return { features, go, interrupted, started }
+  })
+
+  it.effect(
+    `ends the server; what is in flight may finish within the grace${verifies("lifecycle.shutdown.stdio-close-stdin")}`,
+    () =>
+      Effect.gen(function* () {
+        const { features, go, interrupted, started } = yield* slow
+        const server = yield* start(features)
+        yield* server.feed(...handshake.map(line), line(call(1, "slow")))
+        yield* started.await
+        yield* server.end
+        assert.isUndefined(server.fiber.pollUnsafe())
+        yield* Deferred.succeed(go, "finished")
+        yield* Fiber.join(server.fiber)
+        assert.strictEqual(server.sent()[1].result.content[0].text, "finished")
+        assert.deepStrictEqual(interrupted, [])
+      })
+  )
+
+  it.effect("interrupts what takes longer, with an answer", () =>
+    Effect.gen(function* () {
+      const { features, interrupted, started } = yield* slow
+      const server = yield* start(features, { grace: "3 seconds" })
+      yield* server.feed(...handshake.map(line), line(call(1, "slow")))
+      yield* started.await
+      yield* server.end
+      yield* TestClock.adjust("2999 millis")
+      assert.isUndefined(server.fiber.pollUnsafe())
+      yield* TestClock.adjust("1 millis")
+      yield* Fiber.join(server.fiber)
+      assert.deepStrictEqual(interrupted, ["slow"])
+      assert.strictEqual(server.sent()[1].error.code, McpError.Interrupted)
+    })
+  )
+
+  it.effect("that is a failure ends the server with an error", () =>
+    Effect.gen(function* () {
+      const server = yield* start(echo)
+      yield* server.fail(PlatformError.systemError({ _tag: "BadResource", module: "Stdio", method: "read" }))
+      assert.isTrue(Exit.isFailure(yield* Fiber.await(server.fiber)))
+    })
+  )
+
+  it.effect("without any message before it is an end like any other", () =>
+    Effect.gen(function* () {
+      const server = yield* start(echo)
+      yield* server.end
+      yield* Fiber.join(server.fiber)
+      assert.strictEqual(server.text(), "")
+    })
+  )
+})
+
+/** A real process, its messages and what it says on stderr. */
+const run = (args: ReadonlyArray<string>) =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const child = spawn(process.execPath, [fileURLToPath(new URL("./fixtures/stdio.ts", import.meta.url)), ...args])
+      const waiting: Array<() => void> = []
+      let stdout = ""
+      child.stdout.setEncoding("utf8").on("data", (chunk) => {
+        stdout += chunk
+        for (const wake of waiting.splice(0)) wake()
+      })
+      let stderr = ""
+      child.stderr.on("data", (chunk) => {
+        stderr += chunk
+        for (const wake of waiting.splice(0)) wake()
+      })
+      const until = (holds: () => boolean) =>
+        Effect.promise(async () => {
+          while (!holds()) await new Promise<void>((wake) => waiting.push(wake))
+        })
+      return {
+        child,
+        exited: Effect.promise(() => once(child, "exit") as Promise<[number | null, string | null]>),
+        // Not by readline, which also splits at U+2028.
+        lines: () => stdout.split("\n").slice(0, -1),
+        send: (...messages: ReadonlyArray<unknown>) =>
+          Effect.sync(() => void child.stdin.write(messages.map(line).join(""))),
+        stderr: () => stderr,
+        until
+      }
+    }),
+    ({ child }) => Effect.sync(() => void child.kill("SIGKILL"))
+  )
+
+describe.each([
+  ["of its own streams", []],
+  ["of a Stdio", ["--service"]]
+] as const)("a server as a process, %s,", (_name, args) => {
+  it.live(`keeps stray output and logs off stdout, and ends with stdin${verifies("stdio.stdout.only-messages")}`, () =>
+    Effect.gen(function* () {
+      const server = yield* run(args)
+      yield* server.send(...handshake, call(1, "stray"))
+      yield* server.until(() => server.lines().some((one) => one.includes('"id":1')))
+      const messages = server.lines().map((one) => JSON.parse(one))
+      assert.deepStrictEqual(
+        messages.map((message) => message.method ?? message.id),
+        ["init", "notifications/message", 1]
+      )
+      assert.strictEqual(messages[2].result.content[0].text, "é\n\u2028 done")
+      const exited = yield* Effect.forkChild(server.exited, { startImmediately: true })
+      server.child.stdin.end()
+      assert.deepStrictEqual(yield* Fiber.join(exited), [0, null])
+      for (const stray of ["stray line", "stray bytes", "stray buffer", "stray console", "a warning", "served"]) {
+        assert.include(server.stderr(), stray)
+      }
+    })
+  )
+
+  it.live("ends with an error when nobody reads its stdout any more", () =>
+    Effect.gen(function* () {
+      const server = yield* run(args)
+      yield* server.send(...handshake, call(1, "stray"))
+      yield* server.until(() => server.lines().length === 3)
+      const exited = yield* Effect.forkChild(server.exited, { startImmediately: true })
+      server.child.stdout.destroy()
+      // The first that finds the pipe broken may still be buffered by the system.
+      yield* server.send(call(2, "stray"), call(3, "stray"))
+      yield* server.until(() => server.stderr().includes("served"))
+      yield* server.send(call(4, "stray"))
+      assert.deepStrictEqual(yield* Fiber.join(exited), [1, null])
+    })
+  )
+
+  it.live("answers what is in flight before it goes on SIGTERM, and runs its finalizers", () =>
+    Effect.gen(function* () {
+      const server = yield* run(args)
+      yield* server.send(...handshake, call(1, "hang"))
+      yield* server.until(() => server.stderr().includes("hanging"))
+      const exited = yield* Effect.forkChild(server.exited, { startImmediately: true })
+      server.child.kill("SIGTERM")
+      yield* Fiber.join(exited)
+      yield* server.until(() => server.lines().length === 2)
+      assert.strictEqual(JSON.parse(server.lines()[1]!).error.code, McpError.Interrupted)
+      assert.include(server.stderr(), "finalized")
+      assert.include(server.stderr(), "served")
+    })
+  )
+})
