@@ -6,7 +6,7 @@
  * What is loaded when it is used stays apart; modules exist once, whichever name they are imported by; other packages (Effect, and our
  * own) stay imports. Declarations are those of the compiler, beside it.
  */
-import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { readFileSync, rmSync, writeFileSync } from "node:fs"
 import * as path from "node:path"
 import { type OutputChunk, type Plugin, rolldown } from "rolldown"
 import { root } from "./Process.ts"
@@ -29,21 +29,17 @@ export const linked = Object.keys(groups)
 const barrel = "index"
 
 interface Manifest {
-  readonly exports: Readonly<Record<string, unknown>>
+  readonly exports: Readonly<Record<string, string>>
 }
 
-/** The modules that a package's manifest lets users import, by name. */
+/** The modules that a package's manifest lets users import: their paths below `src`, without the ending, and their files. */
 const entries = (directory: string): Record<string, string> => {
   const { exports }: Manifest = JSON.parse(readFileSync(path.join(directory, "package.json"), "utf8"))
-  const hidden = Object.keys(exports).filter((name) => exports[name] === null)
-  const isHidden = (name: string) => hidden.some((pattern) => `./${name}`.startsWith(pattern.replace("*", "")))
+  const modules = Object.values(exports).filter((file) => file.endsWith(".ts"))
   return Object.fromEntries(
-    readdirSync(path.join(directory, "src"), { encoding: "utf8", recursive: true })
-      .filter((file) => file.endsWith(".ts"))
-      .map(
-        (file) => [file.slice(0, -".ts".length).replaceAll(path.sep, "/"), path.join(directory, "src", file)] as const
-      )
-      .filter(([name]) => name !== barrel && !isHidden(name))
+    modules
+      .map((file) => [file.slice("./src/".length, -".ts".length), path.join(directory, file)] as const)
+      .filter(([name]) => name !== barrel)
   )
 }
 

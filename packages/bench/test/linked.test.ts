@@ -17,7 +17,7 @@ describe("the published files", { timeout: 20_000 }, () => {
       const modules = files.flatMap((file) => Object.keys(file.modules)).filter((id) => sources.test(id))
       assert.strictEqual(new Set(modules).size, modules.length)
       const entries = files.filter(({ isEntry }) => isEntry)
-      assert.isAtLeast(entries.length, 25)
+      assert.isAtLeast(entries.length, 10)
       for (const { exports, facadeModuleId } of entries) {
         const module: object = await import(facadeModuleId ?? "")
         assert.deepStrictEqual(exports.toSorted(), Object.keys(module).toSorted(), facadeModuleId ?? "")

@@ -101,94 +101,94 @@ export interface Options {
 
 export type ConnectError = Negotiation.NegotiationError | TransportError
 
-export class McpClient extends Context.Service<
-  McpClient,
-  {
-    /** What both sides agreed to speak; after a reconnect this and the next three may be others. */
-    readonly revision: Revision
-    readonly serverInfo: Implementation
-    readonly serverCapabilities: ServerCapabilities
-    /** How to use the server, for the model. */
-    readonly instructions: string | undefined
-    /** Those for whom requests are carried: see `Sources`. */
-    readonly callers: Callers
-    /** Calls a tool by its contract. A failure that the contract declares comes back as itself, any other as `ToolFailure`. */
-    readonly call: <I, O, F, H>(
-      tool: Tool<I, O, F, H>,
-      input: NoInfer<I>,
-      options?: CallOptions
-    ) => Effect.Effect<O, F | ToolFailure | ClientError>
-    /** The same, showing the progress; the result comes last. Leaving the stream cancels the call. */
-    readonly callStream: <I, O, F, H>(
-      tool: Tool<I, O, F, H>,
-      input: NoInfer<I>,
-      options?: CallOptions
-    ) => Stream.Stream<CallEvent<O>, F | ToolFailure | ClientError>
-    /** Calls a tool by its name. A failed tool is a result with `isError`. */
-    readonly callTool: Calls.Calls["callTool"]
-    readonly callToolStream: (
-      name: string,
-      args?: Calls.Arguments,
-      options?: CallOptions
-    ) => Stream.Stream<CallEvent<ToolModel.CallToolResult>, ClientError>
-    /** All tools, page after page as the stream is pulled. */
-    readonly tools: Stream.Stream<ToolModel.Tool, ClientError>
-    readonly resources: Stream.Stream<ResourceModel.Resource, ClientError>
-    readonly resourceTemplates: Stream.Stream<ResourceModel.ResourceTemplate, ClientError>
-    readonly prompts: Stream.Stream<PromptModel.Prompt, ClientError>
-    readonly read: (uri: string, options?: CallOptions) => Effect.Effect<ResourceModel.ReadResourceResult, ClientError>
-    /** The texts of a resource, joined by newlines; parts that are binary are left out. */
-    readonly readText: (uri: string, options?: CallOptions) => Effect.Effect<string, ClientError>
-    /** A prompt by its name. */
-    readonly prompt: (
-      name: string,
-      args?: { readonly [argument: string]: string },
-      options?: CallOptions
-    ) => Effect.Effect<PromptModel.GetPromptResult, ClientError>
-    /** A prompt by its contract. */
-    readonly getPrompt: <A>(
-      prompt: Prompt<A>,
-      args: A,
-      options?: CallOptions
-    ) => Effect.Effect<PromptModel.GetPromptResult, ClientError>
-    readonly complete: (
-      params: CompleteParams,
-      options?: CallOptions
-    ) => Effect.Effect<CompleteResult["completion"], ClientError>
-    /**
-     * Says when to read a resource again: at once, after each update, and after each time that the subscription was lost and had again.
-     * Subscribed for as long as someone watches. Fails with `Closed` when it cannot be had again.
-     */
-    readonly watch: (uri: string) => Stream.Stream<Watch.WatchEvent, ClientError>
-    /** The bare request, for those who count watchers themselves; updates come with `resourceUpdates`. A lost one is not renewed. */
-    readonly subscribe: (uri: string) => Effect.Effect<void, ClientError>
-    readonly unsubscribe: (uri: string) => Effect.Effect<void, ClientError>
-    /** The URIs of all updates, whoever subscribed. */
-    readonly resourceUpdates: Stream.Stream<string>
-    /** Asks the server for log messages of at least this level; where there is no session, with every request from now on. */
-    readonly setLogLevel: (level: LoggingLevel) => Effect.Effect<void, ClientError>
-    readonly logs: Stream.Stream<LogMessageParams>
-    /**
-     * One event when the list may have changed, as it may have while the server was lost; bursts become one. Ends when the server will
-     * not tell any more.
-     */
-    readonly toolChanges: Stream.Stream<void>
-    readonly resourceChanges: Stream.Stream<void>
-    readonly promptChanges: Stream.Stream<void>
-    /** The ids of URL elicitations that the server reports as completed. */
-    readonly elicitationsCompleted: Stream.Stream<string>
-    /** How long the server takes to answer. */
-    readonly ping: Effect.Effect<Duration.Duration, ClientError>
-    /** Any request of the revision, typed by its name; consent is not asked. 2026-07-28: asks and caches as the methods above do. */
-    readonly request: <M extends keyof Requests>(
-      method: M,
-      params: Requests[M]["params"],
-      options?: CallOptions
-    ) => Effect.Effect<Requests[M]["result"], ClientError>
-    /**
-     * Completes when the server ended the conversation; fails when the wire broke. Closing the Scope ends it from this side. A client
-     * that reconnects waits for as long as it can: it fails when a connection that someone needed could not be had again.
-     */
-    readonly awaitClosed: Effect.Effect<void, TransportError>
-  }
->()("@effect-mcp/client/McpClient") {}
+/** What a program does with one server. `McpClient` is the service; this is its shape. */
+export interface Client {
+  /** What both sides agreed to speak; after a reconnect this and the next three may be others. */
+  readonly revision: Revision
+  readonly serverInfo: Implementation
+  readonly serverCapabilities: ServerCapabilities
+  /** How to use the server, for the model. */
+  readonly instructions: string | undefined
+  /** Those for whom requests are carried: see `Sources`. */
+  readonly callers: Callers
+  /** Calls a tool by its contract. A failure that the contract declares comes back as itself, any other as `ToolFailure`. */
+  readonly call: <I, O, F, H>(
+    tool: Tool<I, O, F, H>,
+    input: NoInfer<I>,
+    options?: CallOptions
+  ) => Effect.Effect<O, F | ToolFailure | ClientError>
+  /** The same, showing the progress; the result comes last. Leaving the stream cancels the call. */
+  readonly callStream: <I, O, F, H>(
+    tool: Tool<I, O, F, H>,
+    input: NoInfer<I>,
+    options?: CallOptions
+  ) => Stream.Stream<CallEvent<O>, F | ToolFailure | ClientError>
+  /** Calls a tool by its name. A failed tool is a result with `isError`. */
+  readonly callTool: Calls.Calls["callTool"]
+  readonly callToolStream: (
+    name: string,
+    args?: Calls.Arguments,
+    options?: CallOptions
+  ) => Stream.Stream<CallEvent<ToolModel.CallToolResult>, ClientError>
+  /** All tools, page after page as the stream is pulled. */
+  readonly tools: Stream.Stream<ToolModel.Tool, ClientError>
+  readonly resources: Stream.Stream<ResourceModel.Resource, ClientError>
+  readonly resourceTemplates: Stream.Stream<ResourceModel.ResourceTemplate, ClientError>
+  readonly prompts: Stream.Stream<PromptModel.Prompt, ClientError>
+  readonly read: (uri: string, options?: CallOptions) => Effect.Effect<ResourceModel.ReadResourceResult, ClientError>
+  /** The texts of a resource, joined by newlines; parts that are binary are left out. */
+  readonly readText: (uri: string, options?: CallOptions) => Effect.Effect<string, ClientError>
+  /** A prompt by its name. */
+  readonly prompt: (
+    name: string,
+    args?: { readonly [argument: string]: string },
+    options?: CallOptions
+  ) => Effect.Effect<PromptModel.GetPromptResult, ClientError>
+  /** A prompt by its contract. */
+  readonly getPrompt: <A>(
+    prompt: Prompt<A>,
+    args: A,
+    options?: CallOptions
+  ) => Effect.Effect<PromptModel.GetPromptResult, ClientError>
+  readonly complete: (
+    params: CompleteParams,
+    options?: CallOptions
+  ) => Effect.Effect<CompleteResult["completion"], ClientError>
+  /**
+   * Says when to read a resource again: at once, after each update, and after each time that the subscription was lost and had again.
+   * Subscribed for as long as someone watches. Fails with `Closed` when it cannot be had again.
+   */
+  readonly watch: (uri: string) => Stream.Stream<Watch.WatchEvent, ClientError>
+  /** The bare request, for those who count watchers themselves; updates come with `resourceUpdates`. A lost one is not renewed. */
+  readonly subscribe: (uri: string) => Effect.Effect<void, ClientError>
+  readonly unsubscribe: (uri: string) => Effect.Effect<void, ClientError>
+  /** The URIs of all updates, whoever subscribed. */
+  readonly resourceUpdates: Stream.Stream<string>
+  /** Asks the server for log messages of at least this level; where there is no session, with every request from now on. */
+  readonly setLogLevel: (level: LoggingLevel) => Effect.Effect<void, ClientError>
+  readonly logs: Stream.Stream<LogMessageParams>
+  /**
+   * One event when the list may have changed, as it may have while the server was lost; bursts become one. Ends when the server will
+   * not tell any more.
+   */
+  readonly toolChanges: Stream.Stream<void>
+  readonly resourceChanges: Stream.Stream<void>
+  readonly promptChanges: Stream.Stream<void>
+  /** The ids of URL elicitations that the server reports as completed. */
+  readonly elicitationsCompleted: Stream.Stream<string>
+  /** How long the server takes to answer. */
+  readonly ping: Effect.Effect<Duration.Duration, ClientError>
+  /** Any request of the revision, typed by its name; consent is not asked. 2026-07-28: asks and caches as the methods above do. */
+  readonly request: <M extends keyof Requests>(
+    method: M,
+    params: Requests[M]["params"],
+    options?: CallOptions
+  ) => Effect.Effect<Requests[M]["result"], ClientError>
+  /**
+   * Completes when the server ended the conversation; fails when the wire broke. Closing the Scope ends it from this side. A client
+   * that reconnects waits for as long as it can: it fails when a connection that someone needed could not be had again.
+   */
+  readonly awaitClosed: Effect.Effect<void, TransportError>
+}
+
+export class McpClient extends Context.Service<McpClient, Client>()("@effect-mcp/client/McpClient") {}

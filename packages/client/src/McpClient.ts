@@ -9,7 +9,7 @@ import type { Transport } from "@effect-mcp/core/Transport"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
-import { type ConnectError, McpClient, type Options } from "./Client.ts"
+import { type Client, type ConnectError, McpClient, type Options } from "./Client.ts"
 import * as Connection from "./connection/Connection.ts"
 import type * as Http from "./transport/Http.ts"
 import * as Socket from "./transport/Socket.ts"
@@ -24,22 +24,20 @@ export type { ClientError } from "./ClientError.ts"
 export type { CallOptions } from "./CallOptions.ts"
 export type { Policy } from "./connection/Backoff.ts"
 export type { WatchEvent } from "./features/Watch.ts"
-export { type Announcement, type ConnectError, McpClient, type Options } from "./Client.ts"
-
-type Service = McpClient["Service"]
+export { type Announcement, type Client, type ConnectError, McpClient, type Options } from "./Client.ts"
 
 /**
  * Opens a conversation over a wire that someone else owns: on failure, and at the end, only this side's part is closed. There is no
  * other wire to come back on; see `Options.reconnect` for what is tried again on this one.
  */
-export const connect = (transport: Transport, options?: Options): Effect.Effect<Service, ConnectError, Scope.Scope> =>
+export const connect = (transport: Transport, options?: Options): Effect.Effect<Client, ConnectError, Scope.Scope> =>
   make((wanted) => Connection.make(transport, wanted), false, options)
 
 /** Opens the wire too, and another when it is lost (`Options.reconnect`). The first failure to open one is the caller's. */
 export const open = <E, R>(
   connector: Effect.Effect<Transport, E, R>,
   options?: Options
-): Effect.Effect<Service, ConnectError | E, Exclude<R, Scope.Scope> | Scope.Scope> =>
+): Effect.Effect<Client, ConnectError | E, Exclude<R, Scope.Scope> | Scope.Scope> =>
   make((wanted) => Connection.open(connector, wanted), options?.reconnect !== false, options)
 
 /** The client of whatever the connector leads to, for as long as the layer lives. */

@@ -11,7 +11,15 @@ import type * as Sse from "./http/legacy/SseEndpoint.ts"
 import * as Stdio from "./stdio/Stdio.ts"
 import type { McpServer } from "./dispatch/Server.ts"
 
-export { type ConnectOptions, layer, McpServer, type Options, type Registries } from "./dispatch/Server.ts"
+export {
+  type ConnectOptions,
+  type DispatchOptions,
+  layer,
+  McpServer,
+  type Options,
+  type Registries,
+  type Server
+} from "./dispatch/Server.ts"
 export type { Session } from "./session/Session.ts"
 
 /**

@@ -31,7 +31,7 @@ const versionOf = (revision: Revision.Revision | Revision.Version): Revision.Ver
 export const join = Effect.fnUntraced(function* (
   revision: Revision.Revision | Revision.Version,
   options: Pick<Options, "client" | "wire"> = {}
-): Effect.fn.Return<McpClient.McpClient["Service"], ConnectError, McpServer.McpServer | Scope.Scope> {
+): Effect.fn.Return<McpClient.Client, ConnectError, McpServer.McpServer | Scope.Scope> {
   const server = yield* McpServer.McpServer
   const [clientEnd, serverEnd] = yield* options.wire ?? Memory.pair()
   yield* server.connect(serverEnd)
@@ -44,7 +44,7 @@ export const connect = Effect.fnUntraced(function* <E, R>(
   revision: Revision.Revision | Revision.Version,
   options: Options = {}
 ): Effect.fn.Return<
-  McpClient.McpClient["Service"],
+  McpClient.Client,
   E | ConnectError,
   Scope.Scope | Exclude<R, McpServer.Registries | RequestServices>
 > {

@@ -99,32 +99,33 @@ export interface DispatchOptions {
   readonly now?: Context.Context<never> | undefined
 }
 
-export class McpServer extends Context.Service<
-  McpServer,
-  {
-    /** Serves one connection until its end, or until the scope closes. */
-    readonly connect: (
-      transport: Transport,
-      options?: Connect.ConnectOptions
-    ) => Effect.Effect<Session, never, Scope.Scope>
-    /**
-     * Answers one request of a stateless revision, without a session: the fiber that runs it is the request's, and interrupting it
-     * ends the request. What precedes the answer goes to the sink, then the answer, which is sent in any case.
-     */
-    readonly dispatch: (
-      request: JsonRpc.Request,
-      envelope: Envelope,
-      sink: Sink,
-      options?: DispatchOptions
-    ) => Effect.Effect<void>
-    /** The revisions that are spoken, of both eras, oldest first. */
-    readonly revisions: ReadonlyArray<Revision.Revision>
-    /** The sessions that are open. */
-    readonly sessions: Effect.Effect<ReadonlyArray<Session>>
-    /** Tells the client that was asked that its URL elicitation was completed; one that has no such mode is told nothing. */
-    readonly elicitationComplete: (session: Session, elicitationId: string) => Effect.Effect<void>
-  }
->()("@effect-mcp/server/McpServer") {}
+/** The server that features make: connected to any number of wires. */
+export interface Server {
+  /** Serves one connection until its end, or until the scope closes. */
+  readonly connect: (
+    transport: Transport,
+    options?: Connect.ConnectOptions
+  ) => Effect.Effect<Session, never, Scope.Scope>
+  /**
+   * Answers one request of a stateless revision, without a session: the fiber that runs it is the request's, and interrupting it
+   * ends the request. What precedes the answer goes to the sink, then the answer, which is sent in any case.
+   */
+  readonly dispatch: (
+    request: JsonRpc.Request,
+    envelope: Envelope,
+    sink: Sink,
+    options?: DispatchOptions
+  ) => Effect.Effect<void>
+  /** The revisions that are spoken, of both eras, oldest first. */
+  readonly revisions: ReadonlyArray<Revision.Revision>
+  /** The sessions that are open. */
+  readonly sessions: Effect.Effect<ReadonlyArray<Session>>
+  /** Tells the client that was asked that its URL elicitation was completed; one that has no such mode is told nothing. */
+  readonly elicitationComplete: (session: Session, elicitationId: string) => Effect.Effect<void>
+}
+
+/** The service of a `Server`. */
+export class McpServer extends Context.Service<McpServer, Server>()("@effect-mcp/server/McpServer") {}
 
 /** Builds the features and serves them. What they need beside the registries stays in the layer's requirements. */
 export const layer = <E, R>(
