@@ -363,7 +363,7 @@ describe("answers", () => {
   )
 
   it.effect(
-    `that are no answers are refused or asked for again (2026-07-28)${verifies("mrtr.answers.validated", "mrtr.answers.protocol-error")}`,
+    `that are no answers are refused or asked for again (2026-07-28)${verifies("mrtr.answers.validated", "mrtr.answers.protocol-error", "elicitation.form.server-validates")}`,
     () =>
       Effect.gen(function* () {
         const client = yield* open(tool(two))

@@ -115,6 +115,23 @@ describe("subscriptions/listen", () => {
       })
   )
 
+  it.effect(
+    "A subscription to the list of resources hears of a resource that comes (2026-07-28)",
+    () =>
+      Effect.gen(function* () {
+        const { features } = yield* watched
+        const { add, layer } = yield* registries
+        const client = yield* open(Layer.merge(layer, features("menu://today")))
+        const listening = yield* client.listen({ resourcesListChanged: true })
+        const told = () =>
+          listening.messages().filter(({ method }) => method === "notifications/resources/list_changed")
+        assert.strictEqual(told().length, 0)
+        yield* add(features("menu://tomorrow"))
+        assert.strictEqual(told().length, 1)
+      }),
+    verifies("resources.list-changed.sent")
+  )
+
   it.effect("tells of a burst once", () =>
     Effect.gen(function* () {
       const { add, layer } = yield* registries
