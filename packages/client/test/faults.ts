@@ -1,10 +1,12 @@
 /** Faults of the client put in by hand, and the test that notices each. */
 import type { Fault } from "@effect-mcp/spec/Fault"
+import { statements } from "./faults/statements.ts"
 
 const streamable = "packages/client/src/transport/http/Streamable.ts"
 const model = "packages/client/test/transport/http/Streamable.model.test.ts"
 
 export const faults: ReadonlyArray<Fault> = [
+  ...statements,
   {
     name: "a client fetches the URL of a question",
     file: "packages/client/src/answering/ServerRequests.ts",

@@ -1,5 +1,6 @@
 /** Faults of the core, each with the test that notices it. */
 import type { Fault } from "@effect-mcp/spec/Fault"
+import { statements } from "./faults/statements.ts"
 
 const framing = "packages/core/src/transport/Framing.ts"
 const depth = "packages/core/src/internal/depth.ts"
@@ -7,6 +8,7 @@ const framingTest = "packages/core/test/transport/Framing.model.test.ts"
 const depthTest = "packages/core/test/transport/Depth.test.ts"
 
 export const faults: ReadonlyArray<Fault> = [
+  ...statements,
   {
     name: "A small chunk before a large one swaps them",
     file: framing,

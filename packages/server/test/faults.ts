@@ -1,9 +1,11 @@
 /** Small faults in what the server offers, each with the test that notices it. */
 import type { Fault } from "@effect-mcp/spec/Fault"
 import { coreFaults } from "./faults/core.ts"
+import { statements } from "./faults/statements.ts"
 import { httpFaults } from "./faults/http.ts"
 
 export const faults: ReadonlyArray<Fault> = [
+  ...statements,
   ...httpFaults,
   ...coreFaults,
   {

@@ -1,7 +1,8 @@
 /**
  * A fault put in by hand: one exact replacement in one source file, and the test that must fail while it is there.
  *
- * Pure data. The rows live beside the tests (`packages/<name>/test/faults.ts`); the runner applies them one at a time.
+ * Pure data. The rows live beside the tests (`packages/<name>/test/faults.ts`); `npm run requirements -- --prove [N]`
+ * applies them one at a time. A statement of the ledger has no other fault than the rows that name it in `ids`.
  */
 import type { RequirementId } from "./Ledger.ts"
 

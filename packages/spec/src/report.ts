@@ -4,6 +4,7 @@
  */
 import { spawnSync } from "node:child_process"
 import * as Rec from "effect/Record"
+import * as Faults from "./Faults.ts"
 import { type Area, areas, ledger } from "./Ledger.ts"
 import { link } from "./Pages.ts"
 import { type Entry, type Proofs, type Standing, standings } from "./Proofs.ts"
@@ -31,8 +32,10 @@ const prove = (): Proofs => {
 
 type Kind = "proven" | "unproven" | "others"
 
-const count = (all: ReadonlyArray<Standing>, kind: Kind, level = ""): number =>
-  all.flatMap((standing) => standing[kind]).filter((entry) => entry.level.startsWith(level)).length
+const count = (all: ReadonlyArray<Standing>, kind: Kind, level = "", among?: ReadonlySet<string>): number =>
+  all
+    .flatMap((standing) => standing[kind])
+    .filter((entry) => entry.level.startsWith(level) && among?.has(entry.id) !== false).length
 
 const cell = (all: ReadonlyArray<Standing>, level = ""): string => {
   const proven = count(all, "proven", level)
@@ -43,7 +46,8 @@ const cell = (all: ReadonlyArray<Standing>, level = ""): string => {
 const row = (name: string, cells: ReadonlyArray<string>): void =>
   print(name.padEnd(16) + cells.map((text) => text.padStart(12)).join(""))
 
-const table = (all: ReadonlyArray<Standing>, names: ReadonlyArray<Area>): void => {
+/** `ids` are the statements that a fault was put in against. */
+const table = (all: ReadonlyArray<Standing>, names: ReadonlyArray<Area>, ids: ReadonlySet<string>): void => {
   const columns = every.map((revision) => all.filter((standing) => standing.revision === revision))
   const cells = (of: (column: ReadonlyArray<Standing>) => string) => columns.map(of)
   row("proven of", every)
@@ -63,6 +67,10 @@ const table = (all: ReadonlyArray<Standing>, names: ReadonlyArray<Area>): void =
   row(
     "SHOULD (NOT)",
     cells((column) => cell(column, "SHOULD"))
+  )
+  row(
+    "MUST with fault",
+    cells((column) => `${count(column, "proven", "MUST", ids)}`)
   )
   row(
     "for others",
@@ -114,6 +122,7 @@ if (args.includes("--json")) {
   )
   print(JSON.stringify({ standings: all, ledger: links }, null, 2))
 } else {
-  table(all, names)
+  const faults = await Faults.all()
+  table(all, names, new Set(faults.flatMap((fault) => fault.ids ?? [])))
   list(all, names)
 }

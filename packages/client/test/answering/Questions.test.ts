@@ -70,13 +70,15 @@ describe.each(all)("a client of %s", (version) => {
     "file:///home/ada/../bob",
     "file:///home/%2e%2E/bob",
     "file:///home/ada/.."
-  ])(`never sends %s as a root${verifies("roots.client.uri-validated", "roots.error.internal")}`, (uri) =>
-    Effect.gen(function* () {
-      assert.strictEqual(
-        yield* codeOf(version, "roots/list").pipe(Effect.provide(Roots.layerStatic([{ uri }]))),
-        -32603
-      )
-    })
+  ])(
+    `never sends %s as a root${verifies("roots.client.uri-validated", "roots.uri.file", "roots.error.internal")}`,
+    (uri) =>
+      Effect.gen(function* () {
+        assert.strictEqual(
+          yield* codeOf(version, "roots/list").pipe(Effect.provide(Roots.layerStatic([{ uri }]))),
+          -32603
+        )
+      })
   )
 
   it.effect(

@@ -53,11 +53,14 @@ describe.each(versions)("the handshake with a server of %s", (version) => {
       })
   )
 
-  it.effect("offers the only revision that it is allowed", () =>
-    Effect.gen(function* () {
-      const { server } = yield* connected({ version }, { revisions: [version] })
-      assert.strictEqual(server.requests("initialize")[0]?.params?.protocolVersion, version)
-    })
+  it.effect(
+    "offers the only revision that it is allowed",
+    () =>
+      Effect.gen(function* () {
+        const { server } = yield* connected({ version }, { revisions: [version] })
+        assert.strictEqual(server.requests("initialize")[0]?.params?.protocolVersion, version)
+      }),
+    verifies("lifecycle.version.client-supports-offer")
   )
 
   it.effect("tries again with a revision that the refusal names", () =>

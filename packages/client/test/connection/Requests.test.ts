@@ -1,8 +1,10 @@
 import * as McpClient from "@effect-mcp/client/McpClient"
 import * as Sources from "@effect-mcp/client/Sources"
 import * as Declaration from "@effect-mcp/client/internal/Declaration"
+import { ClientInput } from "@effect-mcp/core/ClientInput"
 import { Elicitation } from "@effect-mcp/core/Elicitation"
 import * as Progress from "@effect-mcp/core/Progress"
+import { RequestContext } from "@effect-mcp/core/RequestContext"
 import { Roots } from "@effect-mcp/core/Roots"
 import { Sampling } from "@effect-mcp/core/Sampling"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -10,7 +12,7 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Fiber, Layer, Stream, SubscriptionRef } from "effect"
+import { Context, Effect, Exit, Fiber, Layer, Stream, SubscriptionRef } from "effect"
 import { TestClock } from "effect/testing"
 import { settle } from "../support/connected.ts"
 import * as Modern from "../support/modern.ts"
@@ -31,7 +33,12 @@ const answers: NonNullable<Scripted.Script["answers"]> = {
 
 /** What a source does, as a server would. */
 const run = <A, E>(effect: unknown) =>
-  (effect as Effect.Effect<A, E, Progress.Progress>).pipe(Effect.provide(Progress.Progress.layerNone))
+  Effect.provide(
+    effect as Effect.Effect<A, E, ClientInput | Progress.Progress | RequestContext>,
+    Context.make(ClientInput, { ask: () => Effect.never, once: (_name, _schema, step) => step }).pipe(
+      Context.add(RequestContext, { wire: { connection: undefined } } as RequestContext["Service"])
+    )
+  ).pipe(Effect.provide(Progress.Progress.layerNone))
 
 /** `_meta` of the first call, without what it asks of progress. */
 const metaOf = (server: Scripted.Scripted) => {

@@ -283,7 +283,8 @@ describe("errors", () => {
   const codes = [-32000, -32001, -32002, -32019, -32023, -32042, -32050, -32099, -32020, -32021, -32022]
   const failing = Layer.mergeAll(
     Tools.layer(Tool.make("fail", { description: "", input: { code: Schema.Int } }), ({ code }) =>
-      Effect.fail(new McpError.McpError({ code, message: "The code is the message" }))
+      // Data that are not those of the codes that the specification defines.
+      Effect.fail(new McpError.McpError({ code, message: "The code is the message", data: { reason: "mine" } }))
     ),
     Resources.layerTemplate({ uriTemplate: "fail://{code}", name: "fail" }, ({ code }) =>
       Effect.fail(new McpError.McpError({ code: -Number(code), message: "The code is the message" }))

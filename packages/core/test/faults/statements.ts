@@ -1,0 +1,21 @@
+/** Small faults against statements of the specification, each with the one test that proves the statement. */
+import type { Fault } from "@effect-mcp/spec/Fault"
+
+export const statements: ReadonlyArray<Fault> = [
+  {
+    name: "the last hint wins",
+    file: "packages/core/src/Sampling.ts",
+    from: "of preferences?.hints ?? []) {",
+    to: "of (preferences?.hints ?? []).toReversed()) {",
+    test: "packages/core/test/Sampling.test.ts",
+    ids: ["sampling.hints.in-order"]
+  },
+  {
+    name: "progress may fall",
+    file: "packages/core/src/Progress.ts",
+    from: "if (!(progress > this.last) || progress === Infinity)",
+    to: "if (progress === Infinity)",
+    test: "packages/core/test/Progress.test.ts",
+    ids: ["progress.value.increases"]
+  }
+]
