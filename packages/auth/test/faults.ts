@@ -134,7 +134,7 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "The root is looked at before the path",
-    file: `${client}/Discovery.ts`,
+    file: "packages/auth/src/shared/Discovery.ts",
     from: "[new URL(root.pathname + path + server.search, server.origin), root]",
     to: "[root, new URL(root.pathname + path + server.search, server.origin)]",
     test: `${clientTest}/Discovery.test.ts`,
@@ -142,14 +142,14 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "An authorization server that fails counts as one without metadata",
-    file: `${client}/Discovery.ts`,
+    file: "packages/auth/src/shared/Discovery.ts",
     from: "    if (status >= 500) return yield* failed(step, url, status)\n    if (status !== 200 || json === undefined) continue",
     to: "    if (status !== 200 || json === undefined) continue",
     test: `${clientTest}/Discovery.test.ts`
   },
   {
     name: "At a server of 2025-03-26 all places are looked at",
-    file: `${client}/Discovery.ts`,
+    file: "packages/auth/src/shared/Discovery.ts",
     from: "legacy ? wellKnown.slice(0, 1) : wellKnown",
     to: "wellKnown",
     test: `${clientTest}/Discovery.test.ts`,
@@ -239,7 +239,7 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "A client opens URLs of any scheme",
-    file: `${client}/Endpoint.ts`,
+    file: "packages/auth/src/shared/Endpoint.ts",
     from: 'if (!isSecure(url)) return refuse("is not secure", "https, or http on the loopback interface")',
     to: 'if (url.protocol === "http:" && !isSecure(url)) return refuse("is not secure", "https")',
     test: `${clientTest}/Discovery.test.ts`,

@@ -4,154 +4,178 @@ import type { Fault } from "@effect-mcp/spec/Fault"
 export const statements: ReadonlyArray<Fault> = [
   {
     name: "the client sends no state back",
-    file: "packages/client/src/InputRounds.ts",
+    file: "packages/client/src/connection/InputRounds.ts",
     from: "const state = requestState === undefined ? undefined : { requestState }",
     to: "const state = undefined",
-    test: "packages/client/test/stateless/InputRounds.test.ts",
+    test: "packages/client/test/connection/InputRounds.test.ts",
     ids: ["mrtr.client.state-echoed"]
   },
   {
     name: "the client invents a state",
-    file: "packages/client/src/InputRounds.ts",
+    file: "packages/client/src/connection/InputRounds.ts",
     from: "const state = requestState === undefined ? undefined : { requestState }",
     to: 'const state = { requestState: requestState ?? "" }',
-    test: "packages/client/test/stateless/InputRounds.test.ts",
+    test: "packages/client/test/connection/InputRounds.test.ts",
     ids: ["mrtr.client.state-not-invented"]
   },
   {
     name: "a client goes on with a version that it does not speak",
-    file: "packages/client/src/Negotiation.ts",
+    file: "packages/client/src/connection/Negotiation.ts",
     from: "=== picked)\n",
     to: "=== picked) ?? newest\n",
-    test: "packages/client/test/Negotiation.test.ts",
+    test: "packages/client/test/connection/Negotiation.test.ts",
     ids: ["lifecycle.version.client-disconnects"]
   },
   {
+    name: "a client offers a version that it was told not to speak",
+    file: "packages/client/src/connection/Negotiation.ts",
+    from: "const newest = revisions.at(-1)",
+    to: "const newest = Revision.stateful.at(-1)",
+    test: "packages/client/test/connection/Negotiation.test.ts",
+    ids: ["lifecycle.version.client-supports-offer"]
+  },
+  {
     name: "a client cancels initialize",
-    file: "packages/client/src/Negotiation.ts",
+    file: "packages/client/src/connection/Negotiation.ts",
     from: "cancellable: false",
     to: "cancellable: true",
-    test: "packages/client/test/Negotiation.test.ts",
+    test: "packages/client/test/connection/Negotiation.test.ts",
     ids: ["cancellation.initialize-not-cancelled"]
   },
   {
     name: "a client does not say initialized",
-    file: "packages/client/src/Negotiation.ts",
+    file: "packages/client/src/connection/Negotiation.ts",
     from: 'peer.notify("notifications/initialized")',
     to: "",
-    test: "packages/client/test/Negotiation.test.ts",
+    test: "packages/client/test/connection/Negotiation.test.ts",
     ids: ["lifecycle.initialized.sent"]
   },
   {
     name: "a client that samples does not declare it",
-    file: "packages/client/src/Handlers.ts",
+    file: "packages/client/src/answering/ServerRequests.ts",
     from: "...(sampling === undefined\n",
     to: "...(sampling !== null\n",
-    test: "packages/client/test/Questions.test.ts",
+    test: "packages/client/test/answering/Questions.test.ts",
     ids: ["sampling.capability.declared"]
   },
   {
     name: "a client that elicits does not declare it",
-    file: "packages/client/src/Handlers.ts",
+    file: "packages/client/src/answering/ServerRequests.ts",
     from: "...(elicitation === undefined || !(elicitation.modes.form || elicitation.modes.url)",
     to: "...(elicitation !== null",
-    test: "packages/client/test/Elicitation.test.ts",
+    test: "packages/client/test/answering/Elicitation.test.ts",
     ids: ["elicitation.capability.declared"]
   },
   {
     name: "a client declares elicitation without any mode",
-    file: "packages/client/src/Handlers.ts",
+    file: "packages/client/src/answering/ServerRequests.ts",
     from: "...(elicitation === undefined || !(elicitation.modes.form || elicitation.modes.url)",
     to: "...(elicitation === undefined",
-    test: "packages/client/test/QuestionKinds.test.ts",
+    test: "packages/client/test/answering/QuestionKinds.test.ts",
     ids: ["elicitation.capability.one-mode"]
   },
   {
     name: "a client that lets the model use tools does not declare it",
-    file: "packages/client/src/Handlers.ts",
+    file: "packages/client/src/answering/ServerRequests.ts",
     from: "...(sampling.capabilities.tools ? { tools: {} } : undefined),",
     to: "",
-    test: "packages/client/test/QuestionKinds.test.ts",
+    test: "packages/client/test/answering/QuestionKinds.test.ts",
     ids: ["sampling.tools.capability-declared"]
   },
   {
     name: "a client does what it did not declare",
-    file: "packages/client/src/Handlers.ts",
+    file: "packages/client/src/answering/ServerRequests.ts",
     from: "return missing === undefined\n",
     to: "return missing !== null\n",
-    test: "packages/client/test/QuestionKinds.test.ts",
+    test: "packages/client/test/answering/QuestionKinds.test.ts",
     ids: ["sampling.tools.undeclared-error"]
   },
   {
+    name: "a request declares no capabilities",
+    file: "packages/client/src/connection/Declaration.ts",
+    from: "[Meta.clientCapabilities]: capabilities,",
+    to: "[Meta.clientCapabilities]: {},",
+    test: "packages/client/test/connection/Requests.test.ts",
+    ids: ["roots.capability.each-request", "sampling.capability.each-request", "elicitation.capability.each-request"]
+  },
+  {
+    name: "a root may have any scheme",
+    file: "packages/client/src/answering/ServerRequests.ts",
+    from: 'new URL(uri).protocol === "file:" && ',
+    to: "",
+    test: "packages/client/test/answering/Questions.test.ts",
+    ids: ["roots.uri.file"]
+  },
+  {
     name: "a root may climb",
-    file: "packages/client/src/Handlers.ts",
+    file: "packages/client/src/answering/ServerRequests.ts",
     from: "&& !/(^|[/\\\\])(\\.|%2e){2}([/\\\\]|$)/i.test(uri)",
     to: "",
-    test: "packages/client/test/Questions.test.ts",
+    test: "packages/client/test/answering/Questions.test.ts",
     ids: ["roots.client.uri-validated"]
   },
   {
     name: "roots are given without consent",
-    file: "packages/client/src/Handlers.ts",
+    file: "packages/client/src/answering/ServerRequests.ts",
     from: 'Consent.guard(consent, { _tag: "ListRoots", server }, service.list)',
     to: "service.list",
-    test: "packages/client/test/Questions.test.ts",
+    test: "packages/client/test/answering/Questions.test.ts",
     ids: ["roots.client.permitted-only", "roots.client.access-control"]
   },
   {
     name: "a prompt for the model leaves without consent",
-    file: "packages/client/src/Handlers.ts",
+    file: "packages/client/src/answering/ServerRequests.ts",
     from: 'Consent.guard(consent, { _tag: "CreateMessage", server, params }, service.createMessage(params))',
     to: "service.createMessage(params)",
-    test: "packages/client/test/Questions.test.ts",
+    test: "packages/client/test/answering/Questions.test.ts",
     ids: ["sampling.security.approval"]
   },
   {
     name: "a kept result is served for other params",
-    file: "packages/client/src/ResponseCache.ts",
+    file: "packages/client/src/connection/ResponseCache.ts",
     from: "`${method} ${JSON.stringify(sorted)}`",
     to: "`${method} `",
-    test: "packages/client/test/stateless/ResponseCache.test.ts",
+    test: "packages/client/test/connection/ResponseCache.test.ts",
     ids: ["caching.key.method-and-params"]
   },
   {
     name: "a result of a request with answers is kept",
-    file: "packages/client/src/era/Stateless.ts",
+    file: "packages/client/src/connection/StatelessEra.ts",
     from: "if (!retried && isJsonObject(result))",
     to: "if (isJsonObject(result))",
-    test: "packages/client/test/stateless/ResponseCache.test.ts",
+    test: "packages/client/test/connection/ResponseCache.test.ts",
     ids: ["caching.key.no-retries"]
   },
   {
     name: "a kept result is fresh for ever",
-    file: "packages/client/src/ResponseCache.ts",
+    file: "packages/client/src/connection/ResponseCache.ts",
     from: "if (now < entry.freshUntil) return entry.result",
     to: "return entry.result",
-    test: "packages/client/test/stateless/ResponseCache.test.ts",
+    test: "packages/client/test/connection/ResponseCache.test.ts",
     ids: ["caching.ttl.positive"]
   },
   {
     name: "an empty cursor is the end of a list",
-    file: "packages/client/src/Lists.ts",
+    file: "packages/client/src/features/Lists.ts",
     from: "if (nextCursor === undefined) return Effect",
     to: 'if (nextCursor === undefined || nextCursor === "") return Effect',
-    test: "packages/client/test/Lists.test.ts",
+    test: "packages/client/test/features/Lists.test.ts",
     ids: ["pagination.cursor.empty"]
   },
   {
     name: "a client trims cursors",
-    file: "packages/client/src/Lists.ts",
+    file: "packages/client/src/features/Lists.ts",
     from: "cursor === undefined ? {} : { cursor }",
     to: "cursor === undefined ? {} : { cursor: cursor.trim() }",
-    test: "packages/client/test/Lists.test.ts",
+    test: "packages/client/test/features/Lists.test.ts",
     ids: ["pagination.client.opaque-unmodified", "pagination.client.opaque-format"]
   },
   {
     name: "a completion with an unknown id is told on",
-    file: "packages/client/src/UrlElicitations.ts",
+    file: "packages/client/src/answering/UrlElicitations.ts",
     from: "if (done === undefined) return\n",
     to: "if (done === undefined) return this.hub.publish(id)\n",
-    test: "packages/client/test/UrlElicitations.test.ts",
+    test: "packages/client/test/answering/UrlElicitations.test.ts",
     ids: ["elicitation.complete.unknown-ignored"]
   }
 ]

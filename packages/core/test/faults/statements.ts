@@ -4,18 +4,18 @@ import type { Fault } from "@effect-mcp/spec/Fault"
 export const statements: ReadonlyArray<Fault> = [
   {
     name: "the last hint wins",
-    file: "packages/core/src/Sampling.ts",
+    file: "packages/core/src/request/Sampling.ts",
     from: "of preferences?.hints ?? []) {",
     to: "of (preferences?.hints ?? []).toReversed()) {",
-    test: "packages/core/test/Sampling.test.ts",
+    test: "packages/core/test/request/Sampling.test.ts",
     ids: ["sampling.hints.in-order"]
   },
   {
     name: "progress may fall",
-    file: "packages/core/src/Progress.ts",
+    file: "packages/core/src/request/Progress.ts",
     from: "if (!(progress > this.last) || progress === Infinity)",
     to: "if (progress === Infinity)",
-    test: "packages/core/test/Progress.test.ts",
+    test: "packages/core/test/request/Progress.test.ts",
     ids: ["progress.value.increases"]
   }
 ]

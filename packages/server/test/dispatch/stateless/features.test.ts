@@ -262,6 +262,7 @@ describe("the schema of a tool", () => {
       schema({ a: header("é") }),
       schema({ a: header(3) }),
       schema({ a: header("A"), b: header("a") }),
+      schema({ a: header("a"), b: header("A") }),
       schema({ a: header("A", "number") }),
       schema({ a: header("A", "object") }),
       schema({ a: { type: "array", items: header("A") } }),
