@@ -1,0 +1,96 @@
+/** Each rule of `scripts/house.ts` fires on a small fixture, and the list of allowed findings only shrinks. */
+import { assert, describe, it } from "@effect/vitest"
+import * as House from "../../../scripts/house.ts"
+
+const module = (file: string, text: string) => House.parse(`packages/a/src/${file}`, text)
+const lines = (findings: ReadonlyArray<House.Finding>) =>
+  findings.map(({ file, line, rule }) => `${rule} ${file}:${line}`)
+const finding = (file: string): House.Finding => ({ rule: "turns", file, line: 1, text: "" })
+
+describe("The rules of the house", () => {
+  it("report two rooms that import each other, also where only types cross", () => {
+    const modules = [
+      module("one/A.ts", `import type { B } from "../two/B.ts"\nexport interface A { b: B }`),
+      module("two/B.ts", `export interface B {}`),
+      module("two/C.ts", `export * from "../one/D.ts"`),
+      module("one/D.ts", `export const d = 1`)
+    ]
+    assert.deepStrictEqual(lines(House.oneWay(modules)), ["rooms packages/a/src/one:1"])
+    assert.deepStrictEqual(House.oneWay(modules.slice(0, 2)), [])
+  })
+
+  it("report modules of one room that import each other, also by a dynamic import", () => {
+    const modules = [
+      module("one/A.ts", `import { b } from "./B.ts"\nexport const a = b`),
+      module("one/B.ts", `export const b = () => import("./A.ts")`)
+    ]
+    assert.deepStrictEqual(lines(House.oneWay(modules)), ["modules packages/a/src/one/A.ts:1"])
+  })
+
+  it("treat modules at the package's root as rooms of their own", () => {
+    const modules = [
+      module("index.ts", `export * from "./one/A.ts"`),
+      module("one/A.ts", `export * from "../Types.ts"`),
+      module("Types.ts", `export type T = string`)
+    ]
+    assert.deepStrictEqual(House.oneWay(modules), [])
+  })
+
+  it("report an exported name that is banned, not a local one", () => {
+    const found = House.names(module("A.ts", `const One = 1\nexport class Asked {}\nexport const asked = One`))
+    assert.deepStrictEqual(lines(found), ["names packages/a/src/A.ts:2"])
+  })
+
+  it("report a person or a riddle in a comment, on its line", () => {
+    const text = `/**\n * Called when a request ends.\n * For ${"who"}ever asks.\n */\nexport const who = "nobody"\n`
+    assert.deepStrictEqual(lines(House.comments(module("A.ts", text))), ["comments packages/a/src/A.ts:3"])
+  })
+
+  it("report a person in the title of every form of test", () => {
+    const person = "no" + "body"
+    const text = [
+      `it("calls ${person}", () => {})`,
+      `it.effect("calls ${person}", () => x)`,
+      "it.live.each(rows)(`calls " + person + " ${n}`, () => x)",
+      `describe("a server", () => {})`,
+      `call("${person}")`
+    ].join("\n")
+    const found = ["1", "2", "3"].map((line) => `titles packages/a/src/A.ts:${line}`)
+    assert.deepStrictEqual(lines(House.titles(module("A.ts", text))), found)
+  })
+
+  it("report a fixed number of scheduler turns", () => {
+    const turn = "Effect.yield" + "Now"
+    const text = `yield* ${turn}\nconst settle = Effect.repeat(${turn}, { times: 60 })\n${turn}.pipe(Effect.repeat({ times: 2 }))`
+    const found = [2, 3].map((line) => `turns packages/a/src/A.ts:${line}`)
+    assert.deepStrictEqual(lines(House.turns(module("A.ts", text))), found)
+  })
+
+  it("report exports of a published package that are patterns, that do not exist or that are not published", () => {
+    const published = { "./A": "./dist/A.js", "./*": "./dist/*.js", "./B": "./dist/B.js" }
+    const exports = { "./*": "./src/*.ts", "./A": "./src/A.ts", "./B": "./src/B.ts", "./C": "./src/A.ts" }
+    const manifest = { exports, publishConfig: { exports: published } }
+    const found = House.exportsOf("packages/a/package.json", manifest, (path) => path === "packages/a/src/A.ts")
+    assert.deepStrictEqual(
+      found.map(({ text }) => text),
+      [
+        `exports "./*": a pattern makes modules public unseen; list each`,
+        `exports "./B": there is no ./src/B.ts`,
+        `exports "./C": publishConfig.exports does not list it`
+      ]
+    )
+    assert.deepStrictEqual(
+      House.exportsOf("packages/a/package.json", { ...manifest, private: true }, () => false),
+      []
+    )
+  })
+
+  it("allow as many findings of a file and rule as the list has, and say when there are fewer", () => {
+    const findings = [finding("a.ts"), finding("a.ts"), finding("b.ts")]
+    assert.deepStrictEqual(House.count(findings), { "a.ts": { turns: 2 }, "b.ts": { turns: 1 } })
+    assert.deepStrictEqual(House.beyond(findings, { "a.ts": { turns: 2 } }), [finding("b.ts")])
+    assert.deepStrictEqual(House.beyond(findings, { "a.ts": { turns: 1 }, "b.ts": { turns: 1 } }), findings.slice(0, 2))
+    assert.deepStrictEqual(House.loose(findings, { "a.ts": { turns: 3 }, "b.ts": { turns: 1 } }), ["a.ts"])
+    assert.deepStrictEqual(House.loose([], { "gone.ts": { turns: 1 } }), ["gone.ts"])
+  })
+})

@@ -1,0 +1,274 @@
+/**
+ * The rules of the house that a program can check; part of `npm run lint`.
+ *
+ * Owns: one-way rooms, no circles of modules, listed exports that exist, banned names, plain words in comments and
+ * titles of tests, no counting of scheduler turns. Style, types and sizes are for oxlint, oxfmt and tsc.
+ * `house.json` holds the findings that are still allowed, per file and rule. The list may only shrink:
+ * `node scripts/house.ts --tighten` writes the smaller counts.
+ */
+import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs"
+import { dirname, join, relative, resolve } from "node:path"
+import { parseSync, Visitor } from "oxc-parser"
+import type { Argument, Expression } from "oxc-parser"
+
+const root = resolve(import.meta.dirname, "..")
+
+export type Rule = "rooms" | "modules" | "exports" | "names" | "comments" | "titles" | "turns"
+
+/** A rule that is broken: the file from the root of the workspace, the line, and what to do. */
+export interface Finding {
+  readonly rule: Rule
+  readonly file: string
+  readonly line: number
+  readonly text: string
+}
+
+/** What the rules look at in one source file. */
+export interface Module {
+  readonly file: string
+  readonly text: string
+  /** The modules of the same package that it imports, types included. */
+  readonly imports: ReadonlyArray<string>
+  readonly comments: ReadonlyArray<{ readonly value: string; readonly start: number }>
+  readonly exported: ReadonlyArray<{ readonly name: string; readonly start: number }>
+  readonly titles: ReadonlyArray<{ readonly value: string; readonly start: number }>
+}
+
+const lineOf = (text: string, offset: number): number => text.slice(0, offset).split("\n").length
+
+/** `it` of `it.effect.each(rows)`. */
+const rootName = (callee: Expression): string => {
+  if (callee.type === "Identifier") return callee.name
+  if (callee.type === "MemberExpression") return rootName(callee.object)
+  return callee.type === "CallExpression" ? rootName(callee.callee) : ""
+}
+
+const textOf = (title: Argument | undefined): string | undefined => {
+  if (title?.type === "Literal" && typeof title.value === "string") return title.value
+  return title?.type === "TemplateLiteral" ? title.quasis.map(({ value }) => value.raw).join(" ") : undefined
+}
+
+/** A module from its text; `file` is its path from the root of the workspace. */
+export const parse = (file: string, text: string): Module => {
+  const { comments, module, program } = parseSync(file, text)
+  const titles: Array<{ readonly value: string; readonly start: number }> = []
+  new Visitor({
+    CallExpression: ({ arguments: [title], callee, start }) => {
+      const value = textOf(title)
+      if (value !== undefined && ["it", "test", "describe"].includes(rootName(callee))) titles.push({ value, start })
+    }
+  }).visit(program)
+  const specifiers = [
+    ...module.staticImports.map(({ moduleRequest }) => moduleRequest.value),
+    ...module.staticExports.flatMap(({ entries }) => entries.flatMap((entry) => entry.moduleRequest?.value ?? [])),
+    ...module.dynamicImports.map(({ moduleRequest }) => text.slice(moduleRequest.start + 1, moduleRequest.end - 1))
+  ]
+  const local = specifiers.filter((name) => name.startsWith(".") && name.endsWith(".ts"))
+  const exported = module.staticExports.flatMap(({ entries, start }) =>
+    entries.flatMap(({ exportName }) =>
+      exportName.name === null ? [] : [{ name: exportName.name, start: exportName.start ?? start }]
+    )
+  )
+  return { file, text, titles, comments, exported, imports: local.map((name) => join(dirname(file), name)) }
+}
+
+/** The room of a module: its folder, or the module itself where it lies loose at the package's root. */
+const roomOf = (file: string): string => (dirname(file).endsWith("/src") ? file : dirname(file))
+
+type Arrows = ReadonlyMap<string, ReadonlySet<string>>
+
+const reachable = (arrows: Arrows, start: string): ReadonlySet<string> => {
+  const seen = new Set<string>()
+  const open = [start]
+  for (let node = open.pop(); node !== undefined; node = open.pop()) {
+    for (const next of arrows.get(node) ?? []) {
+      if (seen.has(next)) continue
+      seen.add(next)
+      open.push(next)
+    }
+  }
+  return seen
+}
+
+/** The groups of two or more nodes that reach each other. */
+const circles = (arrows: Arrows): ReadonlyArray<ReadonlyArray<string>> => {
+  const reach = new Map([...arrows.keys()].map((node) => [node, reachable(arrows, node)]))
+  const together = (a: string, b: string) => reach.get(a)?.has(b) === true && reach.get(b)?.has(a) === true
+  const groups = [...arrows.keys()].map((node) => [...arrows.keys()].filter((other) => together(node, other)))
+  return groups.filter(
+    (group, index) => group.length > 0 && groups.findIndex(([first]) => first === group[0]) === index
+  )
+}
+
+const arrowsOf = (modules: ReadonlyArray<Module>, nodeOf: (file: string) => string): Arrows => {
+  const arrows = new Map<string, Set<string>>()
+  for (const { file, imports } of modules) {
+    const from = nodeOf(file)
+    const to = arrows.get(from) ?? new Set()
+    arrows.set(from, to)
+    for (const target of imports) if (nodeOf(target) !== from) to.add(nodeOf(target))
+  }
+  return arrows
+}
+
+/** Rooms and modules that import each other, in the sources of one package. */
+export const oneWay = (modules: ReadonlyArray<Module>): ReadonlyArray<Finding> => {
+  const found = (rule: Rule, nodeOf: (file: string) => string) =>
+    circles(arrowsOf(modules, nodeOf)).map((circle) => ({
+      rule,
+      file: circle[0] ?? "",
+      line: 1,
+      text: `These import each other; imports run one way: ${circle.map((name) => relative("packages", name)).join(", ")}`
+    }))
+  return [...found("rooms", roomOf), ...found("modules", (file) => file)]
+}
+
+/** Names that meant several things; the glossary of ARCHITECTURE.md has the words to use. */
+const banned = new Set([
+  "Asked",
+  "Asker",
+  "Asking",
+  "One",
+  "Now",
+  "Work",
+  "Refusal",
+  "Direct",
+  "Listen",
+  "Healing",
+  "Burst"
+])
+
+export const names = ({ exported, file, text }: Module): ReadonlyArray<Finding> =>
+  exported
+    .filter(({ name }) => banned.has(name))
+    .map(({ name, start }) => ({
+      rule: "names",
+      file,
+      line: lineOf(text, start),
+      text: `"${name}" is exported; the name is banned since it meant several things (see the glossary in ARCHITECTURE.md)`
+    }))
+
+/** Words that stand for a program as if it were a person, and phrases that have to be decoded. */
+const riddles =
+  /\b(?:who|whoever|whom|nobody|somebody|someone|anybody|everybody)\b|\bTold of\b|\bof ours\b|\bnothing of it\b|\bas it came\b|\bin words\b/i
+
+const plain =
+  (rule: "comments" | "titles") =>
+  (module: Module): ReadonlyArray<Finding> =>
+    module[rule].flatMap(({ start, value }) => {
+      const found = riddles.exec(value)
+      if (found === null) return []
+      const line = lineOf(module.text, start + (rule === "comments" ? found.index : 0))
+      const place = rule === "comments" ? "a comment" : "a title"
+      return [
+        {
+          rule,
+          file: module.file,
+          line,
+          text: `"${found[0]}" in ${place}; name the part of the code or of the specification`
+        }
+      ]
+    })
+
+export const comments = plain("comments")
+export const titles = plain("titles")
+
+const turnCounts = /Effect\.(?:repeat|replicateEffect)\(\s*Effect\.yieldNow|yieldNow[^\n]*times:/g
+
+export const turns = ({ file, text }: Module): ReadonlyArray<Finding> =>
+  [...text.matchAll(turnCounts)].map(({ index }) => ({
+    rule: "turns",
+    file,
+    line: lineOf(text, index),
+    text: "A fixed number of scheduler turns; wait for a latch, a queue, an idle peer or `quiesce` of @effect-mcp/testing"
+  }))
+
+export interface Manifest {
+  readonly private?: boolean
+  readonly exports?: Readonly<Record<string, string | null>>
+  readonly publishConfig?: { readonly exports?: Readonly<Record<string, unknown>> }
+}
+
+/** The exports of a published package: each listed, each there, and the same in the published manifest. */
+export const exportsOf = (
+  file: string,
+  manifest: Manifest,
+  exists: (path: string) => boolean
+): ReadonlyArray<Finding> => {
+  if (manifest.private === true) return []
+  const published = Object.keys(manifest.publishConfig?.exports ?? {})
+  const problem = (name: string, target: string | null): string | undefined => {
+    if (name.includes("*")) return "a pattern makes modules public unseen; list each"
+    if (target !== null && !exists(join(dirname(file), target))) return `there is no ${target}`
+    return published.includes(name) ? undefined : "publishConfig.exports does not list it"
+  }
+  return Object.entries(manifest.exports ?? {}).flatMap(([name, target]) => {
+    const text = problem(name, target)
+    return text === undefined ? [] : [{ rule: "exports", file, line: 1, text: `exports "${name}": ${text}` }]
+  })
+}
+
+/** How many findings are still allowed, by file and rule. */
+export type Allowed = Readonly<Record<string, Readonly<Partial<Record<Rule, number>>>>>
+
+/** The counts of findings, by file and rule. */
+export const count = (findings: ReadonlyArray<Finding>): Allowed => {
+  const counts: Record<string, Partial<Record<Rule, number>>> = {}
+  for (const { file, rule } of findings.toSorted((a, b) => (a.file < b.file ? -1 : 1))) {
+    const rules = (counts[file] ??= {})
+    rules[rule] = (rules[rule] ?? 0) + 1
+  }
+  return counts
+}
+
+/** The findings of each file and rule that has more than are allowed. */
+export const beyond = (findings: ReadonlyArray<Finding>, allowed: Allowed): ReadonlyArray<Finding> => {
+  const counts = count(findings)
+  return findings.filter(({ file, rule }) => (counts[file]?.[rule] ?? 0) > (allowed[file]?.[rule] ?? 0))
+}
+
+/** The files that have fewer findings than the list allows. */
+export const loose = (findings: ReadonlyArray<Finding>, allowed: Allowed): ReadonlyArray<string> => {
+  const counts = count(findings)
+  return Object.entries(allowed).flatMap(([file, rules]) =>
+    (Object.keys(rules) as ReadonlyArray<Rule>).some((rule) => (counts[file]?.[rule] ?? 0) < (rules[rule] ?? 0))
+      ? [file]
+      : []
+  )
+}
+
+const read = (file: string): Module => parse(file, readFileSync(join(root, file), "utf8"))
+const modulesIn = (folder: string) => globSync(`${folder}/**/*.ts`, { cwd: root }).toSorted().map(read)
+
+const ofPackage = (directory: string): ReadonlyArray<Finding> => {
+  const sources = modulesIn(`${directory}/src`)
+  const tests = modulesIn(`${directory}/test`)
+  const file = join(directory, "package.json")
+  const manifest: Manifest = JSON.parse(readFileSync(join(root, file), "utf8"))
+  return [
+    ...oneWay(sources),
+    ...exportsOf(file, manifest, (path) => existsSync(join(root, path))),
+    ...sources.flatMap(names),
+    ...[...sources, ...tests].flatMap((module) => [...comments(module), ...titles(module), ...turns(module)])
+  ]
+}
+
+const main = (tighten: boolean): void => {
+  const list = join(root, "scripts/house.json")
+  const findings = globSync("packages/*", { cwd: root }).toSorted().flatMap(ofPackage)
+  const allowed: Allowed = JSON.parse(readFileSync(list, "utf8"))
+  const broken = beyond(findings, allowed)
+  for (const { file, line, rule, text } of broken) console.log(`${file}:${line} ${rule}: ${text}`)
+  if (broken.length > 0) process.exitCode = 1
+  else if (tighten) writeFileSync(list, `${JSON.stringify(count(findings), null, 2)}\n`)
+  else if (loose(findings, allowed).length > 0) {
+    console.log(
+      "scripts/house.json allows more than there is; `node scripts/house.ts --tighten` writes the smaller list"
+    )
+  }
+  console.log(
+    `house: ${broken.length} findings, ${findings.length - broken.length} still allowed by scripts/house.json`
+  )
+}
+
+if (import.meta.main) main(process.argv.includes("--tighten"))
