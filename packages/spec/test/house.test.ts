@@ -42,16 +42,16 @@ describe("The rules of the house", () => {
   })
 
   it("report a person or a riddle in a comment, on its line", () => {
-    const text = `/**\n * Called when a request ends.\n * For ${"who"}ever asks.\n */\nexport const who = "nobody"\n`
+    const text = `/**\n * Called when a request ends.\n * For whoever asks.\n */\nexport const who = "nobody"\n`
     assert.deepStrictEqual(lines(House.comments(module("A.ts", text))), ["comments packages/a/src/A.ts:3"])
   })
 
   it("report a person in the title of every form of test", () => {
-    const person = "no" + "body"
+    const person = "nobody"
     const text = [
       `it("calls ${person}", () => {})`,
       `it.effect("calls ${person}", () => x)`,
-      "it.live.each(rows)(`calls " + person + " ${n}`, () => x)",
+      "it.live.each(rows)(`calls nobody ${n}`, () => x)",
       `describe("a server", () => {})`,
       `call("${person}")`
     ].join("\n")
@@ -60,7 +60,7 @@ describe("The rules of the house", () => {
   })
 
   it("report a fixed number of scheduler turns", () => {
-    const turn = "Effect.yield" + "Now"
+    const turn = ["Effect", "yieldNow"].join(".")
     const text = `yield* ${turn}\nconst settle = Effect.repeat(${turn}, { times: 60 })\n${turn}.pipe(Effect.repeat({ times: 2 }))`
     const found = [2, 3].map((line) => `turns packages/a/src/A.ts:${line}`)
     assert.deepStrictEqual(lines(House.turns(module("A.ts", text))), found)
