@@ -60,7 +60,7 @@ describe("Form", () => {
     assert.deepInclude(field("extras").kind, { _tag: "Many", min: 1, max: 2 })
   })
 
-  it(`shows the defaults of the schema${verifies("elicitation.form.defaults")}`, () => {
+  it("shows the defaults of the schema", verifies("elicitation.form.defaults"), () => {
     assert.strictEqual(field("age").initial, 30)
     assert.strictEqual(field("news").initial, true)
     assert.strictEqual(field("name").initial, undefined)
@@ -71,7 +71,7 @@ describe("Form", () => {
     assert.strictEqual(why(Form.read(field("name"), "")), "This is required")
   })
 
-  it(`checks what is typed against the field's schema${verifies("elicitation.form.client-validates")}`, () => {
+  it("checks what is typed against the field's schema", verifies("elicitation.form.client-validates"), () => {
     assert.deepStrictEqual(Form.read(field("age"), "41"), Result.succeed(41))
     assert.strictEqual(why(Form.read(field("age"), "old")), `"old" is not an integer`)
     for (const [name, text] of [

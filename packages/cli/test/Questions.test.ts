@@ -51,10 +51,7 @@ const url: ElicitParams = {
 
 describe("Questions at a terminal", () => {
   it.effect(
-    `show who asks, and send what the person typed and reviewed${verifies(
-      "elicitation.ui.shows-server",
-      "elicitation.ui.review"
-    )}`,
+    "show who asks, and send what the person typed and reviewed",
     () =>
       Effect.gen(function* () {
         const typed = ["<enter>", "Ada<enter>", "<enter>", "<up><enter>", "<down><enter>", "<enter>", "<enter>"]
@@ -65,18 +62,22 @@ describe("Questions at a terminal", () => {
         })
         assert.include(screen, "node tables.js asks: Who are you?")
         assert.include(screen, `  name: "Ada"\n  age: 30\n  news: false\n  size: "large"\n`)
-      })
+      }),
+    verifies("elicitation.ui.shows-server", "elicitation.ui.review")
   )
 
-  it.effect(`let answers be changed before they are sent${verifies("elicitation.ui.review")}`, () =>
-    Effect.gen(function* () {
-      const only: ElicitParams = {
-        message: "Name?",
-        requestedSchema: { type: "object", properties: { name: { type: "string" } }, required: ["name"] }
-      }
-      const { answer } = yield* ask(only, ["<enter>", "Ada<enter>", "<down><enter>", "m<enter>", "<enter>"])
-      assert.deepStrictEqual(answer, { action: "accept", content: { name: "Adam" } })
-    })
+  it.effect(
+    "let answers be changed before they are sent",
+    () =>
+      Effect.gen(function* () {
+        const only: ElicitParams = {
+          message: "Name?",
+          requestedSchema: { type: "object", properties: { name: { type: "string" } }, required: ["name"] }
+        }
+        const { answer } = yield* ask(only, ["<enter>", "Ada<enter>", "<down><enter>", "m<enter>", "<enter>"])
+        assert.deepStrictEqual(answer, { action: "accept", content: { name: "Adam" } })
+      }),
+    verifies("elicitation.ui.review")
   )
 
   it.effect("go on only with an answer that fits", () =>
@@ -90,13 +91,16 @@ describe("Questions at a terminal", () => {
     })
   )
 
-  it.effect(`can be declined and dismissed${verifies("elicitation.ui.decline-and-cancel")}`, () =>
-    Effect.gen(function* () {
-      assert.deepStrictEqual((yield* ask(form, ["<down><enter>"])).answer, { action: "decline" })
-      assert.deepStrictEqual((yield* ask(form, ["<down><down><enter>"])).answer, { action: "cancel" })
-      assert.deepStrictEqual((yield* ask(form, ["<enter>", "Ada"])).answer, { action: "cancel" })
-      assert.deepStrictEqual((yield* ask(url, [])).answer, { action: "cancel" })
-    })
+  it.effect(
+    "can be declined and dismissed",
+    () =>
+      Effect.gen(function* () {
+        assert.deepStrictEqual((yield* ask(form, ["<down><enter>"])).answer, { action: "decline" })
+        assert.deepStrictEqual((yield* ask(form, ["<down><down><enter>"])).answer, { action: "cancel" })
+        assert.deepStrictEqual((yield* ask(form, ["<enter>", "Ada"])).answer, { action: "cancel" })
+        assert.deepStrictEqual((yield* ask(url, [])).answer, { action: "cancel" })
+      }),
+    verifies("elicitation.ui.decline-and-cancel")
   )
 
   it.effect("need only consent where a form has no fields", () =>
@@ -118,26 +122,30 @@ describe("Questions at a terminal", () => {
   )
 
   it.effect(
-    `show a whole URL and its host, and ask${verifies(
-      "elicitation.url.shown-in-full",
-      "elicitation.ui.url-consent",
-      "elicitation.url.consent",
-      "elicitation.ui.domain-highlighted"
-    )}`,
+    "show a whole URL and its host, and ask",
     () =>
       Effect.gen(function* () {
         const { answer, screen } = yield* ask(url, ["<enter>"])
         assert.deepStrictEqual(answer, { action: "accept" })
         assert.include(screen, "on login.example.com:\n  https://login.example.com/a?state=1%202#x\n")
         assert.deepStrictEqual((yield* ask(url, ["<down><enter>"])).answer, { action: "decline" })
-      })
+      }),
+    verifies(
+      "elicitation.url.shown-in-full",
+      "elicitation.ui.url-consent",
+      "elicitation.url.consent",
+      "elicitation.ui.domain-highlighted"
+    )
   )
 
-  it.effect(`warn of a host whose letters may deceive${verifies("elicitation.ui.suspicious-warned")}`, () =>
-    Effect.gen(function* () {
-      const { screen } = yield* ask({ ...url, url: "https://xn--pple-43d.com/" }, ["<down><enter>"])
-      assert.include(screen, "Look closely")
-    })
+  it.effect(
+    "warn of a host whose letters may deceive",
+    () =>
+      Effect.gen(function* () {
+        const { screen } = yield* ask({ ...url, url: "https://xn--pple-43d.com/" }, ["<down><enter>"])
+        assert.include(screen, "Look closely")
+      }),
+    verifies("elicitation.ui.suspicious-warned")
   )
 
   it.effect("cannot be used to write on the terminal", () =>
@@ -209,7 +217,7 @@ describe("Consent", () => {
   const call = { _tag: "CallTool", server, tool: "t", arguments: {}, annotations: { destructiveHint: true } } as const
 
   it.effect(
-    `is asked before roots and samples leave${verifies("roots.consent", "sampling.consent.human-in-loop")}`,
+    "is asked before roots and samples leave",
     () =>
       Effect.gen(function* () {
         const { layer, output, screen } = person(["<enter>", "<down><enter>"])
@@ -220,7 +228,8 @@ describe("Consent", () => {
         assert.isFalse(yield* policy.ask(sampling))
         assert.isFalse(yield* policy.ask(sampling))
         assert.include(screen(), "user: Summarise this")
-      })
+      }),
+    verifies("roots.consent", "sampling.consent.human-in-loop")
   )
 
   it.effect("is not asked for a call that the user typed, nor with --yes, nor without a terminal", () =>

@@ -70,16 +70,19 @@ describe.concurrent("The program", { timeout: 30_000 }, () => {
   const onTerminal = (argv: ReadonlyArray<string>, steps: ReadonlyArray<Step>) =>
     spawned("/usr/bin/script", ["-qec", commandLine(argv).join(" "), "/dev/null"], steps)
 
-  it.live.skipIf(!hasScript)(`asks its questions on a real terminal${verifies("elicitation.ui.shows-server")}`, () =>
-    Effect.gen(function* () {
-      const argv = ["call", "test_elicitation_sep1034_defaults", ...everything]
-      const prompts = ["Your answer", "name:", "age:", "score:", "status:", "verified:", "Send this?"]
-      const steps = prompts.map((until) => ({ until, type: "\r" }))
-      const { code, stdout } = yield* onTerminal(argv, steps)
-      assert.strictEqual(code, 0, stdout)
-      assert.include(stdout, `${everything.slice(1).join(" ")} asks: Check these values.`)
-      assert.include(stdout, `Elicitation completed: action=accept, content={"name":"John Doe","age":30`)
-    })
+  it.live.skipIf(!hasScript)(
+    "asks its questions on a real terminal",
+    () =>
+      Effect.gen(function* () {
+        const argv = ["call", "test_elicitation_sep1034_defaults", ...everything]
+        const prompts = ["Your answer", "name:", "age:", "score:", "status:", "verified:", "Send this?"]
+        const steps = prompts.map((until) => ({ until, type: "\r" }))
+        const { code, stdout } = yield* onTerminal(argv, steps)
+        assert.strictEqual(code, 0, stdout)
+        assert.include(stdout, `${everything.slice(1).join(" ")} asks: Check these values.`)
+        assert.include(stdout, `Elicitation completed: action=accept, content={"name":"John Doe","age":30`)
+      }),
+    verifies("elicitation.ui.shows-server")
   )
 
   it.live.skipIf(!hasScript)("shows progress on a terminal, and cancels the call on Ctrl+C", () =>

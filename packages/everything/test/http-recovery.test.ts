@@ -116,7 +116,7 @@ const following = <A, E>(stream: Stream.Stream<A, E>) =>
 
 describe.each(sessions)("a session of %s that the server ended", (version) => {
   it.live(
-    `is opened again once, for all who need it, and nothing runs twice${verifies("http.session.client-reinitializes")}`,
+    "is opened again once, for all who need it, and nothing runs twice",
     () =>
       Effect.gen(function* () {
         const { features, runs } = yield* makeWorld
@@ -139,7 +139,8 @@ describe.each(sessions)("a session of %s that the server ended", (version) => {
           [...runs.values()],
           Array.from({ length: 101 }, () => 1)
         )
-      })
+      }),
+    verifies("http.session.client-reinitializes")
   )
 })
 

@@ -30,32 +30,36 @@ for (const [over, serve] of ways) {
     ),
     options
   )(`The TypeScript SDK v2 client over ${over}`, (it) => {
-    it.effect(`discovers, lists, reads and calls${verifies("http.endpoint.post", "discover.implemented")}`, () =>
-      Effect.gen(function* () {
-        const { client } = yield* Modern
-        assert.strictEqual(client.getNegotiatedProtocolVersion(), "2026-07-28")
-        assert.strictEqual((yield* using((client) => client.discover())).supportedVersions[0], "2026-07-28")
-        const { tools } = yield* using((client) => client.listTools())
-        assert.deepStrictEqual(
-          tools.map(({ name }) => name),
-          toolNames
-        )
-        const { contents } = yield* using((client) => client.readResource({ uri: "test://static-text" }))
-        assert.strictEqual(contents[0]?.uri, "test://static-text")
-        assert.deepInclude(yield* call("add", { a: 1.5, b: 2 }), { structuredContent: { sum: 3.5 } })
-        assert.strictEqual(textOf(yield* call("big", { bytes: 1_000_000 })).length, 1_000_000)
-        assert.strictEqual((yield* failure(call("no_such_tool"))).code, -32602)
-      })
+    it.effect(
+      "discovers, lists, reads and calls",
+      () =>
+        Effect.gen(function* () {
+          const { client } = yield* Modern
+          assert.strictEqual(client.getNegotiatedProtocolVersion(), "2026-07-28")
+          assert.strictEqual((yield* using((client) => client.discover())).supportedVersions[0], "2026-07-28")
+          const { tools } = yield* using((client) => client.listTools())
+          assert.deepStrictEqual(
+            tools.map(({ name }) => name),
+            toolNames
+          )
+          const { contents } = yield* using((client) => client.readResource({ uri: "test://static-text" }))
+          assert.strictEqual(contents[0]?.uri, "test://static-text")
+          assert.deepInclude(yield* call("add", { a: 1.5, b: 2 }), { structuredContent: { sum: 3.5 } })
+          assert.strictEqual(textOf(yield* call("big", { bytes: 1_000_000 })).length, 1_000_000)
+          assert.strictEqual((yield* failure(call("no_such_tool"))).code, -32602)
+        }),
+      verifies("http.endpoint.post", "discover.implemented")
     )
 
     it.effect(
-      `mirrors an argument into a header, whatever it says${verifies("http.params.validated", "http.params.decoded")}`,
+      "mirrors an argument into a header, whatever it says",
       () =>
         Effect.gen(function* () {
           for (const region of ["nord", "sør", " padded ", "=?base64?literal?="]) {
             assert.strictEqual(textOf(yield* call("route", { region })), `Routed to ${region}.`)
           }
-        })
+        }),
+      verifies("http.params.validated", "http.params.decoded")
     )
 
     it.effect("is told of progress on the way", () =>
@@ -65,41 +69,46 @@ for (const [over, serve] of ways) {
     )
 
     it.effect(
-      `stops a handler by hanging up, and hears of it by a subscription${verifies("http.disconnect.cancels", "http.disconnect.stops")}`,
+      "stops a handler by hanging up, and hears of it by a subscription",
       () =>
         Effect.gen(function* () {
           assert.deepInclude(yield* interruption("hung up"), { text: JSON.stringify(["hung up"]) })
-        })
+        }),
+      verifies("http.disconnect.cancels", "http.disconnect.stops")
     )
 
     it.effect(
-      `answers what the server asks in rounds${verifies("mrtr.server.asks-in-results", "http.post-stream.no-requests")}`,
+      "answers what the server asks in rounds",
       () =>
         Effect.gen(function* () {
           yield* answering("elicitation/create", () => ({ action: "accept", content: { name: "Ada", color: "red" } }))
           assert.strictEqual(textOf(yield* asks("elicitation")), "Hello, Ada!")
           assert.strictEqual(textOf(yield* asks("multi_round")), "Ada likes red")
-        })
+        }),
+      verifies("mrtr.server.asks-in-results", "http.post-stream.no-requests")
     )
   })
 
   describe(`The reference server over ${over}`, () => {
-    it.live(`listens on loopback only${verifies("http.security.localhost")}`, () =>
-      Effect.gen(function* () {
-        const { hostname, port } = new URL((yield* serve).url)
-        const connects = (host: string) =>
-          Effect.callback<boolean>((resume) => {
-            const socket = connectTo({ host, port: Number(port) }, () => resume(Effect.succeed(true)))
-            socket.on("error", () => resume(Effect.succeed(false)))
-            return Effect.sync(() => void socket.destroy())
-          })
-        assert.strictEqual(hostname, "127.0.0.1")
-        assert.isTrue(yield* connects(hostname))
-        const others = Object.values(networkInterfaces()).flatMap((addresses = []) =>
-          addresses.filter(({ family, internal }) => !internal && family === "IPv4")
-        )
-        for (const { address } of others) assert.isFalse(yield* connects(address), address)
-      })
+    it.live(
+      "listens on loopback only",
+      () =>
+        Effect.gen(function* () {
+          const { hostname, port } = new URL((yield* serve).url)
+          const connects = (host: string) =>
+            Effect.callback<boolean>((resume) => {
+              const socket = connectTo({ host, port: Number(port) }, () => resume(Effect.succeed(true)))
+              socket.on("error", () => resume(Effect.succeed(false)))
+              return Effect.sync(() => void socket.destroy())
+            })
+          assert.strictEqual(hostname, "127.0.0.1")
+          assert.isTrue(yield* connects(hostname))
+          const others = Object.values(networkInterfaces()).flatMap((addresses = []) =>
+            addresses.filter(({ family, internal }) => !internal && family === "IPv4")
+          )
+          for (const { address } of others) assert.isFalse(yield* connects(address), address)
+        }),
+      verifies("http.security.localhost")
     )
 
     it.live(

@@ -33,14 +33,7 @@ const junk = (count: number, seed: number) =>
 describe("junk on stdin", () => {
   layer(Everything.layer())("of a server in this process", (it) => {
     it.effect.prop(
-      `never keeps a valid request from exactly one answer${verifies(
-        "json-rpc.message.conformant",
-        "json-rpc.response.same-id",
-        "json-rpc.notification.no-response",
-        "cancellation.invalid.unknown-id-ignored",
-        "cancellation.invalid.malformed-ignored",
-        "stdio.framing.newline"
-      )}`,
+      "never keeps a valid request from exactly one answer",
       { seed: Schema.Int, chunkSize: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 5000 })) },
       ({ seed, chunkSize }) =>
         Effect.gen(function* () {
@@ -48,7 +41,18 @@ describe("junk on stdin", () => {
           const output = yield* serve(chunks(sent.input, chunkSize))
           checkOutput(output, sent)
         }),
-      { arbitrary: { runs: 50, size: 100, seed: 20251125 }, timeout: 30_000 }
+      {
+        ...verifies(
+          "json-rpc.message.conformant",
+          "json-rpc.response.same-id",
+          "json-rpc.notification.no-response",
+          "cancellation.invalid.unknown-id-ignored",
+          "cancellation.invalid.malformed-ignored",
+          "stdio.framing.newline"
+        ),
+        arbitrary: { runs: 50, size: 100, seed: 20251125 },
+        timeout: 30_000
+      }
     )
   })
 

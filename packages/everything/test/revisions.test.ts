@@ -55,14 +55,15 @@ for (const { open, revision, title } of cases) {
 
   layer(connected, { timeout: 20_000, excludeTestServices: true })(title, (it) => {
     it.effect(
-      `agrees on the only revision that both speak${verifies("lifecycle.version.server-echoes-supported", "lifecycle.operation.version-respected")}`,
+      "agrees on the only revision that both speak",
       () =>
         Effect.gen(function* () {
           const mcp = yield* client
           assert.strictEqual(mcp.revision.version, revision.version)
           assert.strictEqual(mcp.serverCapabilities.completions !== undefined, rules.completionsDeclared)
           yield* mcp.ping
-        })
+        }),
+      verifies("lifecycle.version.server-echoes-supported", "lifecycle.operation.version-respected")
     )
 
     it.effect("lists the same tools, and output schemas where there are any", () =>
@@ -78,14 +79,15 @@ for (const { open, revision, title } of cases) {
     )
 
     it.effect(
-      `calls tools, by name and by contract${verifies("tools.result.structured-conforms", "tools.result.structured-text-mirror")}`,
+      "calls tools, by name and by contract",
       () =>
         Effect.gen(function* () {
           assert.deepStrictEqual(yield* (yield* client).call(Add, { a: 1, b: 2 }), { sum: 3 })
           const result = yield* call("add", { a: 1, b: 2 })
           assert.deepStrictEqual(JSON.parse(textOf(result)), { sum: 3 })
           assert.deepStrictEqual(result.structuredContent, rules.structuredOutput ? { sum: 3 } : undefined)
-        })
+        }),
+      verifies("tools.result.structured-conforms", "tools.result.structured-text-mirror")
     )
 
     it.effect("gets every content that the revision has, and a text for what it has not", () =>
@@ -98,7 +100,7 @@ for (const { open, revision, title } of cases) {
     )
 
     it.effect(
-      `tells failed tools from failed requests${verifies("tools.call.error-in-result", "tools.call.unknown-tool", "tools.security.input-validated")}`,
+      "tells failed tools from failed requests",
       () =>
         Effect.gen(function* () {
           assert.deepInclude(yield* call("fail", { as: "tool" }), { isError: true })
@@ -112,7 +114,8 @@ for (const { open, revision, title } of cases) {
           if (rules.invalidToolArguments === "result") {
             assert.deepInclude(yield* call("echo", { message: 1 }), { isError: true })
           } else assert.strictEqual(yield* code("echo", { message: 1 }), -32602)
-        })
+        }),
+      verifies("tools.call.error-in-result", "tools.call.unknown-tool", "tools.security.input-validated")
     )
 
     it.effect("shows progress, and interrupts the handler of a call that is given up", () =>
@@ -136,21 +139,24 @@ for (const { open, revision, title } of cases) {
       })
     )
 
-    it.effect(`reads resources and gets prompts${verifies("resources.read.not-found", "prompts.get.unknown")}`, () =>
-      Effect.gen(function* () {
-        const mcp = yield* client
-        assert.strictEqual((yield* Stream.runCollect(mcp.resources)).length, 4)
-        assert.strictEqual((yield* Stream.runCollect(mcp.resourceTemplates)).length, 1)
-        assert.match(yield* mcp.readText("test://template/7/data"), /Data for ID: 7/)
-        const { contents } = yield* mcp.read("test://static-binary")
-        assert.deepInclude(contents[0], { mimeType: "image/png" })
-        assert.deepInclude(yield* Effect.flip(mcp.read("test://nowhere")), {
-          code: rules.resourceNotFound
-        })
-        const { messages } = yield* mcp.prompt("test_prompt_with_arguments", { arg1: "a", arg2: "b" })
-        assert.deepInclude(messages[0]?.content, { text: "Prompt with arguments: arg1='a', arg2='b'" })
-        assert.deepInclude(yield* Effect.flip(mcp.prompt("no_such_prompt")), { code: -32602 })
-      })
+    it.effect(
+      "reads resources and gets prompts",
+      () =>
+        Effect.gen(function* () {
+          const mcp = yield* client
+          assert.strictEqual((yield* Stream.runCollect(mcp.resources)).length, 4)
+          assert.strictEqual((yield* Stream.runCollect(mcp.resourceTemplates)).length, 1)
+          assert.match(yield* mcp.readText("test://template/7/data"), /Data for ID: 7/)
+          const { contents } = yield* mcp.read("test://static-binary")
+          assert.deepInclude(contents[0], { mimeType: "image/png" })
+          assert.deepInclude(yield* Effect.flip(mcp.read("test://nowhere")), {
+            code: rules.resourceNotFound
+          })
+          const { messages } = yield* mcp.prompt("test_prompt_with_arguments", { arg1: "a", arg2: "b" })
+          assert.deepInclude(messages[0]?.content, { text: "Prompt with arguments: arg1='a', arg2='b'" })
+          assert.deepInclude(yield* Effect.flip(mcp.prompt("no_such_prompt")), { code: -32602 })
+        }),
+      verifies("resources.read.not-found", "prompts.get.unknown")
     )
 
     it.effect("completes arguments", () =>
@@ -163,21 +169,24 @@ for (const { open, revision, title } of cases) {
       })
     )
 
-    it.effect(`hears log messages of its level${verifies("logging.level.threshold")}`, () =>
-      Effect.gen(function* () {
-        const mcp = yield* client
-        const logs = yield* listening(mcp.logs)
-        yield* mcp.setLogLevel("alert")
-        yield* call("log", { message: "hello" })
-        const heard = yield* Queue.takeN(logs, 2)
-        assert.deepStrictEqual(
-          heard.map(({ level, data }) => [level, data]),
-          [
-            ["alert", "hello"],
-            ["emergency", "hello"]
-          ]
-        )
-      })
+    it.effect(
+      "hears log messages of its level",
+      () =>
+        Effect.gen(function* () {
+          const mcp = yield* client
+          const logs = yield* listening(mcp.logs)
+          yield* mcp.setLogLevel("alert")
+          yield* call("log", { message: "hello" })
+          const heard = yield* Queue.takeN(logs, 2)
+          assert.deepStrictEqual(
+            heard.map(({ level, data }) => [level, data]),
+            [
+              ["alert", "hello"],
+              ["emergency", "hello"]
+            ]
+          )
+        }),
+      verifies("logging.level.threshold")
     )
 
     it.effect("hears that a tool appeared", () =>
@@ -207,7 +216,7 @@ for (const { open, revision, title } of cases) {
     )
 
     it.effect(
-      `asks its user where the revision has the question, and is refused without a message where it has not${verifies("lifecycle.operation.capabilities-respected", "elicitation.mode.not-undeclared")}`,
+      "asks its user where the revision has the question, and is refused without a message where it has not",
       () =>
         Effect.gen(function* () {
           const answered = yield* call("test_elicitation", { message: "Who?" })
@@ -216,7 +225,8 @@ for (const { open, revision, title } of cases) {
           const visited = yield* call("visit", { url: "https://example.com/", id: title })
           assert.strictEqual(visited.isError === true, !rules.elicitation.url)
           assert.match(textOf(visited), rules.elicitation.url ? /on the way/ : /elicitation\.url/)
-        })
+        }),
+      verifies("lifecycle.operation.capabilities-respected", "elicitation.mode.not-undeclared")
     )
   })
 }

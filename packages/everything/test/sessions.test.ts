@@ -30,18 +30,18 @@ const run = Effect.fnUntraced(function* (...args: ReadonlyArray<string>) {
 
 describe("Sessions that are left in the middle of things", () => {
   it.live(
-    `leave no fiber, no timer, no socket and no memory, a thousand of them${verifies("cancellation.receiver.frees-resources")}`,
+    "leave no fiber, no timer, no socket and no memory, a thousand of them",
     () =>
       Effect.gen(function* () {
         const { after, before } = yield* run()
         assert.isBelow(after.heap - before.heap, 1000 * perSession)
       }).pipe(Effect.scoped, Effect.provide(NodeServices.layer)),
-    60_000
+    { ...verifies("cancellation.receiver.frees-resources"), timeout: 60_000 }
   )
 
   it.live(
-    `leave no fiber, no timer, no socket and neither end over Streamable HTTP, in both eras${verifies("cancellation.receiver.frees-resources")}`,
+    "leave no fiber, no timer, no socket and neither end over Streamable HTTP, in both eras",
     () => run("http").pipe(Effect.scoped, Effect.provide(NodeServices.layer)),
-    60_000
+    { ...verifies("cancellation.receiver.frees-resources"), timeout: 60_000 }
   )
 })

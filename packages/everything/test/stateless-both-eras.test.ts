@@ -12,7 +12,7 @@ const textOf = ({ result }: Message) => result?.content?.[0]?.text
 
 describe("one connection that speaks 2025-11-25 and 2026-07-28", () => {
   it.live(
-    `answers each request in its own era, before and after the handshake${verifies("stateless.request.no-prior-context", "stateless.server.many-conversations")}`,
+    "answers each request in its own era, before and after the handshake",
     () =>
       Effect.gen(function* () {
         const { ask, send } = yield* open()
@@ -49,11 +49,11 @@ describe("one connection that speaks 2025-11-25 and 2026-07-28", () => {
           [undefined, 0]
         )
       }),
-    timeout
+    { ...verifies("stateless.request.no-prior-context", "stateless.server.many-conversations"), timeout }
   )
 
   it.live(
-    `asks the session by requests and the others in results, each by what it declared itself${verifies("mrtr.server.asks-in-results", "meta.capabilities.undeclared", "meta.capabilities.missing")}`,
+    "asks the session by requests and the others in results, each by what it declared itself",
     () =>
       Effect.gen(function* () {
         const { ask, send, until } = yield* withSession({ elicitation: {} })
@@ -80,11 +80,14 @@ describe("one connection that speaks 2025-11-25 and 2026-07-28", () => {
         const answered = yield* until(({ id, method }) => id === "older" && method === undefined)
         assert.strictEqual(textOf(answered), "Hello, Older!")
       }),
-    timeout
+    {
+      ...verifies("mrtr.server.asks-in-results", "meta.capabilities.undeclared", "meta.capabilities.missing"),
+      timeout
+    }
   )
 
   it.live(
-    `tells both of the same change, each in its own way${verifies("subscriptions.filter.only-requested", "resources.updated.only-subscribed", "logging.request.silent", "logging.level.threshold")}`,
+    "tells both of the same change, each in its own way",
     () =>
       Effect.gen(function* () {
         const { ask, received, send, until } = yield* withSession({})
@@ -126,11 +129,19 @@ describe("one connection that speaks 2025-11-25 and 2026-07-28", () => {
           [3, 1]
         )
       }),
-    timeout
+    {
+      ...verifies(
+        "subscriptions.filter.only-requested",
+        "resources.updated.only-subscribed",
+        "logging.request.silent",
+        "logging.level.threshold"
+      ),
+      timeout
+    }
   )
 
   it.live(
-    `stops the calls that are cancelled, in both eras, and ends when stdin does${verifies("cancellation.receiver.stops", "stdio.cancel.stops", "stdio.shutdown.end-of-input")}`,
+    "stops the calls that are cancelled, in both eras, and ends when stdin does",
     () =>
       Effect.gen(function* () {
         const wire = yield* withSession({})
@@ -159,13 +170,13 @@ describe("one connection that speaks 2025-11-25 and 2026-07-28", () => {
         assert.strictEqual(yield* wire.end, 0)
         assert.isUndefined(wire.received.find(({ id }) => id === "older" || id === "newer"))
       }),
-    timeout
+    { ...verifies("cancellation.receiver.stops", "stdio.cancel.stops", "stdio.shutdown.end-of-input"), timeout }
   )
 })
 
 describe("a server of one era only", () => {
   it.live(
-    `that speaks 2026-07-28 names it to whoever asks for a handshake${verifies("versioning.initialize.names-versions", "stateless.request.no-prior-context")}`,
+    "that speaks 2026-07-28 names it to whoever asks for a handshake",
     () =>
       Effect.gen(function* () {
         const { ask } = yield* open(["--revision", "2026-07-28"])
@@ -175,6 +186,6 @@ describe("a server of one era only", () => {
         const echo = yield* ask("echo", "tools/call", call("echo", { message: "still here" }))
         assert.strictEqual(textOf(echo), "still here")
       }),
-    timeout
+    { ...verifies("versioning.initialize.names-versions", "stateless.request.no-prior-context"), timeout }
   )
 })

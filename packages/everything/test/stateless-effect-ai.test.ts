@@ -99,17 +99,20 @@ for (const protocol of protocols) {
       })
     )
 
-    it.effect(`is asked nothing, since it declares nothing${verifies("mrtr.questions.declared")}`, () =>
-      Effect.gen(function* () {
-        const mcp = yield* EffectClient.McpClient
-        const asking = yield* tool("test_input_required_result_elicitation")
-        if (version === "2026-07-28") {
-          const { reason } = yield* Effect.flip(mcp.callTool({ tool: asking }))
-          assert.deepInclude(reason, { _tag: "ProtocolError", code: -32021 })
-        } else assert.isTrue((yield* mcp.callTool({ tool: asking })).isError)
-        const either = yield* mcp.callTool({ tool: yield* tool("test_input_required_result_capabilities") })
-        assert.deepInclude(either.content[0], { text: "User: nobody; model: nobody" })
-      })
+    it.effect(
+      "is asked nothing, since it declares nothing",
+      () =>
+        Effect.gen(function* () {
+          const mcp = yield* EffectClient.McpClient
+          const asking = yield* tool("test_input_required_result_elicitation")
+          if (version === "2026-07-28") {
+            const { reason } = yield* Effect.flip(mcp.callTool({ tool: asking }))
+            assert.deepInclude(reason, { _tag: "ProtocolError", code: -32021 })
+          } else assert.isTrue((yield* mcp.callTool({ tool: asking })).isError)
+          const either = yield* mcp.callTool({ tool: yield* tool("test_input_required_result_capabilities") })
+          assert.deepInclude(either.content[0], { text: "User: nobody; model: nobody" })
+        }),
+      verifies("mrtr.questions.declared")
     )
   })
 

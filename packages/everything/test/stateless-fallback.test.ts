@@ -31,7 +31,7 @@ const echoes: ReadonlyArray<Server> = [
 describe("Our client, told nothing,", () => {
   for (const { args, echo, name, speaks } of echoes) {
     it.live(
-      `finds out that ${name} speaks ${speaks}${verifies("stdio.compatibility.probes", "stdio.compatibility.any-error")}`,
+      `finds out that ${name} speaks ${speaks}`,
       () =>
         Effect.gen(function* () {
           const mcp = yield* client
@@ -39,34 +39,34 @@ describe("Our client, told nothing,", () => {
           assert.strictEqual(textOf(yield* mcp.callTool("echo", { message: "hi" })), echo)
           assert.deepStrictEqual((yield* Host).dropped, [])
         }).pipe(Effect.provide(layerClient(args, { exitTimeout: "100 millis" }))),
-      timeout
+      { ...verifies("stdio.compatibility.probes", "stdio.compatibility.any-error"), timeout }
     )
   }
 
   it.live(
-    `shakes hands with a server that says nothing to its probe${verifies("stdio.compatibility.probes")}`,
+    "shakes hands with a server that says nothing to its probe",
     () =>
       Effect.gen(function* () {
         const mcp = yield* client
         assert.strictEqual(mcp.revision.version, "2024-11-05")
         assert.strictEqual(textOf(yield* mcp.callTool("any")), "said at last")
       }).pipe(Effect.provide(layerClient([fileOf("../fixtures/silent-server.ts")], { probeTimeout: "200 millis" }))),
-    timeout
+    { ...verifies("stdio.compatibility.probes"), timeout }
   )
 
   it.live(
-    `starts a server again that ends at its probe${verifies("stdio.compatibility.any-error")}`,
+    "starts a server again that ends at its probe",
     () =>
       Effect.gen(function* () {
         const mcp = yield* client
         assert.strictEqual(mcp.revision.version, "2025-06-18")
         assert.strictEqual(textOf(yield* mcp.callTool("any")), "said at last")
       }).pipe(Effect.provide(layerClient([fileOf("../fixtures/strict-server.ts")]))),
-    timeout
+    { ...verifies("stdio.compatibility.any-error"), timeout }
   )
 
   it.live(
-    `that is to speak 2026-07-28 only refuses an older server, and says why${verifies("stdio.compatibility.probes-modern", "versioning.unsupported.client-retries")}`,
+    "that is to speak 2026-07-28 only refuses an older server, and says why",
     () =>
       Effect.gen(function* () {
         const refused = (args: ReadonlyArray<string>) =>
@@ -86,7 +86,7 @@ describe("Our client, told nothing,", () => {
         assert.strictEqual(ours._tag, "UnsupportedRevision")
         assert.match(ours.message, /2025-11-25/)
       }),
-    timeout
+    { ...verifies("stdio.compatibility.probes-modern", "versioning.unsupported.client-retries"), timeout }
   )
 })
 

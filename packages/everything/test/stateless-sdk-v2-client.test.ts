@@ -35,7 +35,7 @@ const hospitable = (content: object) =>
 
 layer(Layer.effect(Modern, connect()), options)("The TypeScript SDK v2 client in 2026-07-28", (it) => {
   it.effect(
-    `discovers the server${verifies("discover.implemented", "discover.result.lists", "meta.result.server-info")}`,
+    "discovers the server",
     () =>
       Effect.gen(function* () {
         const { client } = yield* Modern
@@ -53,11 +53,12 @@ layer(Layer.effect(Modern, connect()), options)("The TypeScript SDK v2 client in
         ])
         assert.deepStrictEqual(capabilities, client.getServerCapabilities())
         assert.deepStrictEqual(capabilities.resources, { subscribe: true, listChanged: true })
-      })
+      }),
+    verifies("discover.implemented", "discover.result.lists", "meta.result.server-info")
   )
 
   it.effect(
-    `lists and reads everything, with hints for its cache (2026-07-28)${verifies("caching.hints.included", "caching.ttl.not-negative", "json-rpc.result.type-included")}`,
+    "lists and reads everything, with hints for its cache (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const { wire } = yield* Modern
@@ -77,11 +78,12 @@ layer(Layer.effect(Modern, connect()), options)("The TypeScript SDK v2 client in
           assert.deepInclude(result, { resultType: "complete", cacheScope: "private", ttlMs: 0 })
           assert.strictEqual(result._meta["io.modelcontextprotocol/serverInfo"].name, "effect-mcp-everything")
         }
-      })
+      }),
+    verifies("caching.hints.included", "caching.ttl.not-negative", "json-rpc.result.type-included")
   )
 
   it.effect(
-    `calls tools, and tells failed ones from failed requests (2026-07-28)${verifies("tools.call.error-in-result", "tools.call.unknown-tool", "tools.call.invalid-input-in-result", "tools.result.structured-conforms", "json-rpc.error.former")}`,
+    "calls tools, and tells failed ones from failed requests (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const mixed = yield* call("test_multiple_content_types")
@@ -100,20 +102,28 @@ layer(Layer.effect(Modern, connect()), options)("The TypeScript SDK v2 client in
         assert.strictEqual(nowhere.code, -32602)
         const { wire } = yield* Modern
         assert.strictEqual(wire.received.at(-1).error.code, -32602)
-      })
+      }),
+    verifies(
+      "tools.call.error-in-result",
+      "tools.call.unknown-tool",
+      "tools.call.invalid-input-in-result",
+      "tools.result.structured-conforms",
+      "json-rpc.error.former"
+    )
   )
 
   it.effect(
-    `is told of progress, and stops a handler by cancelling its call (2026-07-28)${verifies("progress.value.increases", "cancellation.receiver.stops", "stdio.cancel.stops")}`,
+    "is told of progress, and stops a handler by cancelling its call (2026-07-28)",
     () =>
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* progress, [0, 50, 100])
         assert.deepInclude(yield* interruption("enough"), { text: JSON.stringify(["enough"]) })
-      })
+      }),
+    verifies("progress.value.increases", "cancellation.receiver.stops", "stdio.cancel.stops")
   )
 
   it.effect(
-    `answers what the server asks in rounds, of user, model and roots (2026-07-28)${verifies("mrtr.server.asks-in-results", "mrtr.questions.kinds", "stdio.server.no-requests", "stateless.server.no-requests")}`,
+    "answers what the server asks in rounds, of user, model and roots (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const { wire } = yield* Modern
@@ -128,11 +138,17 @@ layer(Layer.effect(Modern, connect()), options)("The TypeScript SDK v2 client in
         const prompt = yield* using((client) => client.getPrompt({ name: "test_input_required_result_prompt" }))
         assert.deepInclude(prompt.messages[0]?.content, { text: "Let us talk about cats." })
         assert.isTrue(wire.received.every(({ id, method }) => method === undefined || id === undefined))
-      })
+      }),
+    verifies(
+      "mrtr.server.asks-in-results",
+      "mrtr.questions.kinds",
+      "stdio.server.no-requests",
+      "stateless.server.no-requests"
+    )
   )
 
   it.effect(
-    `brings the state back as it was, under an id of its own (2026-07-28)${verifies("mrtr.questions.unique-keys")}`,
+    "brings the state back as it was, under an id of its own (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const { wire } = yield* Modern
@@ -150,11 +166,12 @@ layer(Layer.effect(Modern, connect()), options)("The TypeScript SDK v2 client in
           requests.map(({ params }) => params.requestState),
           [undefined, results[0].requestState, results[1].requestState]
         )
-      })
+      }),
+    verifies("mrtr.questions.unique-keys")
   )
 
   it.effect(
-    `hears what the user refuses, and consents to a URL (2026-07-28)${verifies("elicitation.url.request")}`,
+    "hears what the user refuses, and consents to a URL (2026-07-28)",
     () =>
       Effect.gen(function* () {
         for (const action of ["decline", "cancel"]) {
@@ -171,7 +188,8 @@ layer(Layer.effect(Modern, connect()), options)("The TypeScript SDK v2 client in
         const visit = yield* call("visit", { url: "https://example.com/", id: "visit" })
         assert.strictEqual(textOf(visit), "The user is on the way.")
         assert.deepInclude(asked, { mode: "url", url: "https://example.com/" })
-      })
+      }),
+    verifies("elicitation.url.request")
   )
 
   it.effect("gets prompts and completes arguments (2026-07-28)", () =>
@@ -194,7 +212,7 @@ layer(Layer.effect(Modern, connect()), options)("The TypeScript SDK v2 client in
   )
 
   it.effect(
-    `listens: to what is granted, until it has enough (2026-07-28)${verifies("subscriptions.acknowledged.subset", "subscriptions.filter.only-requested", "prompts.list-changed.sent", "tools.list-changed.sent")}`,
+    "listens: to what is granted, until it has enough (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const { wire } = yield* Modern
@@ -228,11 +246,17 @@ layer(Layer.effect(Modern, connect()), options)("The TypeScript SDK v2 client in
         yield* Effect.promise(() => tools.close())
         const methods = wire.received.slice(since).map(({ method }) => method)
         assert.notInclude(methods, "notifications/resources/updated")
-      })
+      }),
+    verifies(
+      "subscriptions.acknowledged.subset",
+      "subscriptions.filter.only-requested",
+      "prompts.list-changed.sent",
+      "tools.list-changed.sent"
+    )
   )
 
   it.effect(
-    `gets the log messages that a call asks for (2026-07-28)${verifies("logging.request.silent", "logging.request.threshold")}`,
+    "gets the log messages that a call asks for (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const { wire } = yield* Modern
@@ -246,13 +270,14 @@ layer(Layer.effect(Modern, connect()), options)("The TypeScript SDK v2 client in
             { level: "emergency", logger: "everything", data: "loud" }
           ]
         )
-      })
+      }),
+    verifies("logging.request.silent", "logging.request.threshold")
   )
 })
 
 describe("The TypeScript SDK v2 client", () => {
   it.live(
-    `is asked for no more than it declared, and learns what it would have to declare (2026-07-28)${verifies("mrtr.questions.declared", "meta.capabilities.missing")}`,
+    "is asked for no more than it declared, and learns what it would have to declare (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const modern = yield* connect({ declare: { sampling: {} } })
@@ -268,11 +293,11 @@ describe("The TypeScript SDK v2 client", () => {
           assert.deepStrictEqual(missing.data.requiredCapabilities, { elicitation: { form: {} } })
         }).pipe(Effect.provideService(Modern, modern))
       }),
-    timeout
+    { ...verifies("mrtr.questions.declared", "meta.capabilities.missing"), timeout }
   )
 
   it.live(
-    `subscribes by itself, and lists anew what has changed (2026-07-28)${verifies("tools.list-changed.sent")}`,
+    "subscribes by itself, and lists anew what has changed (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const changed = yield* Deferred.make<ReadonlyArray<string>>()
@@ -282,7 +307,7 @@ describe("The TypeScript SDK v2 client", () => {
         yield* Effect.provideService(call("grow", { name: "leaf" }), Modern, modern)
         assert.deepStrictEqual(yield* Deferred.await(changed), [...toolNames, "grown_leaf"])
       }),
-    timeout
+    { ...verifies("tools.list-changed.sent"), timeout }
   )
 
   it.live(

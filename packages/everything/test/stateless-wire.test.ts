@@ -29,7 +29,7 @@ layer(Layer.effect(Shared, open()), { timeout, excludeTestServices: true })(
   "a client of 2026-07-28, line by line",
   (it) => {
     it.effect(
-      `is refused what it may not do, by the code for it${verifies("versioning.unsupported.error", "discover.implemented", "meta.request.malformed", "meta.capabilities.missing", "json-rpc.error.former")}`,
+      "is refused what it may not do, by the code for it",
       () =>
         Effect.gen(function* () {
           const { ask } = yield* client
@@ -72,11 +72,18 @@ layer(Layer.effect(Shared, open()), { timeout, excludeTestServices: true })(
           assert.strictEqual(code(yield* ask("unknown", "tools/call", call("no_such_tool"))), -32602)
           const nowhere = yield* ask("nowhere", "resources/read", { uri: "test://nowhere", _meta: meta() })
           assert.deepInclude(nowhere.error, { code: -32602, data: { uri: "test://nowhere" } })
-        })
+        }),
+      verifies(
+        "versioning.unsupported.error",
+        "discover.implemented",
+        "meta.request.malformed",
+        "meta.capabilities.missing",
+        "json-rpc.error.former"
+      )
     )
 
     it.effect(
-      `is asked in results, under the keys of the server's author, and answers in the next try (2026-07-28)${verifies("mrtr.server.asks-in-results", "mrtr.questions.unique-keys", "mrtr.result.not-empty", "caching.hints.not-interim")}`,
+      "is asked in results, under the keys of the server's author, and answers in the next try (2026-07-28)",
       () =>
         Effect.gen(function* () {
           const { ask, received } = yield* client
@@ -101,11 +108,17 @@ layer(Layer.effect(Shared, open()), { timeout, excludeTestServices: true })(
           const prompt = yield* ask(4, "prompts/get", { name: tool("prompt"), _meta: meta(asks) })
           assert.deepStrictEqual(Object.keys(prompt.result.inputRequests), ["user_context"])
           assert.isTrue(received().every(({ method }) => method === undefined))
-        })
+        }),
+      verifies(
+        "mrtr.server.asks-in-results",
+        "mrtr.questions.unique-keys",
+        "mrtr.result.not-empty",
+        "caching.hints.not-interim"
+      )
     )
 
     it.effect(
-      `is asked again for what is missing or unusable, whatever else it says (2026-07-28)${verifies("mrtr.answers.unknown-ignored", "mrtr.answers.missing-asked-again", "mrtr.answers.protocol-error")}`,
+      "is asked again for what is missing or unusable, whatever else it says (2026-07-28)",
       () =>
         Effect.gen(function* () {
           const { ask } = yield* client
@@ -126,11 +139,12 @@ layer(Layer.effect(Shared, open()), { timeout, excludeTestServices: true })(
           assert.strictEqual(code(yield* retry(21, { user_name: 12_345 })), -32602)
           const extra = yield* retry(30, { user_name: accept({ name: "Ada" }), other: accept({ name: "Eve" }) })
           assert.strictEqual(textOf(extra), "Hello, Ada!")
-        })
+        }),
+      verifies("mrtr.answers.unknown-ignored", "mrtr.answers.missing-asked-again", "mrtr.answers.protocol-error")
     )
 
     it.effect(
-      `cannot change the state, nor bring it to another request or another process (2026-07-28)${verifies("mrtr.state.untrusted", "mrtr.state.protected", "mrtr.state.refused", "mrtr.state.same-request")}`,
+      "cannot change the state, nor bring it to another request or another process (2026-07-28)",
       () =>
         Effect.gen(function* () {
           const [one, other] = [yield* Shared, yield* open()]
@@ -143,11 +157,12 @@ layer(Layer.effect(Shared, open()), { timeout, excludeTestServices: true })(
           assert.strictEqual(code(yield* attempt(one, 3, "request_state", requestState)), -32602)
           assert.strictEqual(code(yield* attempt(other, 4, "tampered_state", requestState)), -32602)
           assert.strictEqual(textOf(yield* attempt(one, 5, "tampered_state", requestState)), "The state is as it was.")
-        })
+        }),
+      verifies("mrtr.state.untrusted", "mrtr.state.protected", "mrtr.state.refused", "mrtr.state.same-request")
     )
 
     it.effect(
-      `is asked only what it declared, request by request (2026-07-28)${verifies("mrtr.questions.declared", "mrtr.result.supported-methods", "stateless.request.no-prior-context", "json-rpc.result.type-included")}`,
+      "is asked only what it declared, request by request (2026-07-28)",
       () =>
         Effect.gen(function* () {
           const { ask } = yield* client
@@ -166,7 +181,13 @@ layer(Layer.effect(Shared, open()), { timeout, excludeTestServices: true })(
           for (const method of ["tools/list", "prompts/list", "resources/list", "server/discover"]) {
             assert.strictEqual((yield* ask(method, method, { _meta: meta(asks) })).result.resultType, "complete")
           }
-        })
+        }),
+      verifies(
+        "mrtr.questions.declared",
+        "mrtr.result.supported-methods",
+        "stateless.request.no-prior-context",
+        "json-rpc.result.type-included"
+      )
     )
 
     it.effect("gets two rounds with a state each, told apart (2026-07-28)", () =>
@@ -185,7 +206,7 @@ layer(Layer.effect(Shared, open()), { timeout, excludeTestServices: true })(
     )
 
     it.effect(
-      `hears of what it subscribed to, first that it is subscribed, and until its stdin ends (2026-07-28)${verifies("subscriptions.acknowledged.first", "subscriptions.acknowledged.nothing-before", "subscriptions.acknowledged.subset", "subscriptions.filter.only-requested", "subscriptions.end.answered", "subscriptions.end.id", "cancellation.server.subscription", "stdio.shutdown.end-of-input")}`,
+      "hears of what it subscribed to, first that it is subscribed, and until its stdin ends (2026-07-28)",
       () =>
         Effect.gen(function* () {
           const wire = yield* open()
@@ -219,11 +240,21 @@ layer(Layer.effect(Shared, open()), { timeout, excludeTestServices: true })(
             const cancelled = wire.received.find((message) => message.params?.requestId === id)
             assert.strictEqual(cancelled?.method, "notifications/cancelled")
           }
-        })
+        }),
+      verifies(
+        "subscriptions.acknowledged.first",
+        "subscriptions.acknowledged.nothing-before",
+        "subscriptions.acknowledged.subset",
+        "subscriptions.filter.only-requested",
+        "subscriptions.end.answered",
+        "subscriptions.end.id",
+        "cancellation.server.subscription",
+        "stdio.shutdown.end-of-input"
+      )
     )
 
     it.effect(
-      `hears nothing more of what it cancelled, and its handler stops (2026-07-28)${verifies("stdio.cancel.stops", "stdio.cancel.nothing-more")}`,
+      "hears nothing more of what it cancelled, and its handler stops (2026-07-28)",
       () =>
         Effect.gen(function* () {
           const wire = yield* open()
@@ -245,11 +276,12 @@ layer(Layer.effect(Shared, open()), { timeout, excludeTestServices: true })(
           yield* wire.send({ method: "notifications/cancelled", params: { requestId: "listen", _meta: meta() } })
           assert.strictEqual(yield* wire.end, 0)
           assert.isUndefined(wire.received.find(({ id }) => id === "slow" || id === "listen"))
-        })
+        }),
+      verifies("stdio.cancel.stops", "stdio.cancel.nothing-more")
     )
 
     it.effect(
-      `gets log messages only with requests that ask for them, from their level on (2026-07-28)${verifies("logging.request.silent", "logging.request.threshold")}`,
+      "gets log messages only with requests that ask for them, from their level on (2026-07-28)",
       () =>
         Effect.gen(function* () {
           const { ask, received } = yield* client
@@ -270,7 +302,8 @@ layer(Layer.effect(Shared, open()), { timeout, excludeTestServices: true })(
               ["emergency", "request 2"]
             ]
           )
-        })
+        }),
+      verifies("logging.request.silent", "logging.request.threshold")
     )
   }
 )

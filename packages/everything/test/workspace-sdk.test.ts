@@ -105,7 +105,7 @@ describe.each(clients)("the official SDK %s, as a client of the workspace in 202
 
 describe("the workspace over HTTP", () => {
   it.live(
-    `serves the official SDK v2 in 2026-07-28, and beside it a client that knows only HTTP with SSE${verifies("http.compatibility.server-hosts-both")}`,
+    "serves the official SDK v2 in 2026-07-28, and beside it a client that knows only HTTP with SSE",
     () =>
       Effect.gen(function* () {
         const folder = yield* Effect.acquireRelease(
@@ -131,6 +131,7 @@ describe("the workspace over HTTP", () => {
         // Streams that are open do not hold it up.
         yield* Effect.timeout(terminate, "5 seconds")
         yield* Effect.promise(() => older.close())
-      })
+      }),
+    verifies("http.compatibility.server-hosts-both")
   )
 })

@@ -6,14 +6,13 @@ import { relative } from "node:path"
 import type { Reporter, TestModule, TestRunEndReason, Vitest } from "vitest/node"
 import { collect, faults, type Test } from "./Proofs.ts"
 import { root, testFiles, write } from "./Results.ts"
-import { cited } from "./verifies.ts"
 
 const testsOf = (module: TestModule): ReadonlyArray<Test> =>
   Array.from(module.children.allTests(), (test) => ({
     title: test.fullName,
     file: relative(root, module.moduleId),
     state: test.result().state,
-    requirements: cited(test.fullName, test.meta())
+    requirements: test.meta().requirements ?? []
   }))
 
 export default class RequirementsReporter implements Reporter {

@@ -4,7 +4,6 @@
  * Pure. Reads the JSON report of vitest, of which it wants a few fields.
  */
 import { Schema } from "effect"
-import { cited } from "./verifies.ts"
 
 const Test = Schema.Struct({
   fullName: Schema.String,
@@ -48,7 +47,7 @@ export const verdictOf = ({ code, files }: Run): Verdict => {
   const tests = files.flatMap((file) => file.assertionResults)
   if (tests.length === 0) return { _tag: "NotTested", why: files[0]?.message ?? "There is no such test file." }
   const failed = tests.filter(({ status }) => status === "failed")
-  const cites = new Set(failed.flatMap(({ fullName, meta }) => cited(fullName, meta)))
+  const cites = new Set(failed.flatMap(({ meta }) => meta.requirements ?? []))
   const [first] = failed
   if (first !== undefined) return { _tag: "Dies", by: first.fullName, cites }
   return code === 0 ? { _tag: "Survives" } : { _tag: "Dies", by: "an error outside of every test", cites }

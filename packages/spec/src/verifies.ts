@@ -11,8 +11,10 @@ declare module "vitest" {
   }
 }
 
-/** Options of a test that cites requirements; in a title they are its end, ` [tools.call.unknown-tool]`. */
-export type Citation = string & { readonly meta: { readonly requirements: ReadonlyArray<RequirementId> } }
+/** Options of a test that cites requirements. */
+export interface Citation {
+  readonly meta: Required<Pick<TaskMeta, "requirements">>
+}
 
 /**
  * The options of a test that cites requirements; throws on an unknown id.
@@ -23,17 +25,5 @@ export type Citation = string & { readonly meta: { readonly requirements: Readon
 export const verifies = (...ids: readonly [RequirementId, ...ReadonlyArray<RequirementId>]): Citation => {
   const unknown = ids.filter((id) => !isRequirementId(id))
   if (unknown.length > 0) throw new Error(`Not in the requirements ledger: ${unknown.join(", ")}`)
-  const options = { meta: { requirements: ids }, toString: () => ` [${ids.join(", ")}]` }
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- in a title, options become text by their `toString`
-  return options as unknown as Citation
+  return { meta: { requirements: ids } }
 }
-
-const citation = /\s\[([a-z][a-z0-9-]*(?:\.[a-z0-9-]+)+(?:, [a-z][a-z0-9-]*(?:\.[a-z0-9-]+)+)*)\](?=$|\s)/g
-
-/** The ids that a test cites by its options or at the end of its title, in order. */
-export const cited = (title: string, meta: Pick<TaskMeta, "requirements">): ReadonlyArray<string> => [
-  ...new Set([
-    ...(meta.requirements ?? []),
-    ...[...title.matchAll(citation)].flatMap((match) => (match[1] ?? "").split(", "))
-  ])
-]

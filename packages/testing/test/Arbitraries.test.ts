@@ -55,7 +55,7 @@ const Ping = { jsonrpc: "2.0", id: "alive", method: "ping" }
 
 describe.each(Revision.stateful)("a server in $version", (revision) => {
   it.effect.prop(
-    `answers every valid request exactly once, to its id${verifies("json-rpc.response.same-id", "json-rpc.message.conformant")}`,
+    "answers every valid request exactly once, to its id",
     { requests: Arbitrary.array(Arbitraries.request(revision), { maxLength: 10 }) },
     ({ requests }) =>
       Effect.gen(function* () {
@@ -73,7 +73,7 @@ describe.each(Revision.stateful)("a server in $version", (revision) => {
         }
         assert.sameMembers(answered, [...asked.keys(), "alive"])
       }).pipe(Effect.scoped, Effect.provide(server)),
-    { arbitrary: { runs: 40 } }
+    { ...verifies("json-rpc.response.same-id", "json-rpc.message.conformant"), arbitrary: { runs: 40 } }
   )
 
   it.effect.prop(

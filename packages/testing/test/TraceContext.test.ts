@@ -39,30 +39,40 @@ describe.each(Revision.all)("trace context in $version", (revision) => {
     }).pipe(Effect.scoped, Effect.provide(layer))
   })
 
-  it.effect(`goes on with what a handler asks, baggage and state included${verifies("meta.trace.format")}`, () => {
-    const { layer } = recording()
-    const asked: Array<unknown> = []
-    const features = Tools.layer(Look, () => Effect.as(Sampling.createMessage({ maxTokens: 1, messages: [] }), "seen"))
-    const sampling = Sampling.Sampling.layer((params) =>
-      Effect.sync(() => {
-        asked.push(params._meta)
-        return { role: "assistant" as const, model: "m", content: { type: "text" as const, text: "hi" } }
-      })
-    )
-    return Effect.gen(function* () {
-      const client = yield* McpTest.connect(features, revision)
-      yield* client.callTool("look", {}, { meta: { traceparent: parent, tracestate: "vendor=1", baggage: "user=ada" } })
-      if (revision.era === "stateless") return // there the question is no request of its own
-      const [meta] = asked as Array<Record<string, string>>
-      assert.match(meta!.traceparent!, /^00-0af7651916cd43dd8448eb211c80319c-[0-9a-f]{16}-01$/)
-      assert.strictEqual(meta!.tracestate, "vendor=1")
-      assert.strictEqual(meta!.baggage, "user=ada")
-    }).pipe(Effect.scoped, Effect.provide([layer, sampling]))
-  })
+  it.effect(
+    "goes on with what a handler asks, baggage and state included",
+    () => {
+      const { layer } = recording()
+      const asked: Array<unknown> = []
+      const features = Tools.layer(Look, () =>
+        Effect.as(Sampling.createMessage({ maxTokens: 1, messages: [] }), "seen")
+      )
+      const sampling = Sampling.Sampling.layer((params) =>
+        Effect.sync(() => {
+          asked.push(params._meta)
+          return { role: "assistant" as const, model: "m", content: { type: "text" as const, text: "hi" } }
+        })
+      )
+      return Effect.gen(function* () {
+        const client = yield* McpTest.connect(features, revision)
+        yield* client.callTool(
+          "look",
+          {},
+          { meta: { traceparent: parent, tracestate: "vendor=1", baggage: "user=ada" } }
+        )
+        if (revision.era === "stateless") return // there the question is no request of its own
+        const [meta] = asked as Array<Record<string, string>>
+        assert.match(meta!.traceparent!, /^00-0af7651916cd43dd8448eb211c80319c-[0-9a-f]{16}-01$/)
+        assert.strictEqual(meta!.tracestate, "vendor=1")
+        assert.strictEqual(meta!.baggage, "user=ada")
+      }).pipe(Effect.scoped, Effect.provide([layer, sampling]))
+    },
+    verifies("meta.trace.format")
+  )
 })
 
 describe("a traceparent", () => {
-  it(`is read with what travels beside it${verifies("meta.trace.format")}`, () => {
+  it("is read with what travels beside it", verifies("meta.trace.format"), () => {
     const span = TraceContext.parentOf({ traceparent: parent })
     assert.deepStrictEqual(
       { traceId: span?.traceId, spanId: span?.spanId, sampled: span?.sampled },
@@ -79,11 +89,11 @@ describe("a traceparent", () => {
     "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
     "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01",
     "00-0AF7651916CD43DD8448EB211C80319C-00f067aa0ba902b7-01"
-  ])(`that is malformed (%s) is ignored${verifies("meta.trace.format")}`, (traceparent) => {
+  ])("that is malformed (%s) is ignored", verifies("meta.trace.format"), (traceparent) => {
     assert.isUndefined(TraceContext.parentOf({ traceparent }))
   })
 
-  it(`is written as the W3C has it${verifies("meta.trace.format")}`, () => {
+  it("is written as the W3C has it", verifies("meta.trace.format"), () => {
     const written = (sampled: boolean) =>
       TraceContext.entries(
         Context.make(
@@ -106,17 +116,20 @@ describe("a traceparent", () => {
 })
 
 describe.each(Revision.all)("an extension in $version", (revision) => {
-  it.effect(`that only the client declares changes nothing${verifies("versioning.extension.unsupported")}`, () =>
-    Effect.gen(function* () {
-      const client = yield* McpTest.connect(
-        Tools.layer(Look, () => Effect.succeed("seen")),
-        revision,
-        {
-          client: { extensions: { "com.example/ext": {} } }
-        }
-      )
-      assert.isUndefined(client.serverCapabilities.extensions)
-      assert.deepStrictEqual((yield* client.callTool("look")).content, [{ type: "text", text: "seen" }])
-    })
+  it.effect(
+    "that only the client declares changes nothing",
+    () =>
+      Effect.gen(function* () {
+        const client = yield* McpTest.connect(
+          Tools.layer(Look, () => Effect.succeed("seen")),
+          revision,
+          {
+            client: { extensions: { "com.example/ext": {} } }
+          }
+        )
+        assert.isUndefined(client.serverCapabilities.extensions)
+        assert.deepStrictEqual((yield* client.callTool("look")).content, [{ type: "text", text: "seen" }])
+      }),
+    verifies("versioning.extension.unsupported")
   )
 })

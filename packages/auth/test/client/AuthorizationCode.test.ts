@@ -23,7 +23,7 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
   const newClient = World.clientAt(revision)
   const refused = refusedBy(newClient)
   it.effect(
-    `proves with PKCE that it began what it ends, by S256${verifies("authorization.client.pkce", "authorization.client.pkce-s256", "authorization.security.best-practices")}`,
+    "proves with PKCE that it began what it ends, by S256",
     () =>
       Effect.gen(function* () {
         const world = World.make()
@@ -39,7 +39,8 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
         )
         assert.strictEqual(form?.get("code"), "code-1")
         for (const name of ["redirect_uri", "client_id"]) assert.strictEqual(form?.get(name), asked(world).get(name))
-      })
+      }),
+    verifies("authorization.client.pkce", "authorization.client.pkce-s256", "authorization.security.best-practices")
   )
 
   it.effect("neither state nor verifier is ever used twice", () =>
@@ -54,14 +55,7 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
   )
 
   it.effect(
-    `names the resource in both requests, as its metadata spell it${verifies(
-      "authorization.client.resource-indicators",
-      "authorization.client.resource-in-both",
-      "authorization.client.resource-identifies",
-      "authorization.client.resource-canonical",
-      "authorization.client.resource-specific",
-      "authorization.resource-case"
-    )}`,
+    "names the resource in both requests, as its metadata spell it",
     () =>
       Effect.gen(function* () {
         const resource = "https://MCP.example.com/mcp"
@@ -70,7 +64,15 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
         yield* client.ask()
         assert.strictEqual(asked(world).get("resource"), resource)
         assert.strictEqual(world.grants("authorization_code")[0]?.get("resource"), resource)
-      })
+      }),
+    verifies(
+      "authorization.client.resource-indicators",
+      "authorization.client.resource-in-both",
+      "authorization.client.resource-identifies",
+      "authorization.client.resource-canonical",
+      "authorization.client.resource-specific",
+      "authorization.resource-case"
+    )
   )
 
   for (const [kind, changes] of [
@@ -80,10 +82,7 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
     ["of OpenID Connect", { userinfo_endpoint: `${World.issuer}/me`, subject_types_supported: ["public"] }]
   ] as const)
     it.effect(
-      `An authorization server ${kind} is sent the resource in the authorization request, for the code and in a refresh${verifies(
-        "authorization.client.resource-always",
-        "authorization.client.resource-indicators"
-      )}`,
+      `An authorization server ${kind} is sent the resource in the authorization request, for the code and in a refresh`,
       () =>
         Effect.gen(function* () {
           const world = World.make()
@@ -100,25 +99,29 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
             ),
             [World.server, World.server]
           )
-        })
+        }),
+      verifies("authorization.client.resource-always", "authorization.client.resource-indicators")
     )
 
-  it.effect(`adds no slash to a resource that has none${verifies("authorization.resource-no-trailing-slash")}`, () =>
-    Effect.gen(function* () {
-      const origin = "https://mcp.example.com"
-      const world = World.make({
-        challenge: "Bearer",
-        intercept: ({ headers, url }) =>
-          url.href === `${origin}/.well-known/oauth-protected-resource`
-            ? World.json({ resource: origin, authorization_servers: [World.issuer] })
-            : url.href === `${origin}/`
-              ? new Response("", { status: headers["authorization"] === undefined ? 401 : 200 })
-              : undefined
-      })
-      const client = yield* newClient(world)
-      assert.strictEqual(yield* client.ask(HttpClientRequest.post(origin)), 200)
-      assert.strictEqual(asked(world).get("resource"), origin)
-    })
+  it.effect(
+    "adds no slash to a resource that has none",
+    () =>
+      Effect.gen(function* () {
+        const origin = "https://mcp.example.com"
+        const world = World.make({
+          challenge: "Bearer",
+          intercept: ({ headers, url }) =>
+            url.href === `${origin}/.well-known/oauth-protected-resource`
+              ? World.json({ resource: origin, authorization_servers: [World.issuer] })
+              : url.href === `${origin}/`
+                ? new Response("", { status: headers["authorization"] === undefined ? 401 : 200 })
+                : undefined
+        })
+        const client = yield* newClient(world)
+        assert.strictEqual(yield* client.ask(HttpClientRequest.post(origin)), 200)
+        assert.strictEqual(asked(world).get("resource"), origin)
+      }),
+    verifies("authorization.resource-no-trailing-slash")
   )
 
   it.effect("keeps the query that the authorization endpoint has already", () =>
@@ -136,11 +139,7 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
     ["offer only plain", ["plain"]]
   ] as const)
     it.effect(
-      `refuses an authorization server whose metadata ${what}${verifies(
-        "authorization.client.pkce-verified",
-        "authorization.client.pkce-by-metadata",
-        "authorization.client.pkce-absent-refused"
-      )}`,
+      `refuses an authorization server whose metadata ${what}`,
       () =>
         Effect.gen(function* () {
           const world = World.make()
@@ -150,11 +149,16 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
           assert.strictEqual(error.step, "server-metadata")
           assert.match(error.message, /PKCE/)
           assert.strictEqual(world.visits.length, 0)
-        })
+        }),
+      verifies(
+        "authorization.client.pkce-verified",
+        "authorization.client.pkce-by-metadata",
+        "authorization.client.pkce-absent-refused"
+      )
     )
 
   it.effect(
-    `refuses OpenID metadata that do not speak of PKCE${verifies("authorization.client.pkce-absent-refused-oidc")}`,
+    "refuses OpenID metadata that do not speak of PKCE",
     () =>
       Effect.gen(function* () {
         const openid = `${World.issuer}/.well-known/openid-configuration`
@@ -166,12 +170,13 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
         const error = yield* World.failure(client.ask())
         assert.match(error.message, /PKCE/)
         assert.strictEqual(world.visits.length, 0)
-      })
+      }),
+    verifies("authorization.client.pkce-absent-refused-oidc")
   )
 
   for (const redirectUri of ["http://evil.example.com/callback", "myapp://callback", "https://x.example/cb#f"])
     it.effect(
-      `refuses a redirect URI that others could read: ${redirectUri}${verifies("authorization.redirect-uri")}`,
+      `refuses a redirect URI that others could read: ${redirectUri}`,
       () =>
         Effect.gen(function* () {
           const world = World.make({ redirectUri })
@@ -179,15 +184,19 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
           const error = yield* World.failure(client.ask())
           assert.match(error.message, /redirect URI/)
           assert.strictEqual(world.visits.length, 0)
-        })
+        }),
+      verifies("authorization.redirect-uri")
     )
 
   describe("discards an answer", () => {
-    it.effect(`with another state${verifies("authorization.client.state")}`, () =>
-      Effect.gen(function* () {
-        const error = yield* refused((answer) => answer.set("state", "foreign"))
-        assert.match(error.message, /another login/)
-      })
+    it.effect(
+      "with another state",
+      () =>
+        Effect.gen(function* () {
+          const error = yield* refused((answer) => answer.set("state", "foreign"))
+          assert.match(error.message, /another login/)
+        }),
+      verifies("authorization.client.state")
     )
 
     it.effect("without a state, or with two", () =>
@@ -221,18 +230,19 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
     for (const advertised of [true, false])
       for (const iss of wrong)
         it.effect(
-          `from the issuer ${JSON.stringify(iss)}, ${advertised ? "" : "not "}advertised${verifies(
-            "authorization.client.iss-validated",
-            "authorization.client.iss-exact",
-            "authorization.client.issuer-recorded"
-          )}`,
+          `from the issuer ${JSON.stringify(iss)}, ${advertised ? "" : "not "}advertised`,
           () =>
             Effect.gen(function* () {
               const error = yield* refused((answer) => answer.set("iss", iss), {
                 authorization_response_iss_parameter_supported: advertised
               })
               assert.match(error.message, /another authorization server/)
-            })
+            }),
+          verifies(
+            "authorization.client.iss-validated",
+            "authorization.client.iss-exact",
+            "authorization.client.issuer-recorded"
+          )
         )
 
     it.effect("without an issuer where one is advertised, or with two", () =>
@@ -246,7 +256,7 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
     )
 
     it.effect(
-      `of another issuer without showing anything of it${verifies("authorization.client.iss-error-hidden")}`,
+      "of another issuer without showing anything of it",
       () =>
         Effect.gen(function* () {
           const error = yield* refused((answer) => {
@@ -257,7 +267,8 @@ describe.each(World.revisions)("AuthorizationCode at %s", (revision) => {
           })
           assert.notMatch(`${error.message} ${JSON.stringify(error)}`, /call|locked|evil/)
           assert.isUndefined(error.code)
-        })
+        }),
+      verifies("authorization.client.iss-error-hidden")
     )
   })
 

@@ -37,7 +37,7 @@ describe("Loopback", () => {
     })
 
   it.effect(
-    `opens the page, listens on loopback and gives what comes back${verifies("authorization.redirect-uri")}`,
+    "opens the page, listens on loopback and gives what comes back",
     () =>
       Effect.gen(function* () {
         const { opened, way } = yield* open()
@@ -50,11 +50,12 @@ describe("Loopback", () => {
         assert.strictEqual(headers.get("cache-control"), "no-store")
         assert.include(headers.get("content-security-policy"), "default-src 'none'")
         assert.strictEqual((yield* Fiber.join(answer)).toString(), "state=right&code=c%2B1&iss=i")
-      })
+      }),
+    verifies("authorization.redirect-uri")
   )
 
   it.effect(
-    `turns strangers away without ending the login, and shows nothing that they send${verifies("authorization.client.state")}`,
+    "turns strangers away without ending the login, and shows nothing that they send",
     () =>
       Effect.gen(function* () {
         const { opened, way } = yield* open()
@@ -75,7 +76,8 @@ describe("Loopback", () => {
         }
         yield* visit(`${way.redirectUri}?state=right&code=good`)
         assert.strictEqual((yield* Fiber.join(answer)).get("code"), "good")
-      })
+      }),
+    verifies("authorization.client.state")
   )
 
   it.effect("the second answer changes nothing", () =>
@@ -129,10 +131,7 @@ describe("Loopback", () => {
     ["win32", ["rundll32", "url.dll,FileProtocolHandler", page.href]]
   ] as const)
     it.effect(
-      `starts the browser of ${platform} with the URL as one argument${verifies(
-        "best-practices.urls.no-shell",
-        "best-practices.urls.platform-opener"
-      )}`,
+      `starts the browser of ${platform} with the URL as one argument`,
       () =>
         Effect.gen(function* () {
           const started: Array<ReadonlyArray<string>> = []
@@ -148,7 +147,8 @@ describe("Loopback", () => {
           } as unknown as ChildProcessSpawner["Service"]
           yield* Loopback.browse(spawner, platform)(page)
           assert.deepStrictEqual(started, [[...expected]])
-        })
+        }),
+      verifies("best-practices.urls.no-shell", "best-practices.urls.platform-opener")
     )
 })
 

@@ -8,7 +8,7 @@ const parsed = (header: string) =>
   Challenge.parse(header).map(({ parameters, scheme }) => [scheme, Object.fromEntries(parameters)])
 
 describe("Challenge", () => {
-  it(`reads the parameters of each scheme${verifies("authorization.client.parses-challenge")}`, () => {
+  it("reads the parameters of each scheme", verifies("authorization.client.parses-challenge"), () => {
     assert.deepStrictEqual(
       parsed('Basic realm="a, b", Bearer error="invalid_token",\t scope="x y" ,resource_metadata="https://h/p?q=1"'),
       [

@@ -32,10 +32,7 @@ const as = (issuer = World.issuer) => ({
 describe.each(World.revisions)("Discovery of resource metadata at %s", (revision) => {
   const newClient = World.clientAt(revision)
   it.effect(
-    `goes where the challenge says, and nowhere else${verifies(
-      "authorization.client.resource-metadata-both",
-      "authorization.discovery.conforms"
-    )}`,
+    "goes where the challenge says, and nowhere else",
     () =>
       Effect.gen(function* () {
         const world = placed(
@@ -46,14 +43,12 @@ describe.each(World.revisions)("Discovery of resource metadata at %s", (revision
         assert.strictEqual(yield* client.ask(), 200)
         assert.deepStrictEqual(paths(world), ["auth.example.com/.well-known/oauth-authorization-server"])
         assert.strictEqual(world.at("https://mcp.example.com/somewhere").length, 1)
-      })
+      }),
+    verifies("authorization.client.resource-metadata-both", "authorization.discovery.conforms")
   )
 
   it.effect(
-    `without a URL in the challenge looks at the path, then at the root${verifies(
-      "authorization.client.resource-metadata-order",
-      "authorization.discovery.conforms"
-    )}`,
+    "without a URL in the challenge looks at the path, then at the root",
     () =>
       Effect.gen(function* () {
         const world = placed({
@@ -69,14 +64,12 @@ describe.each(World.revisions)("Discovery of resource metadata at %s", (revision
           "mcp.example.com/.well-known/oauth-protected-resource/mcp",
           "mcp.example.com/.well-known/oauth-protected-resource"
         ])
-      })
+      }),
+    verifies("authorization.client.resource-metadata-order", "authorization.discovery.conforms")
   )
 
   it.effect(
-    `Metadata at the path count, and not those at the root of the same host${verifies(
-      "authorization.client.resource-metadata-order",
-      "authorization.discovery.conforms"
-    )}`,
+    "Metadata at the path count, and not those at the root of the same host",
     () =>
       Effect.gen(function* () {
         const world = placed({
@@ -90,7 +83,8 @@ describe.each(World.revisions)("Discovery of resource metadata at %s", (revision
         const client = yield* newClient(world)
         assert.strictEqual(yield* client.ask(), 200)
         assert.strictEqual(world.visits[0]?.origin, World.issuer)
-      })
+      }),
+    verifies("authorization.client.resource-metadata-order", "authorization.discovery.conforms")
   )
 
   it.effect("takes a page for people at the well-known URI for no metadata", () =>
@@ -134,14 +128,17 @@ describe.each(World.revisions)("Discovery of resource metadata at %s", (revision
       assert.isTrue(Discovery.speaksFor(resource, at), resource)
   })
 
-  it.effect(`names its revision in metadata requests${verifies("authorization.client.metadata-version-header")}`, () =>
-    Effect.gen(function* () {
-      const world = World.make()
-      const client = yield* newClient(world)
-      yield* client.ask()
-      for (const url of [World.prmUrl, World.asUrl])
-        assert.strictEqual(world.at(url)[0]?.headers["mcp-protocol-version"], revision)
-    })
+  it.effect(
+    "names its revision in metadata requests",
+    () =>
+      Effect.gen(function* () {
+        const world = World.make()
+        const client = yield* newClient(world)
+        yield* client.ask()
+        for (const url of [World.prmUrl, World.asUrl])
+          assert.strictEqual(world.at(url)[0]?.headers["mcp-protocol-version"], revision)
+      }),
+    verifies("authorization.client.metadata-version-header")
   )
 
   it.effect("metadata without an authorization server are an error that says so", () =>
@@ -168,12 +165,7 @@ describe.each(World.revisions)("Discovery of resource metadata at %s", (revision
 describe.each(World.revisions)("Discovery of the authorization server's metadata at %s", (revision) => {
   const newClient = World.clientAt(revision)
   it.effect(
-    `for an issuer with a path inserts it twice, then appends${verifies(
-      "authorization.client.metadata-order-path",
-      "authorization.client.metadata-both",
-      "authorization.client.metadata-several",
-      "authorization.discovery.conforms"
-    )}`,
+    "for an issuer with a path inserts it twice, then appends",
     () =>
       Effect.gen(function* () {
         const issuer = "https://auth.example.com/tenant1"
@@ -188,11 +180,17 @@ describe.each(World.revisions)("Discovery of the authorization server's metadata
           "auth.example.com/.well-known/openid-configuration/tenant1",
           "auth.example.com/tenant1/.well-known/openid-configuration"
         ])
-      })
+      }),
+    verifies(
+      "authorization.client.metadata-order-path",
+      "authorization.client.metadata-both",
+      "authorization.client.metadata-several",
+      "authorization.discovery.conforms"
+    )
   )
 
   it.effect(
-    `for an issuer without a path looks for OAuth's, then for OpenID's${verifies("authorization.client.metadata-order-root")}`,
+    "for an issuer without a path looks for OAuth's, then for OpenID's",
     () =>
       Effect.gen(function* () {
         const world = placed({
@@ -205,12 +203,13 @@ describe.each(World.revisions)("Discovery of the authorization server's metadata
           "auth.example.com/.well-known/oauth-authorization-server",
           "auth.example.com/.well-known/openid-configuration"
         ])
-      })
+      }),
+    verifies("authorization.client.metadata-order-root")
   )
 
   for (const claimed of ["https://honest.example.com", "https://auth.example.com/", "https://AUTH.example.com"])
     it.effect(
-      `refuses metadata that name another issuer, by so little as this: ${claimed}${verifies("authorization.client.metadata-issuer")}`,
+      `refuses metadata that name another issuer, by so little as this: ${claimed}`,
       () =>
         Effect.gen(function* () {
           const world = World.make()
@@ -221,7 +220,8 @@ describe.each(World.revisions)("Discovery of the authorization server's metadata
           assert.strictEqual(error.expected, World.issuer)
           assert.strictEqual(error.found, claimed)
           assert.strictEqual(world.visits.length, 0)
-        })
+        }),
+      verifies("authorization.client.metadata-issuer")
     )
 
   for (const status of [500, 502, 503])
@@ -252,7 +252,7 @@ describe.each(World.revisions)("Discovery of the authorization server's metadata
   )
 
   it.effect(
-    `follows redirects of metadata within an origin, and none to another${verifies("best-practices.ssrf.redirects")}`,
+    "follows redirects of metadata within an origin, and none to another",
     () =>
       Effect.gen(function* () {
         let location = "https://mcp.example.com/moved"
@@ -273,7 +273,8 @@ describe.each(World.revisions)("Discovery of the authorization server's metadata
           assert.include(error.message, `redirect to another origin, ${new URL(target).origin}`)
           assert.deepStrictEqual(world.at(target), [])
         }
-      })
+      }),
+    verifies("best-practices.ssrf.redirects")
   )
 
   it.effect("reads no more of a document than any needs", () =>
@@ -302,11 +303,7 @@ describe.each(World.revisions)("Discovery of the authorization server's metadata
 
 describe("Discovery at servers of 2025-03-26", () => {
   it.effect(
-    `takes the server's origin for the authorization server, and its metadata at the root${verifies(
-      "authorization.client.base-url",
-      "authorization.client.base-url-metadata",
-      "authorization.client.metadata-before-defaults"
-    )}`,
+    "takes the server's origin for the authorization server, and its metadata at the root",
     () =>
       Effect.gen(function* () {
         const origin = "https://mcp.example.com"
@@ -320,11 +317,16 @@ describe("Discovery at servers of 2025-03-26", () => {
         assert.strictEqual(yield* client.ask(), 200)
         assert.strictEqual(paths(world).at(-1), "mcp.example.com/.well-known/oauth-authorization-server")
         assert.isFalse(world.visits[0]?.searchParams.has("resource"))
-      })
+      }),
+    verifies(
+      "authorization.client.base-url",
+      "authorization.client.base-url-metadata",
+      "authorization.client.metadata-before-defaults"
+    )
   )
 
   it.effect(
-    `uses the default endpoints where there are no metadata at all${verifies("authorization.client.default-paths")}`,
+    "uses the default endpoints where there are no metadata at all",
     () =>
       Effect.gen(function* () {
         const origin = "https://mcp.example.com"
@@ -343,11 +345,12 @@ describe("Discovery at servers of 2025-03-26", () => {
         assert.strictEqual(yield* client.ask(), 200)
         assert.strictEqual(`${world.visits[0]?.origin}${world.visits[0]?.pathname}`, `${origin}/authorize`)
         assert.strictEqual(world.visits[0]?.searchParams.get("code_challenge_method"), "S256")
-      })
+      }),
+    verifies("authorization.client.default-paths")
   )
 
   it.effect(
-    `looks at one place for the metadata of such an authorization server${verifies("authorization.client.base-url-metadata")}`,
+    "looks at one place for the metadata of such an authorization server",
     () =>
       Effect.gen(function* () {
         const world = placed({
@@ -359,7 +362,8 @@ describe("Discovery at servers of 2025-03-26", () => {
           paths(world).filter((path) => !path.includes("oauth-protected-resource")),
           ["mcp.example.com/.well-known/oauth-authorization-server"]
         )
-      })
+      }),
+    verifies("authorization.client.base-url-metadata")
   )
 
   it.effect("uses no default endpoints while the server fails to answer for its metadata", () =>
@@ -414,10 +418,7 @@ describe.each(World.revisions)("Request forgery through metadata at %s", (revisi
   ]
   for (const name of names) {
     it.effect(
-      `a public server's challenge does not lead to ${name}${verifies(
-        "best-practices.ssrf.mitigated",
-        "best-practices.ssrf.private-addresses"
-      )}`,
+      `a public server's challenge does not lead to ${name}`,
       () =>
         Effect.gen(function* () {
           const world = World.make({ challenge: `Bearer resource_metadata="${name}"` })
@@ -425,13 +426,11 @@ describe.each(World.revisions)("Request forgery through metadata at %s", (revisi
           const error = yield* World.failure(client.ask())
           assert.strictEqual(error.step, "resource-metadata")
           assert.strictEqual(world.hits.length, 1)
-        })
+        }),
+      verifies("best-practices.ssrf.mitigated", "best-practices.ssrf.private-addresses")
     )
     it.effect(
-      `a public server's metadata do not lead to ${name}${verifies(
-        "best-practices.ssrf.mitigated",
-        "best-practices.ssrf.private-addresses"
-      )}`,
+      `a public server's metadata do not lead to ${name}`,
       () =>
         Effect.gen(function* () {
           const world = World.make({ prm: { ...prm, authorization_servers: [name] } })
@@ -439,21 +438,14 @@ describe.each(World.revisions)("Request forgery through metadata at %s", (revisi
           const error = yield* World.failure(client.ask())
           assert.strictEqual(error.step, "server-metadata")
           assert.strictEqual(world.hits.length, 2)
-        })
+        }),
+      verifies("best-practices.ssrf.mitigated", "best-practices.ssrf.private-addresses")
     )
   }
 
   for (const endpoint of ["authorization_endpoint", "token_endpoint", "registration_endpoint"])
     it.effect(
-      `neither does its ${endpoint}, nor to anything but https${verifies(
-        "authorization.security.communication",
-        "authorization.security.conforms",
-        "best-practices.ssrf.https",
-        "best-practices.urls.schemes",
-        "best-practices.urls.dangerous-rejected",
-        "best-practices.urls.allowlist",
-        "best-practices.urls.validated"
-      )}`,
+      `neither does its ${endpoint}, nor to anything but https`,
       () =>
         Effect.gen(function* () {
           for (const name of [
@@ -477,7 +469,16 @@ describe.each(World.revisions)("Request forgery through metadata at %s", (revisi
             assert.strictEqual(world.hits.filter(({ url }) => url.href === name).length, 0)
             if (endpoint === "authorization_endpoint") assert.strictEqual(world.visits.length, 0)
           }
-        })
+        }),
+      verifies(
+        "authorization.security.communication",
+        "authorization.security.conforms",
+        "best-practices.ssrf.https",
+        "best-practices.urls.schemes",
+        "best-practices.urls.dangerous-rejected",
+        "best-practices.urls.allowlist",
+        "best-practices.urls.validated"
+      )
     )
 
   it.effect("private addresses can be allowed, and are where the server itself is on one", () =>

@@ -29,7 +29,7 @@ const keys = Effect.promise(async () => {
 describe("AuthorizationCode at our server", () => {
   for (const version of revisions)
     it.live(
-      `logs in, calls, and steps up by what a tool demands, in ${version}${verifies("authorization.http.conforms")}`,
+      `logs in, calls, and steps up by what a tool demands, in ${version}`,
       () =>
         Effect.gen(function* () {
           const { server, url } = yield* Live.open({ guard: { scopes: ["use"] } })
@@ -38,7 +38,8 @@ describe("AuthorizationCode at our server", () => {
           assert.strictEqual(yield* Live.call(client, "write"), "alice use write")
           assert.strictEqual(yield* server.count("authorize"), 2)
           assert.strictEqual(yield* server.count("register"), 1)
-        })
+        }),
+      verifies("authorization.http.conforms")
     )
 
   it.live("a client that describes itself by a document registers nowhere", () =>
@@ -135,11 +136,7 @@ describe("AuthorizationCode at our server", () => {
 describe.each(revisions)("ClientCredentials at %s", (version) => {
   for (const authMethod of ["client_secret_basic", "client_secret_post"] as const)
     it.live(
-      `gets a token for itself by ${authMethod}, and another when that expires${verifies(
-        "client-credentials.authenticates",
-        "client-credentials.baseline",
-        "client-credentials.no-registration"
-      )}`,
+      `gets a token for itself by ${authMethod}, and another when that expires`,
       () =>
         Effect.gen(function* () {
           const { server, url } = yield* Live.open({ issuer: { authMethods: [authMethod] } })
@@ -161,11 +158,12 @@ describe.each(revisions)("ClientCredentials at %s", (version) => {
             [basic, request?.params["client_secret"]],
             authMethod === "client_secret_basic" ? [true, undefined] : [false, "s3cret"]
           )
-        })
+        }),
+      verifies("client-credentials.authenticates", "client-credentials.baseline", "client-credentials.no-registration")
     )
 
   it.live(
-    `proves itself by a signed assertion${verifies("client-credentials.authenticates", "client-credentials.jwt")}`,
+    "proves itself by a signed assertion",
     () =>
       Effect.gen(function* () {
         const { jwks, pem } = yield* keys
@@ -182,11 +180,12 @@ describe.each(revisions)("ClientCredentials at %s", (version) => {
         )
         const { iss, sub } = Jose.decodeJwt(String(request?.params["client_assertion"]))
         assert.deepStrictEqual([iss, sub], [clientId, clientId])
-      })
+      }),
+    verifies("client-credentials.authenticates", "client-credentials.jwt")
   )
 
   it.live(
-    `shows its secret to no other authorization server than its own${verifies("authorization.client.credentials-not-reused", "client-credentials.security")}`,
+    "shows its secret to no other authorization server than its own",
     () =>
       Effect.gen(function* () {
         const { server, url } = yield* Live.open()
@@ -199,7 +198,8 @@ describe.each(revisions)("ClientCredentials at %s", (version) => {
         assert.strictEqual(error.step, "registration")
         assert.strictEqual(error.expected, "https://mine.example.com")
         assert.notMatch(JSON.stringify(yield* server.requests), /s3cret/)
-      })
+      }),
+    verifies("authorization.client.credentials-not-reused", "client-credentials.security")
   )
 })
 
@@ -210,17 +210,7 @@ describe.each(revisions)("EnterpriseManaged at %s", (version) => {
   )
 
   it.live(
-    `exchanges who signed in for an ID-JAG, and that for a token${verifies(
-      "enterprise-authorization.exchange.request",
-      "enterprise-authorization.exchange.requested-type",
-      "enterprise-authorization.exchange.audience",
-      "enterprise-authorization.exchange.resource",
-      "enterprise-authorization.exchange.subject",
-      "enterprise-authorization.exchange.client-authentication",
-      "enterprise-authorization.token.grant-type",
-      "enterprise-authorization.token.assertion",
-      "enterprise-authorization.token.client-authentication"
-    )}`,
+    "exchanges who signed in for an ID-JAG, and that for a token",
     () =>
       Effect.gen(function* () {
         const provider = yield* identityProvider
@@ -269,11 +259,22 @@ describe.each(revisions)("EnterpriseManaged at %s", (version) => {
         assert.strictEqual(token?.headers["authorization"], basic("shared", "s3cret"))
         assert.strictEqual(Jose.decodeProtectedHeader(String(token?.params["assertion"])).typ, "oauth-id-jag+jwt")
         assert.strictEqual(yield* server.count("authorize"), 0)
-      })
+      }),
+    verifies(
+      "enterprise-authorization.exchange.request",
+      "enterprise-authorization.exchange.requested-type",
+      "enterprise-authorization.exchange.audience",
+      "enterprise-authorization.exchange.resource",
+      "enterprise-authorization.exchange.subject",
+      "enterprise-authorization.exchange.client-authentication",
+      "enterprise-authorization.token.grant-type",
+      "enterprise-authorization.token.assertion",
+      "enterprise-authorization.token.client-authentication"
+    )
   )
 
   it.live(
-    `takes nothing for an ID-JAG that was issued as another type${verifies("enterprise-authorization.exchange.issued-type")}`,
+    "takes nothing for an ID-JAG that was issued as another type",
     () =>
       Effect.gen(function* () {
         const provider = yield* identityProvider
@@ -301,7 +302,8 @@ describe.each(revisions)("EnterpriseManaged at %s", (version) => {
           assert.match(error.message, /something else than an ID-JAG/)
           assert.strictEqual(yield* server.count("jwt_bearer"), 0)
         }
-      })
+      }),
+    verifies("enterprise-authorization.exchange.issued-type")
   )
 
   it.live("says when the identity provider does not agree", () =>

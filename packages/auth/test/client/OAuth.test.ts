@@ -11,13 +11,7 @@ const authorizations = (world: World.World) => world.at(World.server).map((hit) 
 describe.each(World.revisions)("OAuth at %s", (revision) => {
   const newClient = World.clientAt(revision)
   it.effect(
-    `meets a 401 by the whole flow and sends the request again${verifies(
-      "authorization.client.parses-challenge",
-      "authorization.client.resource-metadata",
-      "authorization.client.header",
-      "authorization.client.metadata-rfc8414",
-      "authorization.oauth-2-1"
-    )}`,
+    "meets a 401 by the whole flow and sends the request again",
     () =>
       Effect.gen(function* () {
         const world = World.make()
@@ -40,15 +34,18 @@ describe.each(World.revisions)("OAuth at %s", (revision) => {
           world.at(World.server).map((hit) => hit.text),
           ['{"id":1}', '{"id":1}']
         )
-      })
+      }),
+    verifies(
+      "authorization.client.parses-challenge",
+      "authorization.client.resource-metadata",
+      "authorization.client.header",
+      "authorization.client.metadata-rfc8414",
+      "authorization.oauth-2-1"
+    )
   )
 
   it.effect(
-    `sends the token with every request, whatever its method, and never in the URL${verifies(
-      "authorization.client.every-request",
-      "authorization.client.not-in-query",
-      "authorization.token.oauth-section-5"
-    )}`,
+    "sends the token with every request, whatever its method, and never in the URL",
     () =>
       Effect.gen(function* () {
         const world = World.make()
@@ -63,7 +60,12 @@ describe.each(World.revisions)("OAuth at %s", (revision) => {
         )
         assert.isTrue(world.hits.every((hit) => !hit.url.href.includes("at-1") && !hit.url.href.includes("rt-1")))
         assert.strictEqual(world.visits.length, 1)
-      })
+      }),
+    verifies(
+      "authorization.client.every-request",
+      "authorization.client.not-in-query",
+      "authorization.token.oauth-section-5"
+    )
   )
 
   it.effect("leaves requests alone that need no token", () =>
@@ -223,37 +225,41 @@ describe.each(World.revisions)("OAuth at %s", (revision) => {
     })
   )
 
-  it.effect(`secrets are in no log and no span${verifies("authorization.client.refresh-confidential")}`, () => {
-    const said: Array<unknown> = []
-    const logger = Logger.make(({ cause, message }) => void said.push(message, cause))
-    const tracer = Tracer.make({
-      span: (options) => {
-        const span = new Tracer.NativeSpan(options)
-        said.push(span.name, span.attributes)
-        return span
-      }
-    })
-    return Effect.gen(function* () {
-      const world = World.make({ accepts: (token) => token !== "at-1" })
-      const grant = World.code({
-        preRegistered: [{ issuer: World.issuer, clientId: "me", clientSecret: Redacted.make("s3cret") }]
+  it.effect(
+    "secrets are in no log and no span",
+    () => {
+      const said: Array<unknown> = []
+      const logger = Logger.make(({ cause, message }) => void said.push(message, cause))
+      const tracer = Tracer.make({
+        span: (options) => {
+          const span = new Tracer.NativeSpan(options)
+          said.push(span.name, span.attributes)
+          return span
+        }
       })
-      world.parts.as = { ...world.parts.as, token_endpoint_auth_methods_supported: ["client_secret_basic"] }
-      const client = yield* newClient(world, { grant })
-      yield* Effect.flip(client.ask())
-      assert.strictEqual(yield* client.ask(), 200)
-      const all = inspect(said, { depth: 10, maxArrayLength: null, maxStringLength: null })
-      assert.include(all, "http.response.status_code")
-      const [verifier = ""] = world.grants("authorization_code").map((form) => form.get("code_verifier"))
-      const basic = Buffer.from("me:s3cret").toString("base64")
-      for (const secret of ["at-1", "at-2", "rt-1", "code-1", "s3cret", basic, verifier ?? "verifier"])
-        assert.notInclude(all, secret)
-    }).pipe(
-      Effect.provide(Logger.layer([logger])),
-      Effect.provideService(References.MinimumLogLevel, "All"),
-      Effect.provideService(Tracer.Tracer, tracer)
-    )
-  })
+      return Effect.gen(function* () {
+        const world = World.make({ accepts: (token) => token !== "at-1" })
+        const grant = World.code({
+          preRegistered: [{ issuer: World.issuer, clientId: "me", clientSecret: Redacted.make("s3cret") }]
+        })
+        world.parts.as = { ...world.parts.as, token_endpoint_auth_methods_supported: ["client_secret_basic"] }
+        const client = yield* newClient(world, { grant })
+        yield* Effect.flip(client.ask())
+        assert.strictEqual(yield* client.ask(), 200)
+        const all = inspect(said, { depth: 10, maxArrayLength: null, maxStringLength: null })
+        assert.include(all, "http.response.status_code")
+        const [verifier = ""] = world.grants("authorization_code").map((form) => form.get("code_verifier"))
+        const basic = Buffer.from("me:s3cret").toString("base64")
+        for (const secret of ["at-1", "at-2", "rt-1", "code-1", "s3cret", basic, verifier ?? "verifier"])
+          assert.notInclude(all, secret)
+      }).pipe(
+        Effect.provide(Logger.layer([logger])),
+        Effect.provideService(References.MinimumLogLevel, "All"),
+        Effect.provideService(Tracer.Tracer, tracer)
+      )
+    },
+    verifies("authorization.client.refresh-confidential")
+  )
 
   it.effect("one login is enough for many requests at once", () =>
     Effect.gen(function* () {

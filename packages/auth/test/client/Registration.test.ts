@@ -29,20 +29,21 @@ describe.each(World.revisions)("Registration at %s", (revision) => {
   const documents = { client_id_metadata_document_supported: true }
 
   it.effect(
-    `takes what is registered already, then a metadata document, then registers${verifies(
+    "takes what is registered already, then a metadata document, then registers",
+    () =>
+      Effect.gen(function* () {
+        assert.deepStrictEqual(yield* clientId(documents, { preRegistered, metadataUrl }), ["pre-7", 0])
+        assert.deepStrictEqual(yield* clientId(documents, { metadataUrl }), [metadataUrl, 0])
+        assert.deepStrictEqual(yield* clientId({}, { metadataUrl }), ["client-1", 1])
+      }),
+    verifies(
       "authorization.client.registration-order",
       "authorization.client.id-document",
       "authorization.client.id-document-checked",
       "authorization.client.static-credentials",
       "authorization.client.registration-dynamic",
       "authorization.client.id-first"
-    )}`,
-    () =>
-      Effect.gen(function* () {
-        assert.deepStrictEqual(yield* clientId(documents, { preRegistered, metadataUrl }), ["pre-7", 0])
-        assert.deepStrictEqual(yield* clientId(documents, { metadataUrl }), [metadataUrl, 0])
-        assert.deepStrictEqual(yield* clientId({}, { metadataUrl }), ["client-1", 1])
-      })
+    )
   )
 
   it.effect("a login that does not come back is begun again by a client that registers anew", () =>
@@ -97,44 +98,47 @@ describe.each(World.revisions)("Registration at %s", (revision) => {
 
   for (const url of ["http://client.example.com/x", "https://client.example.com", "https://client.example.com/a/../b"])
     it.effect(
-      `refuses a document's URL that is no client id: ${url}${verifies("authorization.client.id-document-url")}`,
+      `refuses a document's URL that is no client id: ${url}`,
       () =>
         Effect.gen(function* () {
           const world = World.make()
           const client = yield* newClient(world, { grant: World.code({ metadataUrl: url }) })
           const error = yield* World.failure(client.ask())
           assert.strictEqual(error.step, "registration")
-        })
+        }),
+      verifies("authorization.client.id-document-url")
     )
 
-  it(`describes the client in a document whose client id is its URL${verifies(
-    "authorization.client.id-document-fields",
-    "authorization.client.id-document-matches",
-    "authorization.client.id-document-rules"
-  )}`, () => {
-    const redirectUris = ["http://127.0.0.1/callback", "https://client.example.com/callback"] as const
-    const options = { metadataUrl, clientName: "ours", redirectUris }
-    const fields = { client_uri: "https://client.example.com", client_id: "not this" }
-    assert.deepInclude(Registration.document({ ...options, fields }), {
-      client_id: metadataUrl,
-      client_name: "ours",
-      redirect_uris: redirectUris,
-      token_endpoint_auth_method: "none",
-      client_uri: "https://client.example.com"
-    })
-    const signed = Registration.document({ ...options, jwks: { keys: [] } })
-    assert.strictEqual(signed["token_endpoint_auth_method"], "private_key_jwt")
-    assert.throws(() => Registration.document({ ...options, metadataUrl: "http://client.example.com/x" }), /https/)
-    assert.throws(() => Registration.document({ ...options, redirectUris: ["http://evil.example.com/cb"] }), /loopback/)
-  })
+  it(
+    "describes the client in a document whose client id is its URL",
+    verifies(
+      "authorization.client.id-document-fields",
+      "authorization.client.id-document-matches",
+      "authorization.client.id-document-rules"
+    ),
+    () => {
+      const redirectUris = ["http://127.0.0.1/callback", "https://client.example.com/callback"] as const
+      const options = { metadataUrl, clientName: "ours", redirectUris }
+      const fields = { client_uri: "https://client.example.com", client_id: "not this" }
+      assert.deepInclude(Registration.document({ ...options, fields }), {
+        client_id: metadataUrl,
+        client_name: "ours",
+        redirect_uris: redirectUris,
+        token_endpoint_auth_method: "none",
+        client_uri: "https://client.example.com"
+      })
+      const signed = Registration.document({ ...options, jwks: { keys: [] } })
+      assert.strictEqual(signed["token_endpoint_auth_method"], "private_key_jwt")
+      assert.throws(() => Registration.document({ ...options, metadataUrl: "http://client.example.com/x" }), /https/)
+      assert.throws(
+        () => Registration.document({ ...options, redirectUris: ["http://evil.example.com/cb"] }),
+        /loopback/
+      )
+    }
+  )
 
   it.effect(
-    `registers the redirect URI that it uses, as a native application that refreshes${verifies(
-      "authorization.client.application-type",
-      "authorization.client.application-type-native",
-      "authorization.client.redirect-registered",
-      "authorization.client.refresh-registered"
-    )}`,
+    "registers the redirect URI that it uses, as a native application that refreshes",
     () =>
       Effect.gen(function* () {
         const world = World.make()
@@ -152,23 +156,29 @@ describe.each(World.revisions)("Registration at %s", (revision) => {
           client_uri: "https://client.example.com"
         })
         assert.strictEqual(world.visits[0]?.searchParams.get("redirect_uri"), "http://127.0.0.1/callback")
-      })
-  )
-
-  it.effect(`is a web application behind https${verifies("authorization.client.application-type-web")}`, () =>
-    Effect.gen(function* () {
-      const world = World.make({ redirectUri: "https://app.example.com/callback" })
-      const client = yield* newClient(world)
-      yield* client.ask()
-      assert.strictEqual(world.at(register)[0]?.json.application_type, "web")
-    })
+      }),
+    verifies(
+      "authorization.client.application-type",
+      "authorization.client.application-type-native",
+      "authorization.client.redirect-registered",
+      "authorization.client.refresh-registered"
+    )
   )
 
   it.effect(
-    `tells why it was refused, and what else can be done${verifies(
-      "authorization.client.registration-refused",
-      "authorization.client.registration-reported"
-    )}`,
+    "is a web application behind https",
+    () =>
+      Effect.gen(function* () {
+        const world = World.make({ redirectUri: "https://app.example.com/callback" })
+        const client = yield* newClient(world)
+        yield* client.ask()
+        assert.strictEqual(world.at(register)[0]?.json.application_type, "web")
+      }),
+    verifies("authorization.client.application-type-web")
+  )
+
+  it.effect(
+    "tells why it was refused, and what else can be done",
     () =>
       Effect.gen(function* () {
         const world = World.make({
@@ -182,7 +192,8 @@ describe.each(World.revisions)("Registration at %s", (revision) => {
         assert.strictEqual(error.step, "registration")
         assert.strictEqual(error.code, "invalid_redirect_uri")
         assert.match(error.message, /loopback is not allowed.*pre-registered/)
-      })
+      }),
+    verifies("authorization.client.registration-refused", "authorization.client.registration-reported")
   )
 
   it.effect("is done once per issuer and redirect URI", () =>
@@ -241,11 +252,7 @@ describe.each(World.revisions)("Registration at %s", (revision) => {
   )
 
   it.effect(
-    `what is registered with one issuer is not shown to another${verifies(
-      "authorization.client.credentials-not-reused",
-      "authorization.client.credentials-bound",
-      "authorization.client.mismatch-reported"
-    )}`,
+    "what is registered with one issuer is not shown to another",
     () =>
       Effect.gen(function* () {
         const world = World.make()
@@ -257,6 +264,11 @@ describe.each(World.revisions)("Registration at %s", (revision) => {
         assert.strictEqual(error.step, "registration")
         assert.match(error.message, /old\.example\.com.*auth\.example\.com/)
         assert.isTrue(world.hits.every((hit) => !`${hit.text}${hit.url.href}`.includes("pre-7")))
-      })
+      }),
+    verifies(
+      "authorization.client.credentials-not-reused",
+      "authorization.client.credentials-bound",
+      "authorization.client.mismatch-reported"
+    )
   )
 })

@@ -116,7 +116,7 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
   )
 
   it.effect(
-    `without a refresh token the user is asked again${verifies("authorization.client.refresh-not-assumed")}`,
+    "without a refresh token the user is asked again",
     () =>
       Effect.gen(function* () {
         const { valid, world } = strict()
@@ -127,7 +127,8 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
         valid.add("at-2")
         assert.strictEqual(yield* client.ask(), 200)
         assert.strictEqual(world.visits.length, 2)
-      })
+      }),
+    verifies("authorization.client.refresh-not-assumed")
   )
 
   it.effect("a refresh token that is not taken any more leads to a new login", () =>
@@ -373,14 +374,7 @@ describe.each(World.revisions)("Step-up at %s", (revision) => {
   const asked = (world: World.World) => world.visits.map((url) => url.searchParams.get("scope"))
 
   it.effect(
-    `adds what a server demands to what it asked for before${verifies(
-      "authorization.client.step-up",
-      "authorization.client.step-up-user",
-      "authorization.client.scopes-added",
-      "best-practices.scopes.union",
-      "authorization.client.scopes-authoritative",
-      "authorization.client.least-privilege"
-    )}`,
+    "adds what a server demands to what it asked for before",
     () =>
       Effect.gen(function* () {
         const world = scoped([])
@@ -389,7 +383,15 @@ describe.each(World.revisions)("Step-up at %s", (revision) => {
         assert.strictEqual(yield* client.ask(HttpClientRequest.delete(World.server)), 200)
         assert.strictEqual(yield* client.ask(HttpClientRequest.put(World.server)), 200)
         assert.deepStrictEqual(asked(world), ["read", "read write", "read write admin"])
-      })
+      }),
+    verifies(
+      "authorization.client.step-up",
+      "authorization.client.step-up-user",
+      "authorization.client.scopes-added",
+      "best-practices.scopes.union",
+      "authorization.client.scopes-authoritative",
+      "authorization.client.least-privilege"
+    )
   )
 
   it.effect("two demands at once are met by two logins, the second with the scopes of both", () =>
@@ -416,11 +418,7 @@ describe.each(World.revisions)("Step-up at %s", (revision) => {
   )
 
   it.effect(
-    `asks nobody again for what was asked for and not granted${verifies(
-      "authorization.client.step-up-limited",
-      "authorization.client.step-up-tracked",
-      "best-practices.scopes.failures-remembered"
-    )}`,
+    "asks nobody again for what was asked for and not granted",
     () =>
       Effect.gen(function* () {
         const challenge = `Bearer error="insufficient_scope", scope="admin", resource_metadata="${World.prmUrl}"`
@@ -436,7 +434,12 @@ describe.each(World.revisions)("Step-up at %s", (revision) => {
           assert.strictEqual(error.step, "access")
           assert.strictEqual(world.visits.length, logins)
         }
-      })
+      }),
+    verifies(
+      "authorization.client.step-up-limited",
+      "authorization.client.step-up-tracked",
+      "best-practices.scopes.failures-remembered"
+    )
   )
 
   it.effect("a server that always wants one scope more gets so many logins and no more", () =>
@@ -496,12 +499,7 @@ describe.each(World.revisions)("Step-up at %s", (revision) => {
   )
 
   it.effect(
-    `asks at first for the challenged scopes, else for those of the resource, else for none${verifies(
-      "authorization.client.scope-order",
-      "authorization.client.scopes-fallback",
-      "authorization.client.scopes-unrelated",
-      "best-practices.scopes.baseline-first"
-    )}`,
+    "asks at first for the challenged scopes, else for those of the resource, else for none",
     () =>
       Effect.gen(function* () {
         const flow = Effect.fnUntraced(function* (challenge: string, supported: ReadonlyArray<string> | undefined) {
@@ -513,7 +511,13 @@ describe.each(World.revisions)("Step-up at %s", (revision) => {
         assert.strictEqual(yield* flow('scope="a b"', ["c"]), "a b")
         assert.strictEqual(yield* flow("", ["c", "d"]), "c d")
         assert.strictEqual(yield* flow("", undefined), null)
-      })
+      }),
+    verifies(
+      "authorization.client.scope-order",
+      "authorization.client.scopes-fallback",
+      "authorization.client.scopes-unrelated",
+      "best-practices.scopes.baseline-first"
+    )
   )
 })
 
@@ -521,12 +525,7 @@ describe.each(World.revisions)("Migration to another authorization server at %s"
   const newClient = World.clientAt(revision)
   const other = "https://other.example.com"
   it.effect(
-    `registers and logs in anew and shows the new one nothing of the old one${verifies(
-      "authorization.client.registers-again",
-      "authorization.client.credentials-not-assumed",
-      "authorization.client.state-per-issuer",
-      "authorization.client.own-tokens-only"
-    )}`,
+    "registers and logs in anew and shows the new one nothing of the old one",
     () =>
       Effect.gen(function* () {
         const { valid, world } = strict()
@@ -553,7 +552,13 @@ describe.each(World.revisions)("Migration to another authorization server at %s"
         assert.strictEqual(seen.length, 3)
         assert.isTrue(seen.every((text) => !/client-1|rt-1|at-1/.test(text)))
         assert.strictEqual(world.visits[1]?.searchParams.get("client_id"), "other-client")
-      })
+      }),
+    verifies(
+      "authorization.client.registers-again",
+      "authorization.client.credentials-not-assumed",
+      "authorization.client.state-per-issuer",
+      "authorization.client.own-tokens-only"
+    )
   )
 
   it.effect("prefers, among several, the one that it is registered with", () =>

@@ -115,10 +115,7 @@ describe("TokenStore in files", () => {
     Effect.provide(TokenStore, Layer.fresh(TokenFiles.layer({ directory: path })), { local: true })
 
   it.effect(
-    `only the owner can enter the directory and read the files${verifies(
-      "authorization.client.tokens-stored",
-      "authorization.client.refresh-confidential"
-    )}`,
+    "only the owner can enter the directory and read the files",
     () =>
       Effect.gen(function* () {
         const { directory: path, fs } = yield* directory
@@ -129,7 +126,8 @@ describe("TokenStore in files", () => {
         assert.strictEqual((yield* fs.stat(path)).mode & 0o777, 0o700)
         for (const name of yield* fs.readDirectory(path))
           assert.strictEqual((yield* fs.stat(`${path}/${name}`)).mode & 0o777, 0o600)
-      }).pipe(Effect.provide(NodeServices.layer))
+      }).pipe(Effect.provide(NodeServices.layer)),
+    verifies("authorization.client.tokens-stored", "authorization.client.refresh-confidential")
   )
 
   it.effect("keeps one file per key, whose name tells nothing of it", () =>

@@ -31,29 +31,19 @@ const textOf = (reply: { readonly json: any }): string => reply.json.result.cont
 describe.each(revisions)("Auth at %s", (revision) => {
   const open = openAt(revision)
   it.effect(
-    `lets in who has a token for this server, and tells handlers who it is${verifies(
-      "authorization.server.token-validated",
-      "authorization.server.before-processing"
-    )}`,
+    "lets in who has a token for this server, and tells handlers who it is",
     () =>
       Effect.gen(function* () {
         const { bearer, call } = yield* open({ features })
         const reply = yield* call("whoami", yield* bearer({ subject: "alice", scopes: ["a", "b"] }))
         assert.strictEqual(reply.status, 200)
         assert.strictEqual(textOf(reply), "alice a,b")
-      })
+      }),
+    verifies("authorization.server.token-validated", "authorization.server.before-processing")
   )
 
   it.effect(
-    `answers 401 without a token, with the way to one and no data${verifies(
-      "authorization.server.status-401",
-      "authorization.server.unproven-401",
-      "authorization.server.challenge-metadata-url",
-      "authorization.server.challenge-scope",
-      "authorization.server.unauthorized-gets-nothing",
-      "best-practices.sessions.requests-verified",
-      "best-practices.handles.requests-verified"
-    )}`,
+    "answers 401 without a token, with the way to one and no data",
     () =>
       Effect.gen(function* () {
         const { call, origin, url } = yield* open({ features, guard: { scopes: ["use"] } })
@@ -65,15 +55,20 @@ describe.each(revisions)("Auth at %s", (revision) => {
           )
           assert.strictEqual(reply.json.error, "unauthorized")
         }
-      })
+      }),
+    verifies(
+      "authorization.server.status-401",
+      "authorization.server.unproven-401",
+      "authorization.server.challenge-metadata-url",
+      "authorization.server.challenge-scope",
+      "authorization.server.unauthorized-gets-nothing",
+      "best-practices.sessions.requests-verified",
+      "best-practices.handles.requests-verified"
+    )
   )
 
   it.effect(
-    `serves its metadata before its path and at the root${verifies(
-      "authorization.server.resource-metadata",
-      "authorization.server.resource-metadata-issuers",
-      "authorization.server.resource-metadata-found"
-    )}`,
+    "serves its metadata before its path and at the root",
     () =>
       Effect.gen(function* () {
         const { origin, server, url } = yield* open({ features, guard: { scopes: ["use"], name: "Files" } })
@@ -88,19 +83,16 @@ describe.each(revisions)("Auth at %s", (revision) => {
           })
           assert.strictEqual(reply.headers.get("access-control-allow-origin"), "*")
         }
-      })
+      }),
+    verifies(
+      "authorization.server.resource-metadata",
+      "authorization.server.resource-metadata-issuers",
+      "authorization.server.resource-metadata-found"
+    )
   )
 
   it.effect(
-    `answers 401 and what is wrong to each token that is not for here and now${verifies(
-      "authorization.server.invalid-token-401",
-      "authorization.server.validation-failure",
-      "authorization.server.audience",
-      "authorization.server.audience-rejected",
-      "authorization.server.no-other-tokens",
-      "authorization.server.own-resources",
-      "best-practices.passthrough.own-tokens"
-    )}`,
+    "answers 401 and what is wrong to each token that is not for here and now",
     () =>
       Effect.gen(function* () {
         const { bearer, call, server } = yield* open({ features })
@@ -125,7 +117,16 @@ describe.each(revisions)("Auth at %s", (revision) => {
         yield* server.script({ claims: (_, { sub: _sub, client_id: _id, ...claims }) => claims })
         yield* refused(yield* bearer(), "subject")
         yield* refused({ authorization: "Bearer not-a-jwt" }, "a JWT")
-      })
+      }),
+    verifies(
+      "authorization.server.invalid-token-401",
+      "authorization.server.validation-failure",
+      "authorization.server.audience",
+      "authorization.server.audience-rejected",
+      "authorization.server.no-other-tokens",
+      "authorization.server.own-resources",
+      "best-practices.passthrough.own-tokens"
+    )
   )
 
   it.effect("forgives clocks that differ a little, and no more", () =>
@@ -139,35 +140,35 @@ describe.each(revisions)("Auth at %s", (revision) => {
     })
   )
 
-  it.effect(`answers 400 to what is no credential${verifies("authorization.server.status-400")}`, () =>
-    Effect.gen(function* () {
-      const { bearer, call, server, url } = yield* open({ features })
-      const token = (yield* bearer()).authorization?.split(" ")[1] ?? ""
-      for (const authorization of [
-        "Bearer",
-        "Bearer a b",
-        `Bearer ${token},Bearer ${token}`,
-        "Bearer é",
-        "=",
-        `Bearer ${"a".repeat(15_000)} x`
-      ]) {
-        const reply = yield* call("whoami", { authorization })
-        assert.strictEqual(reply.status, 400, authorization)
-        assert.include(reply.headers.get("www-authenticate"), 'error="invalid_request"')
-      }
-      const inQuery = yield* request(`${url}?access_token=${token}`, { method: "POST" })
-      assert.strictEqual(inQuery.status, 400)
-      assert.notInclude(inQuery.text, token)
-      assert.strictEqual((yield* call("whoami", { authorization: `Basic ${btoa("a:b")}` })).status, 401)
-      assert.strictEqual(yield* server.count("jwks"), 0)
-    })
+  it.effect(
+    "answers 400 to what is no credential",
+    () =>
+      Effect.gen(function* () {
+        const { bearer, call, server, url } = yield* open({ features })
+        const token = (yield* bearer()).authorization?.split(" ")[1] ?? ""
+        for (const authorization of [
+          "Bearer",
+          "Bearer a b",
+          `Bearer ${token},Bearer ${token}`,
+          "Bearer é",
+          "=",
+          `Bearer ${"a".repeat(15_000)} x`
+        ]) {
+          const reply = yield* call("whoami", { authorization })
+          assert.strictEqual(reply.status, 400, authorization)
+          assert.include(reply.headers.get("www-authenticate"), 'error="invalid_request"')
+        }
+        const inQuery = yield* request(`${url}?access_token=${token}`, { method: "POST" })
+        assert.strictEqual(inQuery.status, 400)
+        assert.notInclude(inQuery.text, token)
+        assert.strictEqual((yield* call("whoami", { authorization: `Basic ${btoa("a:b")}` })).status, 401)
+        assert.strictEqual(yield* server.count("jwks"), 0)
+      }),
+    verifies("authorization.server.status-400")
   )
 
   it.effect(
-    `hides the token from everything behind the guard${verifies(
-      "authorization.server.no-passthrough",
-      "authorization.server.tokens-stored"
-    )}`,
+    "hides the token from everything behind the guard",
     () =>
       Effect.gen(function* () {
         const { bearer, call } = yield* open({ features })
@@ -180,7 +181,8 @@ describe.each(revisions)("Auth at %s", (revision) => {
         assert.doesNotHaveAnyKeys(read, ["authorization", "dpop"])
         assert.notInclude(text, headers.authorization?.split(" ")[1] ?? "no token")
         assert.notInclude(text, '"dpop"')
-      })
+      }),
+    verifies("authorization.server.no-passthrough", "authorization.server.tokens-stored")
   )
 
   it.effect("finds keys that are newer than those it has, once for all who ask", () =>
@@ -305,43 +307,47 @@ describe.each(revisions)("Auth at %s", (revision) => {
     })
   )
 
-  it.effect(`writes no token to any log or span${verifies("authorization.server.tokens-stored")}`, () => {
-    const said: Array<unknown> = []
-    const logger = Logger.make(({ cause, fiber, message }) => {
-      said.push(message, cause, fiber.getRef(References.CurrentLogAnnotations))
-    })
-    const tracer = Tracer.make({
-      span: (options) => {
-        const span = new Tracer.NativeSpan(options)
-        said.push(span.name, span.attributes)
-        return span
-      }
-    })
-    return Effect.gen(function* () {
-      const { bearer, call, server } = yield* open({ features })
-      const good = yield* bearer()
-      yield* server.script({ claims: (_, claims) => ({ ...claims, aud: "https://other.example.com" }) })
-      const foreign = yield* bearer()
-      assert.strictEqual((yield* call("seen", good)).status, 200)
-      assert.strictEqual((yield* call("seen", foreign)).status, 401)
-      yield* server.script({ intercept: () => Effect.succeed(HttpServerResponse.empty({ status: 500 })) })
-      yield* TestClock.adjust("2 hours")
-      assert.strictEqual((yield* call("seen", good)).status, 503)
-      const all = inspect(said, { depth: 10, maxArrayLength: null, maxStringLength: null })
-      assert.include(all, "Refused with 401")
-      assert.include(all, "http.response.status_code")
-      assert.include(all, "could not be verified")
-      for (const { authorization = "" } of [good, foreign]) {
-        const [, claims = "claims", signature = "signature"] = authorization.split(".")
-        assert.notInclude(all, claims)
-        assert.notInclude(all, signature)
-      }
-    }).pipe(
-      Effect.provide(Logger.layer([logger])),
-      Effect.provideService(References.MinimumLogLevel, "All"),
-      Effect.provideService(Tracer.Tracer, tracer)
-    )
-  })
+  it.effect(
+    "writes no token to any log or span",
+    () => {
+      const said: Array<unknown> = []
+      const logger = Logger.make(({ cause, fiber, message }) => {
+        said.push(message, cause, fiber.getRef(References.CurrentLogAnnotations))
+      })
+      const tracer = Tracer.make({
+        span: (options) => {
+          const span = new Tracer.NativeSpan(options)
+          said.push(span.name, span.attributes)
+          return span
+        }
+      })
+      return Effect.gen(function* () {
+        const { bearer, call, server } = yield* open({ features })
+        const good = yield* bearer()
+        yield* server.script({ claims: (_, claims) => ({ ...claims, aud: "https://other.example.com" }) })
+        const foreign = yield* bearer()
+        assert.strictEqual((yield* call("seen", good)).status, 200)
+        assert.strictEqual((yield* call("seen", foreign)).status, 401)
+        yield* server.script({ intercept: () => Effect.succeed(HttpServerResponse.empty({ status: 500 })) })
+        yield* TestClock.adjust("2 hours")
+        assert.strictEqual((yield* call("seen", good)).status, 503)
+        const all = inspect(said, { depth: 10, maxArrayLength: null, maxStringLength: null })
+        assert.include(all, "Refused with 401")
+        assert.include(all, "http.response.status_code")
+        assert.include(all, "could not be verified")
+        for (const { authorization = "" } of [good, foreign]) {
+          const [, claims = "claims", signature = "signature"] = authorization.split(".")
+          assert.notInclude(all, claims)
+          assert.notInclude(all, signature)
+        }
+      }).pipe(
+        Effect.provide(Logger.layer([logger])),
+        Effect.provideService(References.MinimumLogLevel, "All"),
+        Effect.provideService(Tracer.Tracer, tracer)
+      )
+    },
+    verifies("authorization.server.tokens-stored")
+  )
 
   it.effect("guards several resources of one host, each by its own rules", () =>
     Effect.gen(function* () {
@@ -447,10 +453,13 @@ describe.each(revisions)("Auth at %s", (revision) => {
     { resource: "https://a.example/mcp#x" },
     { authorizationServers: ["login"] as const },
     { scopes: ["offline_access"] }
-  ])(`refuses options that make no sense: %j${verifies("authorization.server.no-offline-access")}`, (guard) =>
-    Effect.gen(function* () {
-      const exit = yield* Effect.exit(open({ features, guard }))
-      assert.strictEqual(exit._tag, "Failure")
-    })
+  ])(
+    "refuses options that make no sense: %j",
+    (guard) =>
+      Effect.gen(function* () {
+        const exit = yield* Effect.exit(open({ features, guard }))
+        assert.strictEqual(exit._tag, "Failure")
+      }),
+    verifies("authorization.server.no-offline-access")
   )
 })

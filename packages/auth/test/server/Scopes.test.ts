@@ -53,12 +53,7 @@ describe.each(revisions)("Scopes at %s", (revision) => {
   const serve = serveAt(revision)
 
   it.effect(
-    `answers 403 with what is needed before the handler runs, and lets in who has it${verifies(
-      "authorization.server.status-403",
-      "authorization.server.insufficient-scope",
-      "authorization.server.insufficient-scope-scopes",
-      "best-practices.scopes.challenge-precise"
-    )}`,
+    "answers 403 with what is needed before the handler runs, and lets in who has it",
     () =>
       Effect.gen(function* () {
         const server = yield* serve()
@@ -79,15 +74,17 @@ describe.each(revisions)("Scopes at %s", (revision) => {
         assert.strictEqual((yield* call("write", yield* bearer({ scopes: ["files:write"] }))).status, 200)
         assert.strictEqual((yield* call("look", yield* bearer())).status, 200)
         assert.deepStrictEqual(yield* server.ran, ["write", "look"])
-      })
+      }),
+    verifies(
+      "authorization.server.status-403",
+      "authorization.server.insufficient-scope",
+      "authorization.server.insufficient-scope-scopes",
+      "best-practices.scopes.challenge-precise"
+    )
   )
 
   it.effect(
-    `names all that an operation needs in one challenge, however annotations nest${verifies(
-      "authorization.server.challenge-at-once",
-      "authorization.server.scopes-consistent",
-      "authorization.server.scope-strategy-consistent"
-    )}`,
+    "names all that an operation needs in one challenge, however annotations nest",
     () =>
       Effect.gen(function* () {
         const server = yield* serve({ scopes: ["use"] })
@@ -106,19 +103,27 @@ describe.each(revisions)("Scopes at %s", (revision) => {
         assert.strictEqual(none.status, 403)
         assert.include(none.headers.get("www-authenticate"), 'scope="use"')
         assert.deepStrictEqual(yield* server.ran, ["erase"])
-      })
+      }),
+    verifies(
+      "authorization.server.challenge-at-once",
+      "authorization.server.scopes-consistent",
+      "authorization.server.scope-strategy-consistent"
+    )
   )
 
-  it.effect(`counts a broader scope for a narrower one${verifies("authorization.server.scope-hierarchy")}`, () =>
-    Effect.gen(function* () {
-      const { bearer, call } = yield* serve({
-        scopes: ["files:read"],
-        satisfies: (granted, needed) => granted.some((scope) => scope === needed || scope === needed.split(":")[0])
-      })
-      const admin = yield* bearer({ scopes: ["files"] })
-      assert.strictEqual((yield* call("erase", admin)).status, 200)
-      assert.strictEqual((yield* call("look", yield* bearer({ scopes: ["filesystem"] }))).status, 403)
-    })
+  it.effect(
+    "counts a broader scope for a narrower one",
+    () =>
+      Effect.gen(function* () {
+        const { bearer, call } = yield* serve({
+          scopes: ["files:read"],
+          satisfies: (granted, needed) => granted.some((scope) => scope === needed || scope === needed.split(":")[0])
+        })
+        const admin = yield* bearer({ scopes: ["files"] })
+        assert.strictEqual((yield* call("erase", admin)).status, 200)
+        assert.strictEqual((yield* call("look", yield* bearer({ scopes: ["filesystem"] }))).status, 403)
+      }),
+    verifies("authorization.server.scope-hierarchy")
   )
 
   it.effect("guards reading, completing and prompts as well, but lists what there is", () =>

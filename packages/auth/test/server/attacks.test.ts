@@ -144,7 +144,7 @@ describe.each(revisions)("attacks at %s", (revision) => {
 
   if (revision !== "2026-07-28")
     it.effect(
-      `Session ids of one caller have nothing in common${verifies("best-practices.sessions.id-secure", "best-practices.sessions.id-random")}`,
+      "Session ids of one caller have nothing in common",
       () =>
         Effect.gen(function* () {
           const { bearer, send } = yield* open({ features })
@@ -162,14 +162,12 @@ describe.each(revisions)("attacks at %s", (revision) => {
               assert.notStrictEqual(id, other)
             }
           }
-        })
+        }),
+      verifies("best-practices.sessions.id-secure", "best-practices.sessions.id-random")
     )
 
   it.effect(
-    `gives the session of a principal to nobody else, not even to its namesake of another issuer${verifies(
-      "best-practices.sessions.not-authentication",
-      "best-practices.sessions.user-bound"
-    )}`,
+    "gives the session of a principal to nobody else, not even to its namesake of another issuer",
     () =>
       Effect.gen(function* () {
         const other = Context.get(
@@ -198,14 +196,12 @@ describe.each(revisions)("attacks at %s", (revision) => {
           assert.strictEqual(stolen.status, 404)
         }
         assert.strictEqual((yield* send({ ...list, id: 5 }, { ...alice, ...session })).status, 200)
-      })
+      }),
+    verifies("best-practices.sessions.not-authentication", "best-practices.sessions.user-bound")
   )
 
   it.effect(
-    `takes the requestState of a principal from nobody else${verifies(
-      "best-practices.handles.not-authentication",
-      "best-practices.handles.user-bound"
-    )}`,
+    "takes the requestState of a principal from nobody else",
     () =>
       Effect.gen(function* () {
         const { bearer, send } = yield* open({ features })
@@ -222,7 +218,8 @@ describe.each(revisions)("attacks at %s", (revision) => {
         assert.strictEqual(stolen.json.error.code, -32_602)
         const renewed = yield* bearer({ subject: "alice" })
         assert.strictEqual((yield* ask(answered, renewed)).json.result.content[0].text, "It is x")
-      })
+      }),
+    verifies("best-practices.handles.not-authentication", "best-practices.handles.user-bound")
   )
 
   // Whatever stands in the header: refused, without a fault of the server.

@@ -19,7 +19,7 @@ describe("consent", () => {
     })
 
   it.effect.each(all)(
-    `over %s is asked before a tool is called, and told of the outcome${verifies("tools.security.audited", "tools.annotations.untrusted")}`,
+    "over %s is asked before a tool is called, and told of the outcome",
     (version) =>
       Effect.gen(function* () {
         const asks: Array<Consent.Action> = []
@@ -41,7 +41,8 @@ describe("consent", () => {
         assert.isUndefined(first?.annotations)
         // Told as what the server says of itself; nothing here believes it.
         assert.deepStrictEqual(second?.annotations, { readOnlyHint: true })
-      })
+      }),
+    verifies("tools.security.audited", "tools.annotations.untrusted")
   )
 
   it.effect("can be refused altogether", () =>

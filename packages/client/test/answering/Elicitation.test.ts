@@ -32,23 +32,29 @@ describe.each(since("2025-06-18"))("elicitation over %s", (version) => {
     required: ["name"]
   }
 
-  it.effect(`shows a form and sends the answer${verifies("elicitation.capability.declared")}`, () =>
-    Effect.gen(function* () {
-      assert.deepStrictEqual(
-        yield* declared(version),
-        version === "2025-06-18" ? { elicitation: {} } : { elicitation: { form: {} } }
-      )
-      assert.deepStrictEqual(yield* asked(version, "elicitation/create", form()), {
-        action: "accept",
-        content: { name: "Ada" }
-      })
-    }).pipe(Effect.provide(forms))
+  it.effect(
+    "shows a form and sends the answer",
+    () =>
+      Effect.gen(function* () {
+        assert.deepStrictEqual(
+          yield* declared(version),
+          version === "2025-06-18" ? { elicitation: {} } : { elicitation: { form: {} } }
+        )
+        assert.deepStrictEqual(yield* asked(version, "elicitation/create", form()), {
+          action: "accept",
+          content: { name: "Ada" }
+        })
+      }).pipe(Effect.provide(forms)),
+    verifies("elicitation.capability.declared")
   )
 
-  it.effect(`sends no content unless the user accepts${verifies("elicitation.client.decline")}`, () =>
-    Effect.gen(function* () {
-      assert.deepStrictEqual(yield* asked(version, "elicitation/create", form()), { action: "decline" })
-    }).pipe(Effect.provide(both))
+  it.effect(
+    "sends no content unless the user accepts",
+    () =>
+      Effect.gen(function* () {
+        assert.deepStrictEqual(yield* asked(version, "elicitation/create", form()), { action: "decline" })
+      }).pipe(Effect.provide(both)),
+    verifies("elicitation.client.decline")
   )
 
   it.effect.each([
@@ -59,12 +65,13 @@ describe.each(since("2025-06-18"))("elicitation over %s", (version) => {
     { name: "Ada", color: "blue" },
     { name: "Ada", news: "yes" }
   ])(
-    `never sends an answer that does not fit the form: %o${verifies("elicitation.form.client-validates")}`,
+    "never sends an answer that does not fit the form: %o",
     (content) =>
       Effect.gen(function* () {
         const code = yield* codeOf(version, "elicitation/create", form(schema)).pipe(Effect.provide(accepting(content)))
         assert.strictEqual(code, -32603)
-      })
+      }),
+    verifies("elicitation.form.client-validates")
   )
 
   it.effect("fills in the defaults of fields that were left out, and no others", () =>
@@ -89,9 +96,12 @@ describe.each(since("2025-06-18"))("elicitation over %s", (version) => {
     }).pipe(Effect.provide(forms))
   )
 
-  it.effect(`refuses a mode that was not declared${verifies("elicitation.error.undeclared-mode")}`, () =>
-    Effect.gen(function* () {
-      assert.strictEqual(yield* codeOf(version, "elicitation/create", page), refused(version, -32602))
-    }).pipe(Effect.provide(forms))
+  it.effect(
+    "refuses a mode that was not declared",
+    () =>
+      Effect.gen(function* () {
+        assert.strictEqual(yield* codeOf(version, "elicitation/create", page), refused(version, -32602))
+      }).pipe(Effect.provide(forms)),
+    verifies("elicitation.error.undeclared-mode")
   )
 })

@@ -11,18 +11,21 @@ import { answer, asked, both, codeOf, declared, form, model, page, sampling } fr
 const pages = Elicitation.layer({ url: () => Effect.succeed({ action: "accept", content: { not: "sent" } }) })
 
 describe.each(since("2025-11-25"))("what is new in questions of %s", (version) => {
-  it.effect(`a client declares each mode that it has${verifies("elicitation.capability.one-mode")}`, () =>
-    Effect.gen(function* () {
-      assert.deepStrictEqual(yield* declared(version).pipe(Effect.provide(pages)), { elicitation: { url: {} } })
-      assert.deepStrictEqual(yield* declared(version).pipe(Effect.provide(both)), {
-        elicitation: { form: {}, url: {} }
-      })
-      assert.deepStrictEqual(yield* declared(version).pipe(Effect.provide(Elicitation.layer({}))), {})
-    })
+  it.effect(
+    "a client declares each mode that it has",
+    () =>
+      Effect.gen(function* () {
+        assert.deepStrictEqual(yield* declared(version).pipe(Effect.provide(pages)), { elicitation: { url: {} } })
+        assert.deepStrictEqual(yield* declared(version).pipe(Effect.provide(both)), {
+          elicitation: { form: {}, url: {} }
+        })
+        assert.deepStrictEqual(yield* declared(version).pipe(Effect.provide(Elicitation.layer({}))), {})
+      }),
+    verifies("elicitation.capability.one-mode")
   )
 
   it.effect(
-    `a question without a mode is a form${verifies("elicitation.mode.absent-is-form", "elicitation.error.undeclared-mode")}`,
+    "a question without a mode is a form",
     () =>
       Effect.gen(function* () {
         assert.strictEqual(yield* codeOf(version, "elicitation/create", form()), refused(version, -32602))
@@ -30,16 +33,12 @@ describe.each(since("2025-11-25"))("what is new in questions of %s", (version) =
           yield* codeOf(version, "elicitation/create", { ...form(), mode: "form" }),
           refused(version, -32602)
         )
-      }).pipe(Effect.provide(pages))
+      }).pipe(Effect.provide(pages)),
+    verifies("elicitation.mode.absent-is-form", "elicitation.error.undeclared-mode")
   )
 
   it.effect(
-    `the whole URL and an id taken as it is reach the user, and only consent leaves${verifies(
-      "elicitation.url.shown-in-full",
-      "elicitation.url.id-opaque",
-      "elicitation.url.consent",
-      "elicitation.url.not-prefetched"
-    )}`,
+    "the whole URL and an id taken as it is reach the user, and only consent leaves",
     () =>
       Effect.gen(function* () {
         const shown: Array<ElicitParams> = []
@@ -54,15 +53,22 @@ describe.each(since("2025-11-25"))("what is new in questions of %s", (version) =
         assert.deepStrictEqual(yield* asked(version, "elicitation/create", page).pipe(Effect.provide(pages)), {
           action: "accept"
         })
-      })
+      }),
+    verifies(
+      "elicitation.url.shown-in-full",
+      "elicitation.url.id-opaque",
+      "elicitation.url.consent",
+      "elicitation.url.not-prefetched"
+    )
   )
 
   it.effect.each(["javascript:alert(1)", "file:///etc/passwd", "data:text/html,hi", "not a url", "//example.com"])(
-    `the user is never sent to %s${verifies("elicitation.url.handled-carefully")}`,
+    "the user is never sent to %s",
     (url) =>
       Effect.gen(function* () {
         assert.strictEqual(yield* codeOf(version, "elicitation/create", { ...page, url }), refused(version, -32602))
-      }).pipe(Effect.provide(pages))
+      }).pipe(Effect.provide(pages)),
+    verifies("elicitation.url.handled-carefully")
   )
 
   it.effect("a page must have an id where there is news by it, and only there", () =>
@@ -75,10 +81,7 @@ describe.each(since("2025-11-25"))("what is new in questions of %s", (version) =
 
   const tool = { name: "t", inputSchema: { type: "object" } }
   it.effect(
-    `tools reach only a model that can use them${verifies(
-      "sampling.tools.capability-declared",
-      "sampling.tools.undeclared-error"
-    )}`,
+    "tools reach only a model that can use them",
     () =>
       Effect.gen(function* () {
         const able = model({ tools: true })
@@ -94,7 +97,8 @@ describe.each(since("2025-11-25"))("what is new in questions of %s", (version) =
             refused(version, -32602)
           )
         }
-      })
+      }),
+    verifies("sampling.tools.capability-declared", "sampling.tools.undeclared-error")
   )
 
   it.effect("context of servers is given only by a model that declared it", () =>
@@ -116,11 +120,7 @@ describe.each(since("2025-11-25"))("what is new in questions of %s", (version) =
   const use = { role: "assistant", content: [{ type: "tool_use", id: "u", name: "t", input: {} }] }
   const result = { type: "tool_result", toolUseId: "u", content: [] }
   it.effect(
-    `tool uses without exactly their results are refused${verifies(
-      "sampling.error.missing-tool-result",
-      "sampling.error.mixed-tool-results",
-      "sampling.security.content-validated"
-    )}`,
+    "tool uses without exactly their results are refused",
     () =>
       Effect.gen(function* () {
         const code = (...messages: ReadonlyArray<object>) =>
@@ -131,6 +131,11 @@ describe.each(since("2025-11-25"))("what is new in questions of %s", (version) =
         assert.strictEqual(yield* code(use, mixed), refused(version, -32602))
         const fine = { ...sampling, messages: [use, { role: "user", content: [result] }] }
         assert.deepStrictEqual(yield* asked(version, "sampling/createMessage", fine), answer)
-      }).pipe(Effect.provide(model({ tools: true })))
+      }).pipe(Effect.provide(model({ tools: true }))),
+    verifies(
+      "sampling.error.missing-tool-result",
+      "sampling.error.mixed-tool-results",
+      "sampling.security.content-validated"
+    )
   )
 })

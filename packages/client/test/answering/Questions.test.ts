@@ -12,27 +12,30 @@ import { answer, asked, codeOf, declared, model, sampling } from "../support/que
 
 const home = Roots.layerStatic([{ uri: "file:///home/ada", name: "Home" }])
 describe.each(all)("a client of %s", (version) => {
-  it.effect("declares nothing without services, and has no such methods" + verifies("roots.error.not-supported"), () =>
-    Effect.gen(function* () {
-      assert.deepStrictEqual(yield* declared(version), {})
-      for (const method of ["roots/list", "sampling/createMessage", "elicitation/create", "no/such"]) {
-        assert.strictEqual(yield* codeOf(version, method, sampling), refused(version, -32601), method)
-      }
-    })
-  )
-
-  it.effect(`declares the model it has and asks it${verifies("sampling.capability.declared")}`, () =>
-    Effect.gen(function* () {
-      assert.deepStrictEqual(yield* declared(version), { sampling: {} })
-      assert.deepStrictEqual(yield* asked(version, "sampling/createMessage", sampling), answer)
-    }).pipe(Effect.provide(model()))
+  it.effect(
+    "declares nothing without services, and has no such methods",
+    () =>
+      Effect.gen(function* () {
+        assert.deepStrictEqual(yield* declared(version), {})
+        for (const method of ["roots/list", "sampling/createMessage", "elicitation/create", "no/such"]) {
+          assert.strictEqual(yield* codeOf(version, method, sampling), refused(version, -32601), method)
+        }
+      }),
+    verifies("roots.error.not-supported")
   )
 
   it.effect(
-    `answers a rejected or failed sampling request with an error${verifies(
-      "sampling.error.rejected",
-      "sampling.error.returned"
-    )}`,
+    "declares the model it has and asks it",
+    () =>
+      Effect.gen(function* () {
+        assert.deepStrictEqual(yield* declared(version), { sampling: {} })
+        assert.deepStrictEqual(yield* asked(version, "sampling/createMessage", sampling), answer)
+      }).pipe(Effect.provide(model())),
+    verifies("sampling.capability.declared")
+  )
+
+  it.effect(
+    "answers a rejected or failed sampling request with an error",
     () =>
       Effect.gen(function* () {
         const rejected = Sampling.layer(() => Effect.fail(new McpError.McpError({ code: -1, message: "No" })))
@@ -52,16 +55,20 @@ describe.each(all)("a client of %s", (version) => {
           yield* codeOf(version, "sampling/createMessage", { maxTokens: 1 }).pipe(Effect.provide(dead)),
           refused(version, -32602)
         )
-      })
+      }),
+    verifies("sampling.error.rejected", "sampling.error.returned")
   )
 
-  it.effect(`declares its roots and lists them${verifies("roots.capability.declared", "roots.uri.file")}`, () =>
-    Effect.gen(function* () {
-      assert.deepStrictEqual(yield* declared(version), { roots: {} })
-      assert.deepStrictEqual(yield* asked(version, "roots/list"), {
-        roots: [{ uri: "file:///home/ada", name: "Home" }]
-      })
-    }).pipe(Effect.provide(home))
+  it.effect(
+    "declares its roots and lists them",
+    () =>
+      Effect.gen(function* () {
+        assert.deepStrictEqual(yield* declared(version), { roots: {} })
+        assert.deepStrictEqual(yield* asked(version, "roots/list"), {
+          roots: [{ uri: "file:///home/ada", name: "Home" }]
+        })
+      }).pipe(Effect.provide(home)),
+    verifies("roots.capability.declared", "roots.uri.file")
   )
 
   it.effect.each([
@@ -71,19 +78,19 @@ describe.each(all)("a client of %s", (version) => {
     "file:///home/%2e%2E/bob",
     "file:///home/ada/.."
   ])(
-    `never sends %s as a root${verifies("roots.client.uri-validated", "roots.uri.file", "roots.error.internal")}`,
+    "never sends %s as a root",
     (uri) =>
       Effect.gen(function* () {
         assert.strictEqual(
           yield* codeOf(version, "roots/list").pipe(Effect.provide(Roots.layerStatic([{ uri }]))),
           -32603
         )
-      })
+      }),
+    verifies("roots.client.uri-validated", "roots.uri.file", "roots.error.internal")
   )
 
   it.effect(
-    "asks for consent before roots and sampling requests are answered" +
-      verifies("sampling.security.approval", "roots.client.access-control", "roots.client.permitted-only"),
+    "asks for consent before roots and sampling requests are answered",
     () =>
       Effect.gen(function* () {
         const asks: Array<string> = []
@@ -116,7 +123,8 @@ describe.each(all)("a client of %s", (version) => {
           "ListRoots Failure",
           "CreateMessage Failure"
         ])
-      })
+      }),
+    verifies("sampling.security.approval", "roots.client.access-control", "roots.client.permitted-only")
   )
 })
 
@@ -148,20 +156,19 @@ describe.each(versions)("a client in a session of %s", (version) => {
     }).pipe(Effect.provide(home))
   )
 
-  it.effect(`answers a ping at once, even while a question hangs${verifies("ping.receiver.empty-response")}`, () =>
-    Effect.gen(function* () {
-      const { server } = yield* connected({ version })
-      yield* Effect.forkChild(server.peer.request("sampling/createMessage", sampling as never))
-      assert.deepStrictEqual(yield* server.peer.request("ping"), {})
-    }).pipe(Effect.provide(Sampling.layer(() => Effect.never)))
+  it.effect(
+    "answers a ping at once, even while a question hangs",
+    () =>
+      Effect.gen(function* () {
+        const { server } = yield* connected({ version })
+        yield* Effect.forkChild(server.peer.request("sampling/createMessage", sampling as never))
+        assert.deepStrictEqual(yield* server.peer.request("ping"), {})
+      }).pipe(Effect.provide(Sampling.layer(() => Effect.never))),
+    verifies("ping.receiver.empty-response")
   )
 
   it.effect(
-    `stops what its server cancels${verifies(
-      "cancellation.receiver.stops",
-      "cancellation.receiver.frees-resources",
-      "cancellation.receiver.no-response"
-    )}`,
+    "stops what its server cancels",
     () =>
       Effect.gen(function* () {
         let running = 0
@@ -183,20 +190,28 @@ describe.each(versions)("a client in a session of %s", (version) => {
           assert.strictEqual(running, 0)
           assert.isFalse(server.heard.some((message) => "id" in message && message.id === "q"))
         }).pipe(Effect.provide(busy))
-      })
+      }),
+    verifies(
+      "cancellation.receiver.stops",
+      "cancellation.receiver.frees-resources",
+      "cancellation.receiver.no-response"
+    )
   )
 
-  it.effect(`says that its roots changed when it said that it would${verifies("roots.list-changed.sent")}`, () =>
-    Effect.gen(function* () {
-      const ref = yield* SubscriptionRef.make<ReadonlyArray<{ uri: string }>>([])
-      yield* Effect.gen(function* () {
-        assert.deepStrictEqual(yield* declared(version), { roots: { listChanged: true } })
-        const { server } = yield* connected({ version })
-        assert.strictEqual((yield* server.notification).method, "notifications/initialized")
-        yield* SubscriptionRef.set(ref, [{ uri: "file:///tmp" }])
-        assert.strictEqual((yield* server.notification).method, "notifications/roots/list_changed")
-        assert.deepStrictEqual(yield* server.peer.request("roots/list"), { roots: [{ uri: "file:///tmp" }] })
-      }).pipe(Effect.provide(Roots.layerRef(ref)))
-    })
+  it.effect(
+    "says that its roots changed when it said that it would",
+    () =>
+      Effect.gen(function* () {
+        const ref = yield* SubscriptionRef.make<ReadonlyArray<{ uri: string }>>([])
+        yield* Effect.gen(function* () {
+          assert.deepStrictEqual(yield* declared(version), { roots: { listChanged: true } })
+          const { server } = yield* connected({ version })
+          assert.strictEqual((yield* server.notification).method, "notifications/initialized")
+          yield* SubscriptionRef.set(ref, [{ uri: "file:///tmp" }])
+          assert.strictEqual((yield* server.notification).method, "notifications/roots/list_changed")
+          assert.deepStrictEqual(yield* server.peer.request("roots/list"), { roots: [{ uri: "file:///tmp" }] })
+        }).pipe(Effect.provide(Roots.layerRef(ref)))
+      }),
+    verifies("roots.list-changed.sent")
   )
 })

@@ -157,7 +157,7 @@ describe.each(["2025-11-25"] as const)("a request of %s that needs pages visited
   )
 
   it.effect(
-    `news of an interaction comes once, and only for ids that are known${verifies("elicitation.complete.unknown-ignored")}`,
+    "news of an interaction comes once, and only for ids that are known",
     () =>
       Effect.gen(function* () {
         const ada = yield* user
@@ -180,6 +180,7 @@ describe.each(["2025-11-25"] as const)("a request of %s that needs pages visited
         yield* client.ping
         yield* settle
         assert.deepStrictEqual(done, ["a"])
-      })
+      }),
+    verifies("elicitation.complete.unknown-ignored")
   )
 })

@@ -38,7 +38,7 @@ const none = [0, 0, "/visited-by-the-test"]
 describe.each(since("2025-11-25"))("the URL of a question in %s", (version) => {
   for (const action of ["accept", "decline", "cancel"] as const) {
     it.effect(
-      `is shown and not fetched when the user's answer is ${action}${verifies("elicitation.url.not-prefetched")}`,
+      `is shown and not fetched when the user's answer is ${action}`,
       () =>
         Effect.gen(function* () {
           const { http, url, visits } = yield* watched
@@ -51,44 +51,51 @@ describe.each(since("2025-11-25"))("the URL of a question in %s", (version) => {
           )
           assert.deepStrictEqual(shown, [url])
           assert.deepStrictEqual(yield* visits, none)
-        }).pipe(Effect.provide(NodeHttpClient.layerNodeHttp))
+        }).pipe(Effect.provide(NodeHttpClient.layerNodeHttp)),
+      verifies("elicitation.url.not-prefetched")
     )
   }
 
-  it.effect(`is not fetched when the client cannot show it${verifies("elicitation.url.not-prefetched")}`, () =>
-    Effect.gen(function* () {
-      const { http, url, visits } = yield* watched
-      const forms = Elicitation.layer({ form: () => Effect.succeed({ action: "cancel" }) })
-      yield* asked(version, "elicitation/create", { ...page, url }).pipe(
-        Effect.flip,
-        Effect.provide(forms),
-        Effect.provideService(HttpClient.HttpClient, http)
-      )
-      assert.deepStrictEqual(yield* visits, none)
-    }).pipe(Effect.provide(NodeHttpClient.layerNodeHttp))
+  it.effect(
+    "is not fetched when the client cannot show it",
+    () =>
+      Effect.gen(function* () {
+        const { http, url, visits } = yield* watched
+        const forms = Elicitation.layer({ form: () => Effect.succeed({ action: "cancel" }) })
+        yield* asked(version, "elicitation/create", { ...page, url }).pipe(
+          Effect.flip,
+          Effect.provide(forms),
+          Effect.provideService(HttpClient.HttpClient, http)
+        )
+        assert.deepStrictEqual(yield* visits, none)
+      }).pipe(Effect.provide(NodeHttpClient.layerNodeHttp)),
+    verifies("elicitation.url.not-prefetched")
   )
 })
 
 describe("a URL that 2025-11-25 requires to be visited first", () => {
-  it.effect(`is shown and not fetched${verifies("elicitation.url.not-prefetched")}`, () =>
-    Effect.gen(function* () {
-      const { http, url, visits } = yield* watched
-      const required = new McpError.McpError({
-        code: McpError.UrlElicitationRequired,
-        message: "Pay first",
-        data: { elicitations: [{ ...page, url }] }
-      })
-      const shown: Array<string> = []
-      const user = Elicitation.layer({
-        url: (params) => Effect.sync(() => (shown.push(params.url), { action: "decline" as const }))
-      })
-      yield* Effect.gen(function* () {
-        const answers = { "tools/call": () => Effect.fail(required) }
-        const { client } = yield* connected({ version: "2025-11-25", answers })
-        yield* Effect.flip(client.callTool("a"))
-      }).pipe(Effect.provide(user), Effect.provideService(HttpClient.HttpClient, http))
-      assert.deepStrictEqual(shown, [url])
-      assert.deepStrictEqual(yield* visits, none)
-    }).pipe(Effect.provide(NodeHttpClient.layerNodeHttp))
+  it.effect(
+    "is shown and not fetched",
+    () =>
+      Effect.gen(function* () {
+        const { http, url, visits } = yield* watched
+        const required = new McpError.McpError({
+          code: McpError.UrlElicitationRequired,
+          message: "Pay first",
+          data: { elicitations: [{ ...page, url }] }
+        })
+        const shown: Array<string> = []
+        const user = Elicitation.layer({
+          url: (params) => Effect.sync(() => (shown.push(params.url), { action: "decline" as const }))
+        })
+        yield* Effect.gen(function* () {
+          const answers = { "tools/call": () => Effect.fail(required) }
+          const { client } = yield* connected({ version: "2025-11-25", answers })
+          yield* Effect.flip(client.callTool("a"))
+        }).pipe(Effect.provide(user), Effect.provideService(HttpClient.HttpClient, http))
+        assert.deepStrictEqual(shown, [url])
+        assert.deepStrictEqual(yield* visits, none)
+      }).pipe(Effect.provide(NodeHttpClient.layerNodeHttp)),
+    verifies("elicitation.url.not-prefetched")
   )
 })

@@ -38,15 +38,18 @@ const declared = (version: Revision.Version, layer: Layer.Layer<never>, options:
 
 describe.each(versions as ReadonlyArray<Stateful>)("initialize of %s", (version) => {
   for (const [name, layer, expected] of features(version)) {
-    it.effect(`declares ${name} as far as the revision has it${verifies("lifecycle.initialize.request")}`, () =>
-      Effect.gen(function* () {
-        assert.deepStrictEqual(yield* declared(version, layer), expected)
-      })
+    it.effect(
+      `declares ${name} as far as the revision has it`,
+      () =>
+        Effect.gen(function* () {
+          assert.deepStrictEqual(yield* declared(version, layer), expected)
+        }),
+      verifies("lifecycle.initialize.request")
     )
   }
 
   it.effect(
-    `declares all that the client has, and what is experimental${verifies("lifecycle.initialize.request")}`,
+    "declares all that the client has, and what is experimental",
     () =>
       Effect.gen(function* () {
         const all = features(version)
@@ -55,7 +58,8 @@ describe.each(versions as ReadonlyArray<Stateful>)("initialize of %s", (version)
           yield* declared(version, layers, { experimental }),
           Object.assign({ experimental }, ...all.map(([, , expected]) => expected))
         )
-      })
+      }),
+    verifies("lifecycle.initialize.request")
   )
 })
 
@@ -65,25 +69,28 @@ describe.each(versions)("a client that offered the newest revision to a server o
     "tools/list": () => ({ tools: [] })
   }
 
-  it.effect(`says only what the agreed revision has${verifies("lifecycle.operation.version-respected")}`, () =>
-    Effect.gen(function* () {
-      const { client, server } = yield* connected({ version, answers })
-      assert.strictEqual(server.requests("initialize")[0]?.params?.protocolVersion, "2025-11-25")
-      assert.strictEqual(client.revision.version, version)
-      yield* client.complete({
-        ref: { type: "ref/prompt", name: "p" },
-        argument: { name: "city", value: "Os" },
-        context: { arguments: { country: "Norway" } }
-      })
-      assert.strictEqual(
-        server.requests("completion/complete")[0]?.params?.["context"] !== undefined,
-        version >= "2025-06-18"
-      )
-    })
+  it.effect(
+    "says only what the agreed revision has",
+    () =>
+      Effect.gen(function* () {
+        const { client, server } = yield* connected({ version, answers })
+        assert.strictEqual(server.requests("initialize")[0]?.params?.protocolVersion, "2025-11-25")
+        assert.strictEqual(client.revision.version, version)
+        yield* client.complete({
+          ref: { type: "ref/prompt", name: "p" },
+          argument: { name: "city", value: "Os" },
+          context: { arguments: { country: "Norway" } }
+        })
+        assert.strictEqual(
+          server.requests("completion/complete")[0]?.params?.["context"] !== undefined,
+          version >= "2025-06-18"
+        )
+      }),
+    verifies("lifecycle.operation.version-respected")
   )
 
   it.effect(
-    `answers only questions that the agreed revision has${verifies("lifecycle.operation.version-respected")}`,
+    "answers only questions that the agreed revision has",
     () =>
       Effect.gen(function* () {
         const { server } = yield* connected({ version, answers })
@@ -93,6 +100,7 @@ describe.each(versions)("a client that offered the newest revision to a server o
           const error = yield* Effect.flip(server.peer.request("elicitation/create", form()))
           assert.strictEqual((error as McpError.McpError).code, McpError.MethodNotFound)
         }
-      }).pipe(Effect.provide(Elicitation.layer({ form: () => Effect.succeed({ action: "decline" }) })))
+      }).pipe(Effect.provide(Elicitation.layer({ form: () => Effect.succeed({ action: "decline" }) }))),
+    verifies("lifecycle.operation.version-respected")
   )
 })

@@ -23,7 +23,7 @@ const connecting = (server: Scripted.Scripted, options?: McpClient.Options) =>
 
 describe("a server of 2026-07-28", () => {
   it.effect(
-    `is found by asking what it is before anything else, and needs no handshake${verifies("stdio.compatibility.probes", "stdio.compatibility.probes-modern")}`,
+    "is found by asking what it is before anything else, and needs no handshake",
     () =>
       Effect.gen(function* () {
         const clientInfo = { name: "tester", version: "2.0.0" }
@@ -38,7 +38,8 @@ describe("a server of 2026-07-28", () => {
         assert.deepStrictEqual(client.serverInfo, Scripted.info)
         assert.deepStrictEqual(client.serverCapabilities, Scripted.everything)
         assert.strictEqual(client.instructions, "Be kind")
-      })
+      }),
+    verifies("stdio.compatibility.probes", "stdio.compatibility.probes-modern")
   )
 
   it.effect("may keep to itself who it is", () =>
@@ -107,14 +108,17 @@ describe("a server of 2026-07-28", () => {
     })
   )
 
-  it.effect(`that speaks only later versions is reported${verifies("versioning.unsupported.client-retries")}`, () =>
-    Effect.gen(function* () {
-      const server = yield* legacy(() => Modern.unsupported("2027-01-01", "2027-02-02"))
-      const error = yield* Effect.flip(McpClient.connect(server.transport))
-      assert.strictEqual(error._tag, "UnsupportedRevision")
-      if (error._tag === "UnsupportedRevision") assert.deepStrictEqual(error.server, ["2027-01-01", "2027-02-02"])
-      assert.deepStrictEqual(Modern.methods(server), ["server/discover"])
-    })
+  it.effect(
+    "that speaks only later versions is reported",
+    () =>
+      Effect.gen(function* () {
+        const server = yield* legacy(() => Modern.unsupported("2027-01-01", "2027-02-02"))
+        const error = yield* Effect.flip(McpClient.connect(server.transport))
+        assert.strictEqual(error._tag, "UnsupportedRevision")
+        if (error._tag === "UnsupportedRevision") assert.deepStrictEqual(error.server, ["2027-01-01", "2027-02-02"])
+        assert.deepStrictEqual(Modern.methods(server), ["server/discover"])
+      }),
+    verifies("versioning.unsupported.client-retries")
   )
 
   it.effect("that refuses the very version that it names is asked once more, not for ever", () =>

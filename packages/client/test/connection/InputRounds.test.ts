@@ -17,11 +17,7 @@ const without = (params: JsonRpc.Params | undefined) => {
 
 describe("a request of 2026-07-28 that is answered with questions", () => {
   it.effect(
-    `is sent again with all the answers, by the services that answer any server${verifies(
-      "mrtr.client.answers-all",
-      "mrtr.client.state-echoed",
-      "mrtr.client.new-id"
-    )}`,
+    "is sent again with all the answers, by the services that answer any server",
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* Modern.connected(
@@ -47,7 +43,8 @@ describe("a request of 2026-07-28 that is answered with questions", () => {
           { ...(first?.params?._meta as object), progressToken: 0 },
           { ...(second?.params?._meta as object), progressToken: 0 }
         )
-      }).pipe(Effect.provide(host))
+      }).pipe(Effect.provide(host)),
+    verifies("mrtr.client.answers-all", "mrtr.client.state-echoed", "mrtr.client.new-id")
   )
 
   it.effect("may be a read or a prompt as well", () =>
@@ -103,18 +100,19 @@ describe("a request of 2026-07-28 that is answered with questions", () => {
   )
 
   it.effect.each(["", " ", '\u0000\ud83d\ude42\u2028\\"', '{"a": 1}', "x".repeat(100_000), "e\u0301"])(
-    `hands back the state as it is, case %#${verifies("mrtr.state.opaque", "mrtr.client.state-echoed")}`,
+    "hands back the state as it is, case %#",
     (state) =>
       Effect.gen(function* () {
         const { client, server } = yield* Modern.connected(rounds(asks(undefined, state), done))
         yield* client.callTool("t")
         assert.strictEqual(calls(server)[1]?.params?.requestState, state)
         assert.notProperty(calls(server)[1]?.params, "inputResponses")
-      })
+      }),
+    verifies("mrtr.state.opaque", "mrtr.client.state-echoed")
   )
 
   it.effect(
-    `says no state where there was none, not even an earlier one${verifies("mrtr.client.state-not-invented")}`,
+    "says no state where there was none, not even an earlier one",
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* Modern.connected(
@@ -129,39 +127,43 @@ describe("a request of 2026-07-28 that is answered with questions", () => {
           calls(server).map(({ params }) => params?.inputResponses && Object.keys(params.inputResponses)),
           [undefined, ["c"], ["c"], ["d"]]
         )
-      }).pipe(Effect.provide(host))
+      }).pipe(Effect.provide(host)),
+    verifies("mrtr.client.state-not-invented")
   )
 
-  it.effect(`keeps questions and state to itself${verifies("mrtr.client.only-retry")}`, () =>
-    Effect.gen(function* () {
-      const asked = yield* Deferred.make<void>()
-      const agree = yield* Deferred.make<void>()
-      const slow = Elicitation.layer({
-        form: () =>
-          Effect.as(Effect.andThen(Deferred.succeed(asked, undefined), Deferred.await(agree)), {
-            action: "accept" as const,
-            content: {}
-          })
-      })
-      const { client, server } = yield* Modern.connected({
-        answers: {
-          "tools/call": ({ inputResponses, name }) =>
-            name === "asks" && inputResponses === undefined ? asks({ a: form("?") }, "secret") : done
+  it.effect(
+    "keeps questions and state to itself",
+    () =>
+      Effect.gen(function* () {
+        const asked = yield* Deferred.make<void>()
+        const agree = yield* Deferred.make<void>()
+        const slow = Elicitation.layer({
+          form: () =>
+            Effect.as(Effect.andThen(Deferred.succeed(asked, undefined), Deferred.await(agree)), {
+              action: "accept" as const,
+              content: {}
+            })
+        })
+        const { client, server } = yield* Modern.connected({
+          answers: {
+            "tools/call": ({ inputResponses, name }) =>
+              name === "asks" && inputResponses === undefined ? asks({ a: form("?") }, "secret") : done
+          }
+        }).pipe(Effect.provide(slow))
+        const call = yield* Effect.forkChild(client.callTool("asks"), { startImmediately: true })
+        yield* Deferred.await(asked)
+        yield* client.callTool("other")
+        yield* client.callTool("asks2")
+        yield* Deferred.succeed(agree, undefined)
+        yield* Fiber.join(call)
+        for (const { params } of calls(server).slice(0, 3)) {
+          assert.notProperty(params, "requestState")
+          assert.notProperty(params, "inputResponses")
         }
-      }).pipe(Effect.provide(slow))
-      const call = yield* Effect.forkChild(client.callTool("asks"), { startImmediately: true })
-      yield* Deferred.await(asked)
-      yield* client.callTool("other")
-      yield* client.callTool("asks2")
-      yield* Deferred.succeed(agree, undefined)
-      yield* Fiber.join(call)
-      for (const { params } of calls(server).slice(0, 3)) {
-        assert.notProperty(params, "requestState")
-        assert.notProperty(params, "inputResponses")
-      }
-      assert.strictEqual(calls(server)[3]?.params?.name, "asks")
-      assert.strictEqual(calls(server)[3]?.params?.requestState, "secret")
-    })
+        assert.strictEqual(calls(server)[3]?.params?.name, "asks")
+        assert.strictEqual(calls(server)[3]?.params?.requestState, "secret")
+      }),
+    verifies("mrtr.client.only-retry")
   )
 
   it.effect("takes keys as they are", () =>

@@ -60,7 +60,7 @@ describe("watching a resource over 2026-07-28", () => {
   )
 
   it.effect(
-    `hears the news of its own subscription alone, whatever it is called${verifies("subscriptions.stdio.correlated")}`,
+    "hears the news of its own subscription alone, whatever it is called",
     () =>
       Effect.gen(function* () {
         const { client, next } = yield* Modern.listening()
@@ -77,31 +77,35 @@ describe("watching a resource over 2026-07-28", () => {
         assert.deepStrictEqual(yield* b.next, { _tag: "Updated", uri: "db://a" })
         assert.strictEqual(yield* a.waiting, 0)
         assert.strictEqual(yield* b.waiting, 0)
-      })
+      }),
+    verifies("subscriptions.stdio.correlated")
   )
 
-  it.effect(`takes ids as they are: no other is its own${verifies("subscriptions.stdio.correlated")}`, () =>
-    Effect.gen(function* () {
-      const { client, next, server } = yield* Modern.listening({ granting: false })
-      const watch = yield* following(client.watch("a:b"))
-      const all = yield* following(client.resourceUpdates)
-      const { acknowledge, id, tell } = yield* next
-      for (const other of [0, "", String(id), -Number(id), null, Number(id) + 1]) {
-        const _meta = { [Meta.subscriptionId]: other }
-        server.peer.notify("notifications/subscriptions/acknowledged", { _meta, notifications: {} })
-        server.peer.notify(updated, { _meta, uri: "a:b" })
-        server.peer.notify("notifications/cancelled", { requestId: other })
-      }
-      yield* client.ping
-      yield* settle
-      assert.strictEqual(yield* watch.waiting, 0)
-      assert.strictEqual(yield* all.waiting, 0)
-      acknowledge()
-      assert.strictEqual((yield* watch.next)._tag, "Watching")
-      tell(updated, { uri: "a:b" })
-      assert.strictEqual((yield* watch.next)._tag, "Updated")
-      assert.strictEqual(yield* all.next, "a:b")
-    })
+  it.effect(
+    "takes ids as they are: no other is its own",
+    () =>
+      Effect.gen(function* () {
+        const { client, next, server } = yield* Modern.listening({ granting: false })
+        const watch = yield* following(client.watch("a:b"))
+        const all = yield* following(client.resourceUpdates)
+        const { acknowledge, id, tell } = yield* next
+        for (const other of [0, "", String(id), -Number(id), null, Number(id) + 1]) {
+          const _meta = { [Meta.subscriptionId]: other }
+          server.peer.notify("notifications/subscriptions/acknowledged", { _meta, notifications: {} })
+          server.peer.notify(updated, { _meta, uri: "a:b" })
+          server.peer.notify("notifications/cancelled", { requestId: other })
+        }
+        yield* client.ping
+        yield* settle
+        assert.strictEqual(yield* watch.waiting, 0)
+        assert.strictEqual(yield* all.waiting, 0)
+        acknowledge()
+        assert.strictEqual((yield* watch.next)._tag, "Watching")
+        tell(updated, { uri: "a:b" })
+        assert.strictEqual((yield* watch.next)._tag, "Updated")
+        assert.strictEqual(yield* all.next, "a:b")
+      }),
+    verifies("subscriptions.stdio.correlated")
   )
 
   it.effect("copes with a server that forgets to say which subscription it means", () =>
@@ -116,7 +120,7 @@ describe("watching a resource over 2026-07-28", () => {
   )
 
   it.effect.each([[{}], [{ resourceSubscriptions: [] }], [{ resourceSubscriptions: ["a:c"] }]] as const)(
-    `fails when it is not granted: %j${verifies("subscriptions.acknowledged.checked")}`,
+    "fails when it is not granted: %j",
     (granted) =>
       Effect.gen(function* () {
         const { client, next, server } = yield* Modern.listening({ granting: false })
@@ -125,7 +129,8 @@ describe("watching a resource over 2026-07-28", () => {
         acknowledge(granted[0])
         assert.strictEqual((yield* endOf(watch))._tag, "CapabilityMissing")
         assert.strictEqual((yield* server.notification).params?.requestId, id)
-      })
+      }),
+    verifies("subscriptions.acknowledged.checked")
   )
 
   it.effect("asks for nothing where the server does not tell of resources", () =>
@@ -196,9 +201,7 @@ describe("watching a resource over 2026-07-28", () => {
     ["by both, the cancellation first", ({ end, id }, cancel) => (cancel(id), end())]
   ]
   it.effect.each(ends)(
-    `ends with Closed when the server ends it %s, if the client does not come back${verifies(
-      "cancellation.client.own-request"
-    )}`,
+    "ends with Closed when the server ends it %s, if the client does not come back",
     ([, end]) =>
       Effect.gen(function* () {
         const { client, next, server } = yield* Modern.listening({ reconnect: false })
@@ -219,7 +222,8 @@ describe("watching a resource over 2026-07-28", () => {
         assert.isUndefined(other.fiber.pollUnsafe())
         const again = yield* following(client.watch("a:b"))
         assert.strictEqual((yield* again.next)._tag, "Watching")
-      })
+      }),
+    verifies("cancellation.client.own-request")
   )
 
   it.effect("fails with Closed when the connection ends", () =>

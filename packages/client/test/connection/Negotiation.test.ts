@@ -12,13 +12,7 @@ import * as Scripted from "../support/scripted.ts"
 
 describe.each(versions)("the handshake with a server of %s", (version) => {
   it.effect(
-    `offers the newest revision, says who it is, and takes what the server picks${verifies(
-      "lifecycle.initialize.first",
-      "lifecycle.initialize.request",
-      "lifecycle.version.client-supports-offer",
-      "lifecycle.version.client-offers-latest",
-      "lifecycle.operation.version-respected"
-    )}`,
+    "offers the newest revision, says who it is, and takes what the server picks",
     () =>
       Effect.gen(function* () {
         const clientInfo = { name: "tester", version: "2.0.0" }
@@ -34,14 +28,18 @@ describe.each(versions)("the handshake with a server of %s", (version) => {
         assert.deepStrictEqual(client.serverInfo, Scripted.info)
         assert.deepStrictEqual(client.serverCapabilities, Scripted.everything)
         assert.strictEqual(client.instructions, "Be kind")
-      })
+      }),
+    verifies(
+      "lifecycle.initialize.first",
+      "lifecycle.initialize.request",
+      "lifecycle.version.client-supports-offer",
+      "lifecycle.version.client-offers-latest",
+      "lifecycle.operation.version-respected"
+    )
   )
 
   it.effect(
-    `says that it is initialized after the answer, and nothing before${verifies(
-      "lifecycle.initialized.sent",
-      "lifecycle.client.only-ping-before-answer"
-    )}`,
+    "says that it is initialized after the answer, and nothing before",
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* connected({ version })
@@ -50,7 +48,8 @@ describe.each(versions)("the handshake with a server of %s", (version) => {
           server.heard.map((message) => ("method" in message ? message.method : "answer")),
           ["initialize", "notifications/initialized", "ping"]
         )
-      })
+      }),
+    verifies("lifecycle.initialized.sent", "lifecycle.client.only-ping-before-answer")
   )
 
   it.effect(
@@ -85,10 +84,7 @@ const failsWith = (script: Scripted.Script, options?: McpClient.Options) =>
 
 describe("a handshake that fails", () => {
   it.effect(
-    `ends the connection when the server picks a revision that is unknown${verifies(
-      "lifecycle.version.client-disconnects",
-      "lifecycle.error.version-mismatch"
-    )}`,
+    "ends the connection when the server picks a revision that is unknown",
     () =>
       Effect.gen(function* () {
         const server = yield* Scripted.make({
@@ -106,7 +102,8 @@ describe("a handshake that fails", () => {
         yield* settle
         assert.isFalse(server.heard.some((message) => JsonRpc.isNotification(message)))
         yield* Scope.close(scope, Exit.void)
-      })
+      }),
+    verifies("lifecycle.version.client-disconnects", "lifecycle.error.version-mismatch")
   )
 
   it.effect("names what the server speaks when there is nothing in common", () =>
@@ -140,7 +137,7 @@ describe("a handshake that fails", () => {
   )
 
   it.effect(
-    `times out without a cancellation${verifies("cancellation.initialize-not-cancelled", "lifecycle.error.timeout")}`,
+    "times out without a cancellation",
     () =>
       Effect.gen(function* () {
         const server = yield* Scripted.make({ answers: { initialize: () => Effect.never } })
@@ -151,12 +148,13 @@ describe("a handshake that fails", () => {
         assert.strictEqual((yield* Fiber.join(fiber))._tag, "Timeout")
         yield* settle
         assert.isFalse(server.heard.some(JsonRpc.isNotification))
-      })
+      }),
+    verifies("cancellation.initialize-not-cancelled", "lifecycle.error.timeout")
   )
 })
 
 it.effect.each(all)(
-  `takes out the icons that must not be shown, over %s${verifies("icons.uri.unsafe-rejected")}`,
+  "takes out the icons that must not be shown, over %s",
   (version) =>
     Effect.gen(function* () {
       const icons = [{ src: "javascript:alert(1)" }, { src: "https://example.com/i.png" }, { src: "http://x/i.png" }]
@@ -173,5 +171,6 @@ it.effect.each(all)(
       const [tool] = yield* collect(client.tools)
       assert.deepStrictEqual(client.serverInfo.icons, safe)
       assert.deepStrictEqual(tool?.icons, safe)
-    })
+    }),
+  verifies("icons.uri.unsafe-rejected")
 )

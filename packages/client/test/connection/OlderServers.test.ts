@@ -44,7 +44,7 @@ describe("a server of the older era", () => {
     ["discovers only versions of its own era", () => ({ ...Modern.discovered(), supportedVersions: ["2025-11-25"] })]
   ]
   it.effect.each(answers)(
-    `that %s gets the handshake${verifies("stdio.compatibility.any-error", "versioning.era.remembered")}`,
+    "that %s gets the handshake",
     ([, answer]) =>
       Effect.gen(function* () {
         const server = yield* legacy(answer)
@@ -58,7 +58,8 @@ describe("a server of the older era", () => {
           "ping"
         ])
         assert.isFalse(server.requests("ping").some((request) => request.params !== undefined))
-      })
+      }),
+    verifies("stdio.compatibility.any-error", "versioning.era.remembered")
   )
 
   it.effect.each(answers.filter(([name]) => !name.includes("versions of its own")))(

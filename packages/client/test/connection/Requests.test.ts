@@ -63,7 +63,7 @@ const all = (client: McpClient.McpClient["Service"]) =>
 
 describe("requests of 2026-07-28", () => {
   it.effect(
-    `all say who asks, in which revision, and what may be asked back${verifies("meta.request.required", "meta.request.client-info", "json-rpc.request.id-in-flight", "elicitation.capability.each-request", "sampling.capability.each-request", "roots.capability.each-request")}`,
+    "all say who asks, in which revision, and what may be asked back",
     () =>
       Effect.gen(function* () {
         const roots = yield* SubscriptionRef.make<ReadonlyArray<{ readonly uri: string }>>([])
@@ -103,18 +103,27 @@ describe("requests of 2026-07-28", () => {
           assert.isUndefined(Modern.declared(request, Meta.logLevel), request.method)
         }
         assert.strictEqual(new Set(requests.map(({ id }) => id)).size, requests.length)
-      })
+      }),
+    verifies(
+      "meta.request.required",
+      "meta.request.client-info",
+      "json-rpc.request.id-in-flight",
+      "elicitation.capability.each-request",
+      "sampling.capability.each-request",
+      "roots.capability.each-request"
+    )
   )
 
   it.effect.each(["nope", "", "/x", "1com.example/x"])(
-    `never declare an extension whose name has no prefix: %j${verifies("versioning.extension.identifier")}`,
+    "never declare an extension whose name has no prefix: %j",
     (id) =>
       Effect.gen(function* () {
         const server = yield* Modern.make()
         const exit = yield* Effect.exit(McpClient.connect(server.transport, { extensions: { [id]: {} } }))
         assert.isTrue(Exit.hasDies(exit))
         assert.deepStrictEqual(server.heard, [])
-      })
+      }),
+    verifies("versioning.extension.identifier")
   )
 
   it.effect("carry what a call adds to `_meta`, but for what the client declares", () =>

@@ -28,11 +28,7 @@ const reading = (answer: Scripted.Answer, options?: McpClient.Options) =>
 
 describe("what a server of 2026-07-28 allows to be kept", () => {
   it.effect.each(["private", "public"])(
-    `is fresh for its time to live from when it came, and fetched when it is needed next: %s${verifies(
-      "caching.ttl.positive",
-      "caching.stale.fetched-again",
-      "caching.ttl.not-polled"
-    )}`,
+    "is fresh for its time to live from when it came, and fetched when it is needed next: %s",
     (scope) =>
       Effect.gen(function* () {
         const { asked, client } = yield* reading(read(1000, scope))
@@ -45,7 +41,8 @@ describe("what a server of 2026-07-28 allows to be kept", () => {
         assert.deepStrictEqual(asked(), ["a:1"])
         yield* client.readText("a:1")
         assert.deepStrictEqual(asked(), ["a:1", "a:1"])
-      })
+      }),
+    verifies("caching.ttl.positive", "caching.stale.fetched-again", "caching.ttl.not-polled")
   )
 
   it.effect("ages from when it came, not from when it was asked for", () =>
@@ -63,52 +60,56 @@ describe("what a server of 2026-07-28 allows to be kept", () => {
   )
 
   it.effect.each([[0], [-1], [undefined], [-1e9]] as const)(
-    `is nothing with a time to live of %j${verifies("caching.ttl.zero", "caching.ttl.absent", "caching.ttl.negative")}`,
+    "is nothing with a time to live of %j",
     ([ttlMs]) =>
       Effect.gen(function* () {
         const { asked, client } = yield* reading(read(ttlMs))
         yield* client.readText("a:1")
         yield* client.readText("a:1")
         assert.deepStrictEqual(asked(), ["a:1", "a:1"])
-      })
+      }),
+    verifies("caching.ttl.zero", "caching.ttl.absent", "caching.ttl.negative")
   )
 
-  it.effect(`answers only the same question${verifies("caching.key.method-and-params")}`, () =>
-    Effect.gen(function* () {
-      const kept = hints(60_000)
-      const { client, server } = yield* Modern.connected({
-        answers: {
-          "resources/read": read(60_000),
-          "resources/list": () => Modern.complete({ resources: [], ...kept }),
-          "resources/templates/list": () => Modern.complete({ resourceTemplates: [], ...kept }),
-          "prompts/list": () => Modern.complete({ prompts: [], ...kept }),
-          "tools/list": ({ cursor }) =>
-            cursor === undefined
-              ? Modern.complete({ tools: [tool("a")], nextCursor: "", ...kept })
-              : Modern.complete({ tools: [tool("b")], ...kept })
+  it.effect(
+    "answers only the same question",
+    () =>
+      Effect.gen(function* () {
+        const kept = hints(60_000)
+        const { client, server } = yield* Modern.connected({
+          answers: {
+            "resources/read": read(60_000),
+            "resources/list": () => Modern.complete({ resources: [], ...kept }),
+            "resources/templates/list": () => Modern.complete({ resourceTemplates: [], ...kept }),
+            "prompts/list": () => Modern.complete({ prompts: [], ...kept }),
+            "tools/list": ({ cursor }) =>
+              cursor === undefined
+                ? Modern.complete({ tools: [tool("a")], nextCursor: "", ...kept })
+                : Modern.complete({ tools: [tool("b")], ...kept })
+          }
+        })
+        for (let time = 0; time < 2; time++) {
+          assert.strictEqual(yield* client.readText("a:1"), "of a:1")
+          assert.strictEqual(yield* client.readText("a:2"), "of a:2")
+          assert.deepStrictEqual(yield* names(client), ["a", "b"])
+          yield* Stream.runDrain(client.resources)
+          yield* Stream.runDrain(client.resourceTemplates)
+          yield* Stream.runDrain(client.prompts)
         }
-      })
-      for (let time = 0; time < 2; time++) {
-        assert.strictEqual(yield* client.readText("a:1"), "of a:1")
-        assert.strictEqual(yield* client.readText("a:2"), "of a:2")
-        assert.deepStrictEqual(yield* names(client), ["a", "b"])
-        yield* Stream.runDrain(client.resources)
-        yield* Stream.runDrain(client.resourceTemplates)
-        yield* Stream.runDrain(client.prompts)
-      }
-      assert.deepStrictEqual(Modern.methods(server).slice(1), [
-        "resources/read",
-        "resources/read",
-        "tools/list",
-        "tools/list",
-        "resources/list",
-        "resources/templates/list",
-        "prompts/list"
-      ])
-      yield* client.read("a:1", { meta: { "com.example/tenant": "b" } })
-      yield* client.read("a:1", { meta: { "com.example/tenant": "b" } })
-      assert.strictEqual(server.requests("resources/read").length, 4)
-    })
+        assert.deepStrictEqual(Modern.methods(server).slice(1), [
+          "resources/read",
+          "resources/read",
+          "tools/list",
+          "tools/list",
+          "resources/list",
+          "resources/templates/list",
+          "prompts/list"
+        ])
+        yield* client.read("a:1", { meta: { "com.example/tenant": "b" } })
+        yield* client.read("a:1", { meta: { "com.example/tenant": "b" } })
+        assert.strictEqual(server.requests("resources/read").length, 4)
+      }),
+    verifies("caching.key.method-and-params")
   )
 
   it.effect("is never the result of a call, a prompt or a completion, whatever the server says", () =>
@@ -128,17 +129,20 @@ describe("what a server of 2026-07-28 allows to be kept", () => {
     })
   )
 
-  it.effect(`is never what depends on answers${verifies("caching.key.no-retries")}`, () =>
-    Effect.gen(function* () {
-      const { asked, client } = yield* reading((params, exchange) =>
-        params.requestState === undefined
-          ? { resultType: "input_required", inputRequests: { a: { method: "roots/list" } }, requestState: "s" }
-          : read(60_000)(params, exchange)
-      )
-      yield* client.readText("a:1")
-      yield* client.readText("a:1")
-      assert.deepStrictEqual(asked(), ["a:1", "a:1", "a:1", "a:1"])
-    }).pipe(Effect.provide(Roots.layerStatic([])))
+  it.effect(
+    "is never what depends on answers",
+    () =>
+      Effect.gen(function* () {
+        const { asked, client } = yield* reading((params, exchange) =>
+          params.requestState === undefined
+            ? { resultType: "input_required", inputRequests: { a: { method: "roots/list" } }, requestState: "s" }
+            : read(60_000)(params, exchange)
+        )
+        yield* client.readText("a:1")
+        yield* client.readText("a:1")
+        assert.deepStrictEqual(asked(), ["a:1", "a:1", "a:1", "a:1"])
+      }).pipe(Effect.provide(Roots.layerStatic([]))),
+    verifies("caching.key.no-retries")
   )
 
   it.effect("is never a failure", () =>
@@ -172,14 +176,17 @@ describe("what a server of 2026-07-28 allows to be kept", () => {
     })
   )
 
-  it.effect(`is never shared between clients${verifies("caching.scope.private")}`, () =>
-    Effect.gen(function* () {
-      const [one, two] = [yield* reading(read(60_000)), yield* reading(read(60_000))]
-      yield* one.client.read("a:1")
-      yield* two.client.read("a:1")
-      assert.strictEqual(one.asked().length, 1)
-      assert.strictEqual(two.asked().length, 1)
-    })
+  it.effect(
+    "is never shared between clients",
+    () =>
+      Effect.gen(function* () {
+        const [one, two] = [yield* reading(read(60_000)), yield* reading(read(60_000))]
+        yield* one.client.read("a:1")
+        yield* two.client.read("a:1")
+        assert.strictEqual(one.asked().length, 1)
+        assert.strictEqual(two.asked().length, 1)
+      }),
+    verifies("caching.scope.private")
   )
 })
 
@@ -198,28 +205,31 @@ describe("what was kept of 2026-07-28 is forgotten", () => {
     ["notifications/resources/list_changed", {}, ["resources/list", "resources/templates/list"]],
     ["notifications/resources/updated", { uri: "a:1/part" }, ["resources/read"]]
   ]
-  it.effect.each(changes)(`on %s${verifies("caching.notification.invalidates")}`, ([method, params, stale]) =>
-    Effect.gen(function* () {
-      const { answer, next } = yield* Modern.subscriptions(true)
-      const { client, server } = yield* Modern.connected({ answers: { ...answers, "subscriptions/listen": answer } })
-      const everything = Effect.all([
-        client.read("a:1"),
-        Stream.runDrain(client.tools),
-        Stream.runDrain(client.prompts),
-        Stream.runDrain(client.resources),
-        Stream.runDrain(client.resourceTemplates)
-      ])
-      yield* Effect.forkScoped(Stream.runDrain(client.toolChanges), { startImmediately: true })
-      const { tell } = yield* next
-      yield* everything
-      const before = server.heard.length
-      yield* everything
-      assert.strictEqual(server.heard.length, before)
-      tell(method, params)
-      yield* settle
-      yield* everything
-      assert.sameMembers(Modern.methods(server).slice(before), [...stale])
-    })
+  it.effect.each(changes)(
+    "on %s",
+    ([method, params, stale]) =>
+      Effect.gen(function* () {
+        const { answer, next } = yield* Modern.subscriptions(true)
+        const { client, server } = yield* Modern.connected({ answers: { ...answers, "subscriptions/listen": answer } })
+        const everything = Effect.all([
+          client.read("a:1"),
+          Stream.runDrain(client.tools),
+          Stream.runDrain(client.prompts),
+          Stream.runDrain(client.resources),
+          Stream.runDrain(client.resourceTemplates)
+        ])
+        yield* Effect.forkScoped(Stream.runDrain(client.toolChanges), { startImmediately: true })
+        const { tell } = yield* next
+        yield* everything
+        const before = server.heard.length
+        yield* everything
+        assert.strictEqual(server.heard.length, before)
+        tell(method, params)
+        yield* settle
+        yield* everything
+        assert.sameMembers(Modern.methods(server).slice(before), [...stale])
+      }),
+    verifies("caching.notification.invalidates")
   )
 
   it.effect("though its answer was on the way when the change came", () =>
@@ -246,10 +256,7 @@ describe("what was kept of 2026-07-28 is forgotten", () => {
   )
 
   it.effect(
-    `when a cursor is refused: the pages before it are of another list${verifies(
-      "caching.pages.discarded",
-      "caching.page.fetched-again"
-    )}`,
+    "when a cursor is refused: the pages before it are of another list",
     () =>
       Effect.gen(function* () {
         let cursors = 0
@@ -275,6 +282,7 @@ describe("what was kept of 2026-07-28 is forgotten", () => {
           [undefined, "1", "1"]
         )
         assert.deepStrictEqual(yield* names(client), ["a", "b2"])
-      })
+      }),
+    verifies("caching.pages.discarded", "caching.page.fetched-again")
   )
 })

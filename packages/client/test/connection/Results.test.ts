@@ -25,21 +25,24 @@ const answers: NonNullable<Scripted.Script["answers"]> = {
 }
 
 describe("results of 2026-07-28", () => {
-  it.effect(`without a type are complete${verifies("json-rpc.result.type-absent")}`, () =>
-    Effect.gen(function* () {
-      const { client } = yield* Modern.connected({
-        answers: {
-          "tools/call": () => ({ content: [{ type: "text", text: "old" }] }),
-          "tools/list": () => ({ tools: [{ name: "t", inputSchema: { type: "object" } }] })
-        }
-      })
-      assert.deepStrictEqual((yield* client.callTool("t")).content, [{ type: "text", text: "old" }])
-      assert.strictEqual((yield* Stream.runCollect(client.tools)).length, 1)
-    })
+  it.effect(
+    "without a type are complete",
+    () =>
+      Effect.gen(function* () {
+        const { client } = yield* Modern.connected({
+          answers: {
+            "tools/call": () => ({ content: [{ type: "text", text: "old" }] }),
+            "tools/list": () => ({ tools: [{ name: "t", inputSchema: { type: "object" } }] })
+          }
+        })
+        assert.deepStrictEqual((yield* client.callTool("t")).content, [{ type: "text", text: "old" }])
+        assert.strictEqual((yield* Stream.runCollect(client.tools)).length, 1)
+      }),
+    verifies("json-rpc.result.type-absent")
   )
 
   it.effect.each([["task"], ["Complete"], [""], [null], [1]] as const)(
-    `of an unknown type are invalid: %j${verifies("json-rpc.result.type-unknown", "json-rpc.result.type-set")}`,
+    "of an unknown type are invalid: %j",
     ([resultType]) =>
       Effect.gen(function* () {
         const result = { resultType, content: [] }
@@ -47,7 +50,8 @@ describe("results of 2026-07-28", () => {
         const error = yield* Effect.flip(client.callTool("t"))
         assert.strictEqual(error._tag, "InvalidResult")
         if (error._tag === "InvalidResult") assert.deepStrictEqual(error.result, result)
-      })
+      }),
+    verifies("json-rpc.result.type-unknown", "json-rpc.result.type-set")
   )
 
   it.effect("that are malformed are shown to whoever wants to know", () =>
@@ -59,7 +63,7 @@ describe("results of 2026-07-28", () => {
   )
 
   it.effect.each([-32000, -32001, -32010, -32019])(
-    `are errors that mean no more than they say: %i${verifies("json-rpc.error.legacy-no-meaning")}`,
+    "are errors that mean no more than they say: %i",
     (code) =>
       Effect.gen(function* () {
         const { client, server } = yield* Modern.connected({
@@ -69,7 +73,8 @@ describe("results of 2026-07-28", () => {
         assert.strictEqual(error._tag === "McpError" && error.code, code)
         yield* client.ping
         assert.deepStrictEqual(Modern.methods(server), ["server/discover", "tools/call", "server/discover"])
-      })
+      }),
+    verifies("json-rpc.error.legacy-no-meaning")
   )
 
   it.effect("are errors where the server says so, and -32042 is one like any other", () =>
@@ -92,30 +97,33 @@ describe("results of 2026-07-28", () => {
 })
 
 describe("a server of 2026-07-28", () => {
-  it.effect(`gets no answer to what it must not ask, be it a ping${verifies("stdio.client.no-responses")}`, () =>
-    Effect.gen(function* () {
-      const dropped: Array<string> = []
-      const host = Layer.mergeAll(
-        Elicitation.layerAccept(),
-        Roots.layerStatic([]),
-        Sampling.layer(() => Effect.die("asked"))
-      )
-      const { client, server } = yield* Modern.connected(
-        { answers },
-        { dropped: (reason) => dropped.push(reason) }
-      ).pipe(Effect.provide(host))
-      for (const method of ["ping", "roots/list", "sampling/createMessage", "no/such"]) {
-        yield* Effect.forkScoped(server.peer.request(method), { startImmediately: true })
-      }
-      yield* settle
-      yield* client.ping
-      assert.isFalse(server.heard.some(JsonRpc.isResponse))
-      assert.strictEqual(dropped.filter((reason) => reason.includes("request")).length, 4)
-    })
+  it.effect(
+    "gets no answer to what it must not ask, be it a ping",
+    () =>
+      Effect.gen(function* () {
+        const dropped: Array<string> = []
+        const host = Layer.mergeAll(
+          Elicitation.layerAccept(),
+          Roots.layerStatic([]),
+          Sampling.layer(() => Effect.die("asked"))
+        )
+        const { client, server } = yield* Modern.connected(
+          { answers },
+          { dropped: (reason) => dropped.push(reason) }
+        ).pipe(Effect.provide(host))
+        for (const method of ["ping", "roots/list", "sampling/createMessage", "no/such"]) {
+          yield* Effect.forkScoped(server.peer.request(method), { startImmediately: true })
+        }
+        yield* settle
+        yield* client.ping
+        assert.isFalse(server.heard.some(JsonRpc.isResponse))
+        assert.strictEqual(dropped.filter((reason) => reason.includes("request")).length, 4)
+      }),
+    verifies("stdio.client.no-responses")
   )
 
   it.effect(
-    `is told of a request that its caller has left${verifies("cancellation.stdio.notification", "cancellation.client.sent", "json-rpc.notification.no-id")}`,
+    "is told of a request that its caller has left",
     () =>
       Effect.gen(function* () {
         const reached = yield* Deferred.make<void>()
@@ -130,6 +138,7 @@ describe("a server of 2026-07-28", () => {
         const { method, params } = notification
         assert.strictEqual(method, "notifications/cancelled")
         assert.strictEqual(params?.requestId, server.requests("tools/call")[0]?.id)
-      })
+      }),
+    verifies("cancellation.stdio.notification", "cancellation.client.sent", "json-rpc.notification.no-id")
   )
 })

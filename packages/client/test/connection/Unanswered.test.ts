@@ -52,7 +52,7 @@ describe("questions of 2026-07-28 that must not be asked", () => {
       ["context of a model without", { ...thought, params: { ...thought.params, includeContext: "allServers" } }, model]
     ]
   it.effect.each(undeclared)(
-    `fail the request, as the server was told: %s${verifies("elicitation.error.undeclared-mode")}`,
+    "fail the request, as the server was told: %s",
     ([, question, services]) =>
       Effect.gen(function* () {
         const { client, server } = yield* Modern.connected(rounds(asks({ a: question }), done)).pipe(
@@ -60,20 +60,24 @@ describe("questions of 2026-07-28 that must not be asked", () => {
         )
         assert.strictEqual((yield* Effect.flip(client.callTool("t")))._tag, "InvalidResult")
         assert.strictEqual(calls(server).length, 1)
-      })
+      }),
+    verifies("elicitation.error.undeclared-mode")
   )
 
-  it.effect(`come with nothing but calls, reads and prompts${verifies("mrtr.result.supported-methods")}`, () =>
-    Effect.gen(function* () {
-      const { client, server } = yield* Modern.connected({
-        answers: { "completion/complete": () => asks({ a: places }, "s") }
-      })
-      const error = yield* Effect.flip(
-        client.complete({ ref: { type: "ref/prompt", name: "p" }, argument: { name: "a", value: "" } })
-      )
-      assert.strictEqual(error._tag, "InvalidResult")
-      assert.strictEqual(server.requests("completion/complete").length, 1)
-    }).pipe(Effect.provide(host))
+  it.effect(
+    "come with nothing but calls, reads and prompts",
+    () =>
+      Effect.gen(function* () {
+        const { client, server } = yield* Modern.connected({
+          answers: { "completion/complete": () => asks({ a: places }, "s") }
+        })
+        const error = yield* Effect.flip(
+          client.complete({ ref: { type: "ref/prompt", name: "p" }, argument: { name: "a", value: "" } })
+        )
+        assert.strictEqual(error._tag, "InvalidResult")
+        assert.strictEqual(server.requests("completion/complete").length, 1)
+      }).pipe(Effect.provide(host)),
+    verifies("mrtr.result.supported-methods")
   )
 })
 

@@ -78,7 +78,7 @@ describe.each(all)("what a server of %s announces", (version) => {
   )
 
   it.effect(
-    `what is unknown or malformed is reported and ignored${verifies("json-rpc.notification.no-response")}`,
+    "what is unknown or malformed is reported and ignored",
     () =>
       Effect.gen(function* () {
         const dropped: Array<string> = []
@@ -100,7 +100,8 @@ describe.each(all)("what a server of %s announces", (version) => {
             ? ["server/discover", "server/discover"]
             : ["initialize", "notifications/initialized", "ping"]
         )
-      })
+      }),
+    verifies("json-rpc.notification.no-response")
   )
 })
 
@@ -140,11 +141,7 @@ describe("the end", () => {
   )
 
   it.effect(
-    `comes when the server answers no pings${verifies(
-      "ping.sender.periodic",
-      "ping.sender.configurable",
-      "ping.timeout.connection-failure"
-    )}`,
+    "comes when the server answers no pings",
     () =>
       Effect.gen(function* () {
         const server = yield* Scripted.make({})
@@ -155,7 +152,8 @@ describe("the end", () => {
         const closed = yield* Effect.forkChild(Effect.flip(client.awaitClosed), { startImmediately: true })
         yield* TestClock.adjust("2 minutes")
         assert.strictEqual((yield* Fiber.join(closed)).reason, "KeepAlive")
-      })
+      }),
+    verifies("ping.sender.periodic", "ping.sender.configurable", "ping.timeout.connection-failure")
   )
 
   it.effect("says how long a ping takes", () =>

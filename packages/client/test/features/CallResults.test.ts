@@ -32,10 +32,7 @@ const outputSchema = { type: "object", properties: { reference: { type: "string"
 
 describe.each(since("2025-06-18"))("the result of a listed tool over %s", (version) => {
   it.effect(
-    `is checked against the tool's output schema${verifies(
-      "tools.result.structured-validated",
-      "tools.security.result-validated"
-    )}`,
+    "is checked against the tool's output schema",
     () =>
       Effect.gen(function* () {
         const results = [{ reference: 1 }, { reference: "R1" }, undefined]
@@ -52,7 +49,8 @@ describe.each(since("2025-06-18"))("the result of a listed tool over %s", (versi
         assert.include(error.message, "reference")
         assert.deepStrictEqual((yield* client.callTool("book")).structuredContent, { reference: "R1" })
         assert.strictEqual((yield* Effect.flip(client.callTool("book")))._tag, "InvalidResult")
-      })
+      }),
+    verifies("tools.result.structured-validated", "tools.security.result-validated")
   )
 
   it.effect("is not checked when the tool failed, was never listed, or checking is off", () =>
@@ -83,19 +81,22 @@ describe.each(since("2025-06-18"))("the result of a listed tool over %s", (versi
     })
   )
 
-  it.effect(`is not asked for when its schema cannot be checked${verifies("json-schema.dialect.unsupported")}`, () =>
-    Effect.gen(function* () {
-      const odd = { ...outputSchema, $schema: "http://example.com/my-own-dialect" }
-      const { client, server } = yield* calling(() => ({ content: [] }), {
-        version,
-        tools: [{ ...listed, outputSchema: odd }]
-      })
-      yield* Stream.runDrain(client.tools)
-      const error = yield* Effect.flip(client.callTool("book"))
-      assert.strictEqual(error._tag, "InvalidResult")
-      assert.include(error.message, "my-own-dialect")
-      assert.deepStrictEqual(server.requests("tools/call"), [])
-    })
+  it.effect(
+    "is not asked for when its schema cannot be checked",
+    () =>
+      Effect.gen(function* () {
+        const odd = { ...outputSchema, $schema: "http://example.com/my-own-dialect" }
+        const { client, server } = yield* calling(() => ({ content: [] }), {
+          version,
+          tools: [{ ...listed, outputSchema: odd }]
+        })
+        yield* Stream.runDrain(client.tools)
+        const error = yield* Effect.flip(client.callTool("book"))
+        assert.strictEqual(error._tag, "InvalidResult")
+        assert.include(error.message, "my-own-dialect")
+        assert.deepStrictEqual(server.requests("tools/call"), [])
+      }),
+    verifies("json-schema.dialect.unsupported")
   )
 })
 

@@ -144,10 +144,7 @@ describe.each(all)("calling a tool over %s", (version) => {
   )
 
   it.effect(
-    `shows progress to a callback and a queue, under a token of its own${verifies(
-      "progress.token.type",
-      "progress.token.unique"
-    )}`,
+    "shows progress to a callback and a queue, under a token of its own",
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* calling(
@@ -173,7 +170,8 @@ describe.each(all)("calling a tool over %s", (version) => {
         const tokens = server.requests("tools/call").map(tokenOf)
         assert.strictEqual(new Set(tokens).size, 2)
         assert.isTrue(tokens.every((token) => typeof token === "string" || Number.isInteger(token)))
-      })
+      }),
+    verifies("progress.token.type", "progress.token.unique")
   )
 
   it.effect("as a stream: progress first, the result last", () =>
@@ -201,11 +199,7 @@ describe.each(all)("calling a tool over %s", (version) => {
   )
 
   it.effect(
-    `tells the server when the caller is interrupted${verifies(
-      "cancellation.sender.own-request",
-      "cancellation.sender.in-progress",
-      "cancellation.sender.ignores-late-response"
-    )}`,
+    "tells the server when the caller is interrupted",
     () =>
       Effect.gen(function* () {
         const reached = yield* Deferred.make<void>()
@@ -222,7 +216,12 @@ describe.each(all)("calling a tool over %s", (version) => {
         // Its answer was on the way already: nothing breaks.
         server.peer.sink.send({ jsonrpc: "2.0", id: id as number, result: { content: [] } }, "control")
         yield* client.ping
-      })
+      }),
+    verifies(
+      "cancellation.sender.own-request",
+      "cancellation.sender.in-progress",
+      "cancellation.sender.ignores-late-response"
+    )
   )
 
   it.effect("cancels the call when its stream is left", () =>
@@ -240,11 +239,7 @@ describe.each(all)("calling a tool over %s", (version) => {
   )
 
   it.effect(
-    `gives up after 60 seconds of silence and cancels the request${verifies(
-      "lifecycle.timeout.every-request",
-      "lifecycle.timeout.cancels",
-      "tools.security.timeout"
-    )}`,
+    "gives up after 60 seconds of silence and cancels the request",
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* calling(() => Effect.never, { version })
@@ -255,14 +250,12 @@ describe.each(all)("calling a tool over %s", (version) => {
         yield* TestClock.adjust("1 second")
         assert.strictEqual((yield* Fiber.join(fiber))._tag, "Timeout")
         yield* cancellation(server)
-      })
+      }),
+    verifies("lifecycle.timeout.every-request", "lifecycle.timeout.cancels", "tools.security.timeout")
   )
 
   it.effect(
-    `waits on while there is progress, but not longer than the cap${verifies(
-      "lifecycle.timeout.per-request",
-      "lifecycle.timeout.maximum"
-    )}`,
+    "waits on while there is progress, but not longer than the cap",
     () =>
       Effect.gen(function* () {
         const called = yield* Deferred.make<Exchange>()
@@ -282,6 +275,7 @@ describe.each(all)("calling a tool over %s", (version) => {
         }
         yield* TestClock.adjust("10 seconds")
         assert.strictEqual((yield* Fiber.join(fiber))._tag, "Timeout")
-      })
+      }),
+    verifies("lifecycle.timeout.per-request", "lifecycle.timeout.maximum")
   )
 })

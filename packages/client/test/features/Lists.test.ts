@@ -17,14 +17,7 @@ const paged =
 
 describe.each(all)("lists over %s", (version) => {
   it.effect(
-    `turn their pages by themselves, whatever the cursors look like${verifies(
-      "pagination.client.no-fixed-size",
-      "pagination.client.end",
-      "pagination.client.both-flows",
-      "pagination.client.opaque-format",
-      "pagination.client.opaque-unmodified",
-      "pagination.cursor.empty"
-    )}`,
+    "turn their pages by themselves, whatever the cursors look like",
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* connected({
@@ -46,26 +39,37 @@ describe.each(all)("lists over %s", (version) => {
           server.requests("tools/list").map(({ params }) => params?.cursor),
           [undefined, "", ' {"x": 1} ', "0"]
         )
-      })
+      }),
+    verifies(
+      "pagination.client.no-fixed-size",
+      "pagination.client.end",
+      "pagination.client.both-flows",
+      "pagination.client.opaque-format",
+      "pagination.client.opaque-unmodified",
+      "pagination.cursor.empty"
+    )
   )
 
-  it.effect(`exist for each feature${verifies("prompts.list.client-paginates")}`, () =>
-    Effect.gen(function* () {
-      const { client } = yield* connected({
-        version,
-        answers: {
-          "prompts/list": paged("prompts", { first: [[{ name: "p" }], "2"], "at 2": [[{ name: "q" }]] }),
-          "resources/list": paged("resources", { first: [[{ uri: "a:b", name: "r" }]] }),
-          "resources/templates/list": paged("resourceTemplates", { first: [[{ uriTemplate: "a:{b}", name: "t" }]] })
-        }
-      })
-      assert.deepStrictEqual(
-        (yield* collect(client.prompts)).map(({ name }) => name),
-        ["p", "q"]
-      )
-      assert.deepStrictEqual(yield* collect(client.resources), [{ uri: "a:b", name: "r" }])
-      assert.deepStrictEqual(yield* collect(client.resourceTemplates), [{ uriTemplate: "a:{b}", name: "t" }])
-    })
+  it.effect(
+    "exist for each feature",
+    () =>
+      Effect.gen(function* () {
+        const { client } = yield* connected({
+          version,
+          answers: {
+            "prompts/list": paged("prompts", { first: [[{ name: "p" }], "2"], "at 2": [[{ name: "q" }]] }),
+            "resources/list": paged("resources", { first: [[{ uri: "a:b", name: "r" }]] }),
+            "resources/templates/list": paged("resourceTemplates", { first: [[{ uriTemplate: "a:{b}", name: "t" }]] })
+          }
+        })
+        assert.deepStrictEqual(
+          (yield* collect(client.prompts)).map(({ name }) => name),
+          ["p", "q"]
+        )
+        assert.deepStrictEqual(yield* collect(client.resources), [{ uri: "a:b", name: "r" }])
+        assert.deepStrictEqual(yield* collect(client.resourceTemplates), [{ uriTemplate: "a:{b}", name: "t" }])
+      }),
+    verifies("prompts.list.client-paginates")
   )
 
   it.effect("fetch only the pages that are pulled", () =>
@@ -80,7 +84,7 @@ describe.each(all)("lists over %s", (version) => {
   )
 
   it.effect(
-    `begin anew each time they are run: no cursor is kept${verifies("pagination.client.opaque-not-persisted")}`,
+    "begin anew each time they are run: no cursor is kept",
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* connected({
@@ -90,7 +94,8 @@ describe.each(all)("lists over %s", (version) => {
         yield* collect(client.tools)
         assert.strictEqual((yield* collect(client.tools)).length, 2)
         assert.isUndefined(server.requests("tools/list")[2]?.params?.cursor)
-      })
+      }),
+    verifies("pagination.client.opaque-not-persisted")
   )
 
   it.effect("end with a typed error when a cursor comes twice", () =>
@@ -121,11 +126,7 @@ describe.each(all)("lists over %s", (version) => {
   )
 
   it.effect(
-    `are not asked for when the server did not declare them${verifies(
-      "lifecycle.operation.capabilities-respected",
-      "prompts.capability.respected",
-      "lifecycle.error.missing-capability"
-    )}`,
+    "are not asked for when the server did not declare them",
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* connected({ version, capabilities: {} })
@@ -148,7 +149,12 @@ describe.each(all)("lists over %s", (version) => {
         const before = version === Modern.version ? 1 : 2
         yield* client.ping
         assert.strictEqual(server.heard.length, before + 1)
-      })
+      }),
+    verifies(
+      "lifecycle.operation.capabilities-respected",
+      "prompts.capability.respected",
+      "lifecycle.error.missing-capability"
+    )
   )
 
   it.effect("completion is asked for where it is declared, and in 2024-11-05 without a declaration", () =>
@@ -166,19 +172,22 @@ describe.each(all)("lists over %s", (version) => {
 })
 
 describe.each(since("2025-06-18"))("over %s", (version) => {
-  it.effect(`completion is asked for with the arguments that are known${verifies("completion.client.context")}`, () =>
-    Effect.gen(function* () {
-      const { client, server } = yield* connected({
-        version,
-        answers: { "completion/complete": () => ({ completion: { values: [] } }) }
-      })
-      const context = { arguments: { country: "Norway" } }
-      yield* client.complete({
-        ref: { type: "ref/prompt", name: "p" },
-        argument: { name: "city", value: "Os" },
-        context
-      })
-      assert.deepStrictEqual(server.requests("completion/complete")[0]?.params?.context, context)
-    })
+  it.effect(
+    "completion is asked for with the arguments that are known",
+    () =>
+      Effect.gen(function* () {
+        const { client, server } = yield* connected({
+          version,
+          answers: { "completion/complete": () => ({ completion: { values: [] } }) }
+        })
+        const context = { arguments: { country: "Norway" } }
+        yield* client.complete({
+          ref: { type: "ref/prompt", name: "p" },
+          argument: { name: "city", value: "Os" },
+          context
+        })
+        assert.deepStrictEqual(server.requests("completion/complete")[0]?.params?.context, context)
+      }),
+    verifies("completion.client.context")
   )
 })

@@ -17,9 +17,7 @@ describe.each(all)("a watch over %s whose connection is lost", (version) => {
   const tell = (server: Opened, uri = "a:b") => server.peer.notify(updated, { uri })
 
   it.effect(
-    `opens another, subscribes again, and says that what was missed is to be read${verifies(
-      "subscriptions.stdio.reopened"
-    )}`,
+    "opens another, subscribes again, and says that what was missed is to be read",
     () =>
       Effect.gen(function* () {
         const { client, opened, server } = yield* watching()
@@ -36,7 +34,8 @@ describe.each(all)("a watch over %s whose connection is lost", (version) => {
         assert.strictEqual(opened.length, 2)
         assert.strictEqual(server(1).requests(subscribe).length, 1)
         assert.strictEqual((yield* watch.waiting) + (yield* other.waiting), 0)
-      })
+      }),
+    verifies("subscriptions.stdio.reopened")
   )
 
   it.effect("unsubscribes where it is subscribed, and then needs no connection any more", () =>

@@ -62,7 +62,7 @@ const target = (address: net.AddressInfo | string | null): net.NetConnectOpts =>
 
 describe.each(endpoints)("a server behind %s", (_, where) => {
   it.live(
-    `is talked to, and let go in the end${verifies("transport.custom.preserves-protocol", "stdio.framing.reused")}`,
+    "is talked to, and let go in the end",
     () =>
       Effect.gen(function* () {
         const server = yield* listening(where())
@@ -76,7 +76,8 @@ describe.each(endpoints)("a server behind %s", (_, where) => {
         const [socket] = server.open
         if (socket !== undefined) yield* Effect.promise(() => new Promise((done) => socket.once("close", done)))
         assert.strictEqual(server.open.size, 0)
-      })
+      }),
+    verifies("transport.custom.preserves-protocol", "stdio.framing.reused")
   )
 
   it.live("that hangs up fails what waits for it", () =>

@@ -11,7 +11,7 @@ import { begin, echoing, event, peerOf, quiet, reasonOf, serving } from "../supp
 
 describe("messages", () => {
   it.live(
-    `are posted to where the server says, in order, with the user's headers${verifies("sse.post.to-endpoint")}`,
+    "are posted to where the server says, in order, with the user's headers",
     () =>
       Effect.gen(function* () {
         // Slow to accept the first ones: the others must not overtake.
@@ -34,7 +34,8 @@ describe("messages", () => {
         }
         assert.strictEqual(server.gets.length, 1)
         assert.deepInclude(server.gets[0], { accept: "text/event-stream", authorization: "Bearer x" })
-      })
+      }),
+    verifies("sse.post.to-endpoint")
   )
 
   it.live("are posted relative to the stream, wherever that is", () =>
@@ -61,7 +62,7 @@ describe("messages", () => {
   )
 
   it.live(
-    `arrive as events named so, however the stream is cut and whatever else is on it${verifies("sse.message-event")}`,
+    "arrive as events named so, however the stream is cut and whatever else is on it",
     () =>
       Effect.gen(function* () {
         const noise = [
@@ -92,7 +93,8 @@ describe("messages", () => {
             said.map(({ method }) => method)
           )
         }
-      })
+      }),
+    verifies("sse.message-event")
   )
 
   it.live("that ask are answered, also while the server has not accepted what they are about", () =>

@@ -20,7 +20,7 @@ describe("a server as a child process", () => {
     ["2025-11-25", []],
     ["2026-07-28", ["modern"]]
   ] as const)(
-    `of %s is talked to and gone afterwards${verifies("stdio.client.supported", "stdio.stdin.only-messages")}`,
+    "of %s is talked to and gone afterwards",
     ([version, flags]) =>
       withProcesses(
         Effect.gen(function* () {
@@ -38,7 +38,8 @@ describe("a server as a child process", () => {
           )
           assert.isFalse(isAlive(pid))
         })
-      )
+      ),
+    verifies("stdio.client.supported", "stdio.stdin.only-messages")
   )
 
   it.live("is a layer", () =>
@@ -99,20 +100,23 @@ describe("a server as a child process", () => {
     )
   )
 
-  it.live(`may write on stderr: it is kept, and no sign of an error${verifies("stdio.stderr.not-an-error")}`, () =>
-    withProcesses(
-      Effect.gen(function* () {
-        const { client, wire } = yield* start(server())
-        const lines = yield* Queue.unbounded<string>()
-        yield* Effect.forkChild(
-          Stream.runForEach(wire.stderr, (line) => Queue.offer(lines, line)),
-          { startImmediately: true }
-        )
-        yield* client.callTool("complain")
-        assert.strictEqual(yield* Queue.take(lines), "this is fine")
-        yield* client.ping
-      })
-    )
+  it.live(
+    "may write on stderr: it is kept, and no sign of an error",
+    () =>
+      withProcesses(
+        Effect.gen(function* () {
+          const { client, wire } = yield* start(server())
+          const lines = yield* Queue.unbounded<string>()
+          yield* Effect.forkChild(
+            Stream.runForEach(wire.stderr, (line) => Queue.offer(lines, line)),
+            { startImmediately: true }
+          )
+          yield* client.callTool("complain")
+          assert.strictEqual(yield* Queue.take(lines), "this is fine")
+          yield* client.ping
+        })
+      ),
+    verifies("stdio.stderr.not-an-error")
   )
 })
 

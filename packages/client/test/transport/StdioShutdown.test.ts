@@ -24,13 +24,16 @@ describe("shutting a server down", () => {
       return { millis: Number(duration.valueOf()), words: words.filter((word) => word !== "ready") }
     })
 
-  it.live(`begins with closing its stdin${verifies("lifecycle.shutdown.stdio-close-stdin")}`, () =>
-    withProcesses(
-      Effect.gen(function* () {
-        const { words } = yield* closing(server("farewell"))
-        assert.deepStrictEqual(words, ["end of stdin", "exit 0"])
-      })
-    )
+  it.live(
+    "begins with closing its stdin",
+    () =>
+      withProcesses(
+        Effect.gen(function* () {
+          const { words } = yield* closing(server("farewell"))
+          assert.deepStrictEqual(words, ["end of stdin", "exit 0"])
+        })
+      ),
+    verifies("lifecycle.shutdown.stdio-close-stdin")
   )
 
   it.live("reads what the server still writes", () =>
@@ -43,21 +46,19 @@ describe("shutting a server down", () => {
   )
 
   it.live(
-    `goes on with SIGTERM when it does not go by itself${verifies("lifecycle.shutdown.stdio-sigterm", "stdio.shutdown.forced")}`,
+    "goes on with SIGTERM when it does not go by itself",
     () =>
       withProcesses(
         Effect.gen(function* () {
           const { words } = yield* closing({ ...server("farewell", "deaf"), exitTimeout: "100 millis" })
           assert.deepStrictEqual(words, ["end of stdin", "SIGTERM", "exit 0"])
         })
-      )
+      ),
+    verifies("lifecycle.shutdown.stdio-sigterm", "stdio.shutdown.forced")
   )
 
   it.live(
-    `ends with SIGKILL, each after a bounded wait${verifies(
-      "lifecycle.shutdown.stdio-sigkill",
-      "lifecycle.error.shutdown-timeout"
-    )}`,
+    "ends with SIGKILL, each after a bounded wait",
     () =>
       withProcesses(
         Effect.gen(function* () {
@@ -68,7 +69,8 @@ describe("shutting a server down", () => {
           })
           assert.deepStrictEqual(words, ["end of stdin", "SIGTERM"])
         })
-      )
+      ),
+    verifies("lifecycle.shutdown.stdio-sigkill", "lifecycle.error.shutdown-timeout")
   )
 
   it.live("happens in the same order when the client is interrupted", () =>

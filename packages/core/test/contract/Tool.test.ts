@@ -32,7 +32,8 @@ describe("a tool", () => {
   })
 
   it.each(["", "with space", "a".repeat(129), "a/b", "täst"])(
-    `is refused under a name outside the alphabet: %j${verifies("tools.name.characters")}`,
+    "is refused under a name outside the alphabet: %j",
+    verifies("tools.name.characters"),
     (name) => {
       assert.throws(() => Tool.make(name, { description: "" }), /name/)
     }

@@ -10,7 +10,7 @@ const options = { every: "10 seconds", timeout: "5 seconds", failures: 2 } as co
 
 describe("keeping alive", () => {
   it.effect(
-    `gives the connection up after that many pings in a row without an answer${verifies("ping.timeout.connection-failure", "ping.sender.timeout-appropriate", "ping.sender.configurable")}`,
+    "gives the connection up after that many pings in a row without an answer",
     () =>
       Effect.gen(function* () {
         const { peer } = yield* serve(() => Effect.never)
@@ -20,11 +20,12 @@ describe("keeping alive", () => {
         assert.isUndefined(closed.pollUnsafe())
         yield* TestClock.adjust("1 millis")
         assert.strictEqual((yield* Effect.flip(peer.awaitClosed)).reason, "KeepAlive")
-      })
+      }),
+    verifies("ping.timeout.connection-failure", "ping.sender.timeout-appropriate", "ping.sender.configurable")
   )
 
   it.effect(
-    `pings as often as it is told, and an answer starts the count anew${verifies("ping.sender.periodic", "ping.sender.not-excessive")}`,
+    "pings as often as it is told, and an answer starts the count anew",
     () =>
       Effect.gen(function* () {
         const { messages, peer, receive } = yield* serve(() => Effect.never)
@@ -40,17 +41,22 @@ describe("keeping alive", () => {
         const closed = yield* Effect.forkChild(Effect.ignore(peer.awaitClosed), { startImmediately: true })
         yield* settle
         assert.isUndefined(closed.pollUnsafe())
-      })
+      }),
+    verifies("ping.sender.periodic", "ping.sender.not-excessive")
   )
 
-  it.effect(`logs every ping that failed${verifies("ping.failure.logged")}`, () => {
-    const logged: Array<unknown> = []
-    const logger = Logger.make(({ logLevel, message }) => logged.push([logLevel, message]))
-    return Effect.gen(function* () {
-      const { peer } = yield* serve(() => Effect.never)
-      yield* Effect.forkChild(keepAlive(peer, options), { startImmediately: true })
-      yield* TestClock.adjust("15 seconds")
-      assert.deepStrictEqual(logged, [["Warn", ["A ping failed: ping was not answered in time"]]])
-    }).pipe(Effect.provide(Logger.layer([logger])))
-  })
+  it.effect(
+    "logs every ping that failed",
+    () => {
+      const logged: Array<unknown> = []
+      const logger = Logger.make(({ logLevel, message }) => logged.push([logLevel, message]))
+      return Effect.gen(function* () {
+        const { peer } = yield* serve(() => Effect.never)
+        yield* Effect.forkChild(keepAlive(peer, options), { startImmediately: true })
+        yield* TestClock.adjust("15 seconds")
+        assert.deepStrictEqual(logged, [["Warn", ["A ping failed: ping was not answered in time"]]])
+      }).pipe(Effect.provide(Logger.layer([logger])))
+    },
+    verifies("ping.failure.logged")
+  )
 })

@@ -7,7 +7,7 @@ import { cancel, request, serve, settle, success } from "../support/wire.ts"
 
 describe("an answer", () => {
   it.effect(
-    `carries a result or the typed error of its handler${verifies("json-rpc.response.result-or-error", "json-rpc.error.code-and-message", "json-rpc.error.code-integer")}`,
+    "carries a result or the typed error of its handler",
     () =>
       Effect.gen(function* () {
         const { receive, messages } = yield* serve(({ request: { method } }) =>
@@ -21,7 +21,8 @@ describe("an answer", () => {
           success(1, { ok: true }),
           { jsonrpc: "2.0", id: 2, error: { code: -32602, message: "no", data: { why: 1 } } }
         ])
-      })
+      }),
+    verifies("json-rpc.response.result-or-error", "json-rpc.error.code-and-message", "json-rpc.error.code-integer")
   )
 
   it.effect("to a defect is -32603 without details, and the peer lives on", () =>
@@ -72,17 +73,20 @@ describe("an answer", () => {
     })
   )
 
-  it.effect(`never comes for a notification, known or not${verifies("json-rpc.notification.no-response")}`, () =>
-    Effect.gen(function* () {
-      const { receive, messages, notified } = yield* serve(() => Effect.succeed({}))
-      receive({ jsonrpc: "2.0", method: "notifications/initialized" })
-      receive({ jsonrpc: "2.0", method: "nonsense" })
-      receive({ jsonrpc: "2.0", method: "notifications/progress", params: { progressToken: 99, progress: 1 } })
-      receive({ jsonrpc: "2.0", method: "notifications/progress" })
-      yield* settle
-      assert.deepStrictEqual(messages(), [])
-      assert.deepStrictEqual(notified, ["notifications/initialized", "nonsense"])
-    })
+  it.effect(
+    "never comes for a notification, known or not",
+    () =>
+      Effect.gen(function* () {
+        const { receive, messages, notified } = yield* serve(() => Effect.succeed({}))
+        receive({ jsonrpc: "2.0", method: "notifications/initialized" })
+        receive({ jsonrpc: "2.0", method: "nonsense" })
+        receive({ jsonrpc: "2.0", method: "notifications/progress", params: { progressToken: 99, progress: 1 } })
+        receive({ jsonrpc: "2.0", method: "notifications/progress" })
+        yield* settle
+        assert.deepStrictEqual(messages(), [])
+        assert.deepStrictEqual(notified, ["notifications/initialized", "nonsense"])
+      }),
+    verifies("json-rpc.notification.no-response")
   )
 })
 

@@ -10,22 +10,25 @@ const options: Options = { batches: () => true, unreadableId: () => null }
 const byId = (messages: ReadonlyArray<any>) => messages.map(({ id, error }) => [id, error?.code])
 
 describe("a batch", () => {
-  it.effect(`has each of its messages handled and its answers in one array${verifies("json-rpc.batch.receive")}`, () =>
-    Effect.gen(function* () {
-      const served = yield* serve(({ request: { params } }) => Effect.succeed({ n: params?.n }), options)
-      const asking = yield* Effect.forkChild(served.peer.request("ask"), { startImmediately: true })
-      served.receive([
-        request(1, "work", { n: 1 }),
-        notification("notifications/initialized"),
-        success(1, { from: "batch" }),
-        request(2, "ping"),
-        request("x", "work", { n: 2 })
-      ])
-      yield* settle
-      assert.deepStrictEqual(yield* Fiber.join(asking), { from: "batch" })
-      assert.deepStrictEqual(served.notified, ["notifications/initialized"])
-      assert.deepStrictEqual(served.messages().slice(1), [[success(1, { n: 1 }), success(2), success("x", { n: 2 })]])
-    })
+  it.effect(
+    "has each of its messages handled and its answers in one array",
+    () =>
+      Effect.gen(function* () {
+        const served = yield* serve(({ request: { params } }) => Effect.succeed({ n: params?.n }), options)
+        const asking = yield* Effect.forkChild(served.peer.request("ask"), { startImmediately: true })
+        served.receive([
+          request(1, "work", { n: 1 }),
+          notification("notifications/initialized"),
+          success(1, { from: "batch" }),
+          request(2, "ping"),
+          request("x", "work", { n: 2 })
+        ])
+        yield* settle
+        assert.deepStrictEqual(yield* Fiber.join(asking), { from: "batch" })
+        assert.deepStrictEqual(served.notified, ["notifications/initialized"])
+        assert.deepStrictEqual(served.messages().slice(1), [[success(1, { n: 1 }), success(2), success("x", { n: 2 })]])
+      }),
+    verifies("json-rpc.batch.receive")
   )
 
   it.effect("is answered once its last request is, in one array", () =>

@@ -11,7 +11,7 @@ import { settle } from "../support/wire.ts"
 
 describe("a random conversation", () => {
   it.effect.prop(
-    `answers each request at most once, none after its cancel, every other exactly once, and leaves nothing behind${verifies("json-rpc.response.same-id", "cancellation.receiver.no-response", "cancellation.race.graceful")}`,
+    "answers each request at most once, none after its cancel, every other exactly once, and leaves nothing behind",
     { script: commands, drain: Schema.Boolean },
     ({ drain, script }) =>
       Effect.gen(function* () {
@@ -25,7 +25,11 @@ describe("a random conversation", () => {
         if (drain) yield* model.drain
         yield* model.finish(scope)
       }),
-    { timeout: 20_000, arbitrary: { runs: 800, size: 40 } }
+    {
+      ...verifies("json-rpc.response.same-id", "cancellation.receiver.no-response", "cancellation.race.graceful"),
+      timeout: 20_000,
+      arbitrary: { runs: 800, size: 40 }
+    }
   )
 })
 

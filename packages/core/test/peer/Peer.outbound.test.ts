@@ -14,7 +14,7 @@ const progress = (progressToken: unknown, value: unknown, more: object = {}) =>
 
 describe("a request of ours", () => {
   it.effect(
-    `has an id of its own and takes the answer to that id, in any order${verifies("json-rpc.request.id-unique")}`,
+    "has an id of its own and takes the answer to that id, in any order",
     () =>
       Effect.gen(function* () {
         const { peer, receive, messages } = yield* serve
@@ -26,11 +26,12 @@ describe("a request of ours", () => {
         receive(success(a.id, "a"))
         assert.deepStrictEqual(yield* Fiber.joinAll(fibers), ["a", "b"])
         assert.strictEqual(peer.outstanding(), 0)
-      })
+      }),
+    verifies("json-rpc.request.id-unique")
   )
 
   it.effect(
-    `has an id that no other of the session had, however the others ended${verifies("json-rpc.request.id-unique")}`,
+    "has an id that no other of the session had, however the others ended",
     () =>
       Effect.gen(function* () {
         const { peer, receive, messages } = yield* serve
@@ -59,7 +60,8 @@ describe("a request of ours", () => {
         const ids = messages().flatMap(({ id, method }) => (method === "notifications/cancelled" ? [] : [id]))
         assert.strictEqual(ids.length, 21)
         assert.strictEqual(new Set(ids).size, ids.length)
-      })
+      }),
+    verifies("json-rpc.request.id-unique")
   )
 
   it.effect("fails with the error it is answered with, data and all", () =>
@@ -153,7 +155,7 @@ describe("a request of ours", () => {
 
 describe("interrupting the caller", () => {
   it.effect(
-    `tells the other side once, and the late answer is ignored${verifies("cancellation.notification.request-id", "cancellation.sender.own-request", "cancellation.sender.ignores-late-response")}`,
+    "tells the other side once, and the late answer is ignored",
     () =>
       Effect.gen(function* () {
         const { peer, receive, messages, dropped } = yield* serve
@@ -165,21 +167,29 @@ describe("interrupting the caller", () => {
         assert.strictEqual(messages()[1].params.requestId, 1)
         assert.strictEqual(dropped.length, 1)
         assert.strictEqual(peer.outstanding(), 0)
-      })
-  )
-
-  it.effect(`says nothing once it is answered${verifies("cancellation.sender.in-progress")}`, () =>
-    Effect.gen(function* () {
-      const { peer, receive, messages } = yield* serve
-      const fiber = yield* start(peer.request("a"))
-      receive(success(1))
-      yield* Fiber.interrupt(fiber)
-      assert.strictEqual(messages().length, 1)
-    })
+      }),
+    verifies(
+      "cancellation.notification.request-id",
+      "cancellation.sender.own-request",
+      "cancellation.sender.ignores-late-response"
+    )
   )
 
   it.effect(
-    `says nothing when the request must not be cancelled${verifies("cancellation.initialize-not-cancelled")}`,
+    "says nothing once it is answered",
+    () =>
+      Effect.gen(function* () {
+        const { peer, receive, messages } = yield* serve
+        const fiber = yield* start(peer.request("a"))
+        receive(success(1))
+        yield* Fiber.interrupt(fiber)
+        assert.strictEqual(messages().length, 1)
+      }),
+    verifies("cancellation.sender.in-progress")
+  )
+
+  it.effect(
+    "says nothing when the request must not be cancelled",
     () =>
       Effect.gen(function* () {
         const { peer, messages } = yield* serve
@@ -187,7 +197,8 @@ describe("interrupting the caller", () => {
         yield* Fiber.interrupt(fiber)
         assert.strictEqual(messages().length, 1)
         assert.strictEqual(peer.outstanding(), 0)
-      })
+      }),
+    verifies("cancellation.initialize-not-cancelled")
   )
 
   it.effect("says nothing of a request that was never sent", () =>
@@ -382,7 +393,7 @@ describe("a timeout", () => {
 
 describe("progress", () => {
   it.effect(
-    `is asked for by a token of its own and told in order${verifies("progress.token.unique", "progress.token.type")}`,
+    "is asked for by a token of its own and told in order",
     () =>
       Effect.gen(function* () {
         const { peer, receive, messages } = yield* serve
@@ -401,24 +412,28 @@ describe("progress", () => {
           { progressToken: b.id, progress: 5 },
           { progressToken: a.id, progress: 2 }
         ])
-      })
+      }),
+    verifies("progress.token.unique", "progress.token.type")
   )
 
-  it.effect(`for an unknown, finished or uninterested request is dropped${verifies("progress.token.tracked")}`, () =>
-    Effect.gen(function* () {
-      const { peer, receive, messages } = yield* serve
-      const events: Array<unknown> = []
-      yield* start(peer.request("a", {}, { onProgress: (event) => void events.push(event) }))
-      yield* start(peer.request("b"))
-      receive(progress(2, 1))
-      receive(progress(77, 1))
-      receive(progress("1", 1))
-      receive(progress(1, "1"))
-      receive(progress({}, 1))
-      receive(success(1))
-      receive(progress(1, 9))
-      assert.deepStrictEqual(events, [])
-      assert.strictEqual(messages().length, 2)
-    })
+  it.effect(
+    "for an unknown, finished or uninterested request is dropped",
+    () =>
+      Effect.gen(function* () {
+        const { peer, receive, messages } = yield* serve
+        const events: Array<unknown> = []
+        yield* start(peer.request("a", {}, { onProgress: (event) => void events.push(event) }))
+        yield* start(peer.request("b"))
+        receive(progress(2, 1))
+        receive(progress(77, 1))
+        receive(progress("1", 1))
+        receive(progress(1, "1"))
+        receive(progress({}, 1))
+        receive(success(1))
+        receive(progress(1, 9))
+        assert.deepStrictEqual(events, [])
+        assert.strictEqual(messages().length, 2)
+      }),
+    verifies("progress.token.tracked")
   )
 })

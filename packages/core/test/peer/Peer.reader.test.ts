@@ -8,14 +8,17 @@ import * as Peer from "../../src/peer/Peer.ts"
 import { request, serve, settle, success } from "../support/wire.ts"
 
 describe("the reader always pulls", () => {
-  it.effect(`answers a ping while every permit is taken${verifies("ping.receiver.empty-response")}`, () =>
-    Effect.gen(function* () {
-      const { push, take } = yield* serve(() => Effect.never, { inFlight: 1, pending: 1 })
-      push(request(1))
-      push(request(2))
-      push(request(3, "ping"))
-      assert.deepStrictEqual(yield* take, success(3))
-    })
+  it.effect(
+    "answers a ping while every permit is taken",
+    () =>
+      Effect.gen(function* () {
+        const { push, take } = yield* serve(() => Effect.never, { inFlight: 1, pending: 1 })
+        push(request(1))
+        push(request(2))
+        push(request(3, "ping"))
+        assert.deepStrictEqual(yield* take, success(3))
+      }),
+    verifies("ping.receiver.empty-response")
   )
 
   it.effect("takes answers while every permit is held by handlers that wait for those answers", () =>

@@ -103,26 +103,29 @@ describe("a request is registered before it runs", () => {
 })
 
 describe("a second request of the same id in flight", () => {
-  it.effect(`never disturbs the first${verifies("json-rpc.request.id-unique")}`, () =>
-    Effect.gen(function* () {
-      const latch = Latch.makeUnsafe(false)
-      let runs = 0
-      const { receive, messages, dropped } = yield* serve(() =>
-        Effect.suspend(() => {
-          runs++
-          return Effect.as(latch.await, { run: runs })
-        })
-      )
-      receive(request(7))
-      receive(request(7))
-      receive(request(7, "ping"))
-      yield* settle
-      assert.strictEqual(runs, 1)
-      assert.strictEqual(dropped.length, 2)
-      latch.openUnsafe()
-      yield* settle
-      assert.deepStrictEqual(messages(), [success(7, { run: 1 })])
-    })
+  it.effect(
+    "never disturbs the first",
+    () =>
+      Effect.gen(function* () {
+        const latch = Latch.makeUnsafe(false)
+        let runs = 0
+        const { receive, messages, dropped } = yield* serve(() =>
+          Effect.suspend(() => {
+            runs++
+            return Effect.as(latch.await, { run: runs })
+          })
+        )
+        receive(request(7))
+        receive(request(7))
+        receive(request(7, "ping"))
+        yield* settle
+        assert.strictEqual(runs, 1)
+        assert.strictEqual(dropped.length, 2)
+        latch.openUnsafe()
+        yield* settle
+        assert.deepStrictEqual(messages(), [success(7, { run: 1 })])
+      }),
+    verifies("json-rpc.request.id-unique")
   )
 
   it.effect("never disturbs the first while that one still waits for a permit", () =>
@@ -166,7 +169,7 @@ describe("ids", () => {
   const ids = [0, "", 1, "1"]
 
   it.effect(
-    `0, "", 1 and "1" are four, each answered by its own${verifies("json-rpc.response.same-id", "json-rpc.request.id-type")}`,
+    '0, "", 1 and "1" are four, each answered by its own',
     () =>
       Effect.gen(function* () {
         const latch = Latch.makeUnsafe(false)
@@ -179,7 +182,8 @@ describe("ids", () => {
           ids.map((id) => success(id, { id }))
         )
         assert.deepStrictEqual(dropped, [])
-      })
+      }),
+    verifies("json-rpc.response.same-id", "json-rpc.request.id-type")
   )
 
   for (const id of ids) {
@@ -197,21 +201,24 @@ describe("ids", () => {
     )
   }
 
-  it.effect(`null, fractions and objects are refused${verifies("json-rpc.request.id-not-null")}`, () =>
-    Effect.gen(function* () {
-      const { receive, messages } = yield* serve(() => Effect.die("must not run"), { unreadableId: () => null })
-      for (const id of [null, 1.5, {}, [1], true]) receive({ ...request(1), id })
-      assert.deepStrictEqual(
-        messages().map(({ id, error }) => [id, error.code]),
-        Array.from({ length: 5 }, () => [null, -32600])
-      )
-    })
+  it.effect(
+    "null, fractions and objects are refused",
+    () =>
+      Effect.gen(function* () {
+        const { receive, messages } = yield* serve(() => Effect.die("must not run"), { unreadableId: () => null })
+        for (const id of [null, 1.5, {}, [1], true]) receive({ ...request(1), id })
+        assert.deepStrictEqual(
+          messages().map(({ id, error }) => [id, error.code]),
+          Array.from({ length: 5 }, () => [null, -32600])
+        )
+      }),
+    verifies("json-rpc.request.id-not-null")
   )
 })
 
 describe("a cancel", () => {
   it.effect(
-    `ends the handler, frees what it holds and stays unanswered${verifies("cancellation.receiver.stops", "cancellation.receiver.frees-resources", "cancellation.receiver.no-response")}`,
+    "ends the handler, frees what it holds and stays unanswered",
     () =>
       Effect.gen(function* () {
         let released = 0
@@ -229,7 +236,12 @@ describe("a cancel", () => {
         assert.strictEqual(released, 1)
         assert.deepStrictEqual(messages(), [])
         assert.deepStrictEqual(yield* peer.inFlight, [])
-      })
+      }),
+    verifies(
+      "cancellation.receiver.stops",
+      "cancellation.receiver.frees-resources",
+      "cancellation.receiver.no-response"
+    )
   )
 
   it.effect("does not stall the reader behind a finalizer that is stuck", () =>
@@ -280,7 +292,7 @@ describe("a cancel", () => {
   )
 
   it.effect(
-    `of nothing, of something done, or of no id is ignored${verifies("cancellation.invalid.unknown-id-ignored", "cancellation.invalid.completed-ignored", "cancellation.invalid.malformed-ignored", "cancellation.race.graceful")}`,
+    "of nothing, of something done, or of no id is ignored",
     () =>
       Effect.gen(function* () {
         const { receive, messages, peer } = yield* serve(({ request: { method } }) =>
@@ -296,19 +308,28 @@ describe("a cancel", () => {
         yield* settle
         assert.deepStrictEqual(messages(), [success(1)])
         assert.strictEqual((yield* peer.inFlight).length, 1)
-      })
+      }),
+    verifies(
+      "cancellation.invalid.unknown-id-ignored",
+      "cancellation.invalid.completed-ignored",
+      "cancellation.invalid.malformed-ignored",
+      "cancellation.race.graceful"
+    )
   )
 
-  it.effect(`of initialize is ignored${verifies("cancellation.initialize-not-cancelled")}`, () =>
-    Effect.gen(function* () {
-      const latch = Latch.makeUnsafe(false)
-      const { receive, messages } = yield* serve(() => Effect.as(latch.await, {}))
-      receive(request(1, "initialize"))
-      receive(cancel(1))
-      latch.openUnsafe()
-      yield* settle
-      assert.deepStrictEqual(messages(), [success(1)])
-    })
+  it.effect(
+    "of initialize is ignored",
+    () =>
+      Effect.gen(function* () {
+        const latch = Latch.makeUnsafe(false)
+        const { receive, messages } = yield* serve(() => Effect.as(latch.await, {}))
+        receive(request(1, "initialize"))
+        receive(cancel(1))
+        latch.openUnsafe()
+        yield* settle
+        assert.deepStrictEqual(messages(), [success(1)])
+      }),
+    verifies("cancellation.initialize-not-cancelled")
   )
 
   it.effect("of a request of ours is left to the role, and changes nothing by itself", () =>

@@ -53,17 +53,20 @@ describe("an unreadable line", () => {
     })
   )
 
-  it.effect(`of an answer fails its request and is never answered${verifies("json-rpc.response.not-both")}`, () =>
-    Effect.gen(function* () {
-      const { peer, receive, messages, dropped } = yield* serve(() => Effect.never)
-      const fiber = yield* Effect.forkChild(Effect.flip(peer.request("ask")), { startImmediately: true })
-      receive({ jsonrpc: "2.0", id: 1, result: {}, error: { code: 1, message: "both" } })
-      receive({ jsonrpc: "2.0", id: 99, result: {}, error: {} })
-      receive({ jsonrpc: "2.0", id: null, result: {} })
-      assert.strictEqual((yield* Fiber.join(fiber))._tag, "McpError")
-      assert.strictEqual(messages().length, 1)
-      assert.strictEqual(dropped.length, 2)
-    })
+  it.effect(
+    "of an answer fails its request and is never answered",
+    () =>
+      Effect.gen(function* () {
+        const { peer, receive, messages, dropped } = yield* serve(() => Effect.never)
+        const fiber = yield* Effect.forkChild(Effect.flip(peer.request("ask")), { startImmediately: true })
+        receive({ jsonrpc: "2.0", id: 1, result: {}, error: { code: 1, message: "both" } })
+        receive({ jsonrpc: "2.0", id: 99, result: {}, error: {} })
+        receive({ jsonrpc: "2.0", id: null, result: {} })
+        assert.strictEqual((yield* Fiber.join(fiber))._tag, "McpError")
+        assert.strictEqual(messages().length, 1)
+        assert.strictEqual(dropped.length, 2)
+      }),
+    verifies("json-rpc.response.not-both")
   )
 
   it.effect("never starts a quarrel of two peers over each other's errors", () =>

@@ -27,7 +27,7 @@ const wire = (token: string | number | undefined = 0) => {
 
 describe("a report", () => {
   it.effect(
-    `is sent with the token it was asked for by, whatever that is${verifies("progress.token.from-active-request")}`,
+    "is sent with the token it was asked for by, whatever that is",
     () =>
       Effect.gen(function* () {
         for (const token of [0, "", 7, "7"]) {
@@ -39,7 +39,8 @@ describe("a report", () => {
             { progressToken: token, progress: 2 }
           ])
         }
-      })
+      }),
+    verifies("progress.token.from-active-request")
   )
 
   it.effect("goes nowhere when nobody asked", () =>
@@ -57,12 +58,15 @@ describe("a report", () => {
     })
   )
 
-  it.effect(`that does not grow is dropped${verifies("progress.value.increases")}`, () =>
-    Effect.gen(function* () {
-      const { report, values } = wire()
-      for (const value of [-5, 0, 0, -1, 0.5, NaN, 0.5, 2, 1, Infinity, 3]) yield* report(value)
-      assert.deepStrictEqual(values(), [-5, 0, 0.5, 2, 3])
-    })
+  it.effect(
+    "that does not grow is dropped",
+    () =>
+      Effect.gen(function* () {
+        const { report, values } = wire()
+        for (const value of [-5, 0, 0, -1, 0.5, NaN, 0.5, 2, 1, Infinity, 3]) yield* report(value)
+        assert.deepStrictEqual(values(), [-5, 0, 0.5, 2, 3])
+      }),
+    verifies("progress.value.increases")
   )
 
   it.effect("suspends the handler while the wire has no room, and no longer", () =>
@@ -80,7 +84,7 @@ describe("a report", () => {
   )
 
   it.effect(
-    `stops waiting after the stall time; then only the latest is kept and sent once the wire moves${verifies("progress.rate-limited")}`,
+    "stops waiting after the stall time; then only the latest is kept and sent once the wire moves",
     () =>
       Effect.gen(function* () {
         const { report, values, move } = wire()
@@ -102,7 +106,8 @@ describe("a report", () => {
         moved.openUnsafe()
         yield* Fiber.join(handler)
         assert.deepStrictEqual(values(), [1000, 1001])
-      })
+      }),
+    verifies("progress.rate-limited")
   )
 
   it.effect("suspends anew at the next stall", () =>

@@ -75,15 +75,23 @@ describe("the hints of a server", () => {
   const hinted = (...names: ReadonlyArray<string>) =>
     Sampling.hinted(models, { hints: names.map((name) => ({ name })), intelligencePriority: 1, speedPriority: 0 })
 
-  it(`lead to the first model that the first matching hint is part of${verifies("sampling.hints.in-order", "sampling.hints.substring")}`, () => {
-    assert.strictEqual(hinted("sonnet", "gpt"), "claude-3-sonnet")
-    assert.strictEqual(hinted("gemini", "CLAUDE", "gpt"), "claude-3-haiku")
-  })
+  it(
+    "lead to the first model that the first matching hint is part of",
+    verifies("sampling.hints.in-order", "sampling.hints.substring"),
+    () => {
+      assert.strictEqual(hinted("sonnet", "gpt"), "claude-3-sonnet")
+      assert.strictEqual(hinted("gemini", "CLAUDE", "gpt"), "claude-3-haiku")
+    }
+  )
 
-  it(`go before the priorities, and leave the choice to them only when none matches${verifies("sampling.hints.before-priorities")}`, () => {
-    assert.strictEqual(hinted("haiku"), "claude-3-haiku")
-    assert.isUndefined(hinted("gemini"))
-    assert.isUndefined(Sampling.hinted(models, undefined))
-    assert.isUndefined(Sampling.hinted(models, { hints: [{}] }))
-  })
+  it(
+    "go before the priorities, and leave the choice to them only when none matches",
+    verifies("sampling.hints.before-priorities"),
+    () => {
+      assert.strictEqual(hinted("haiku"), "claude-3-haiku")
+      assert.isUndefined(hinted("gemini"))
+      assert.isUndefined(Sampling.hinted(models, undefined))
+      assert.isUndefined(Sampling.hinted(models, { hints: [{}] }))
+    }
+  )
 })

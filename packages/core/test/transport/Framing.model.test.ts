@@ -131,7 +131,7 @@ const Chunk = Schema.Literals([1, 7, 100, ...near(4096, 8192), 65_536])
 
 describe("the line decoder", () => {
   it.prop(
-    `reads what a plain splitter reads, in chunks and lines of every size, again and again${verifies("stdio.framing.newline", "transport.encoding.utf-8")}`,
+    "reads what a plain splitter reads, in chunks and lines of every size, again and again",
     {
       specs: Arbitrary.array(Arbitrary.schema(Spec), { minLength: 1, maxLength: 6 }),
       sizes: Arbitrary.array(Arbitrary.schema(Chunk), { minLength: 1, maxLength: 5 }),
@@ -148,7 +148,7 @@ describe("the line decoder", () => {
           crlf
         )
       ),
-    { arbitrary: { runs: 150 } }
+    { ...verifies("stdio.framing.newline", "transport.encoding.utf-8"), arbitrary: { runs: 150 } }
   )
 
   it.each(Object.keys(shapes) as Array<keyof typeof shapes>)(
@@ -177,13 +177,17 @@ describe("the line decoder", () => {
     assert.strictEqual(decoded(Framing.maxBatchMembers + 1), "Unreadable")
   })
 
-  it(`refuses a line that is JSON but for one invalid byte in a string, alone and among others${verifies("transport.encoding.utf-8")}`, () => {
-    const bad = concat(bytes(`{"jsonrpc":"2.0","method":"`), Uint8Array.of(0xff), bytes(`"}`))
-    const good = bytes(`{"jsonrpc":"2.0","method":"fine"}`)
-    for (const sizes of [[1], [Infinity], [20]]) {
-      assert.deepStrictEqual(...both([{ bytes: bad }, { bytes: good }, { bytes: bad }], sizes, 1000))
+  it(
+    "refuses a line that is JSON but for one invalid byte in a string, alone and among others",
+    verifies("transport.encoding.utf-8"),
+    () => {
+      const bad = concat(bytes(`{"jsonrpc":"2.0","method":"`), Uint8Array.of(0xff), bytes(`"}`))
+      const good = bytes(`{"jsonrpc":"2.0","method":"fine"}`)
+      for (const sizes of [[1], [Infinity], [20]]) {
+        assert.deepStrictEqual(...both([{ bytes: bad }, { bytes: good }, { bytes: bad }], sizes, 1000))
+      }
+      const [refused] = new Framing.LineDecoder().push(concat(bad, newline))
+      assert.strictEqual(refused?._tag === "Unreadable" && refused.error.code, -32700)
     }
-    const [refused] = new Framing.LineDecoder().push(concat(bad, newline))
-    assert.strictEqual(refused?._tag === "Unreadable" && refused.error.code, -32700)
-  })
+  )
 })

@@ -43,7 +43,7 @@ const fast = { arbitrary: { runs: 300 } }
 
 describe("the line decoder", () => {
   it.prop(
-    `reads the same messages however the stream is split${verifies("stdio.framing.newline", "transport.encoding.utf-8")}`,
+    "reads the same messages however the stream is split",
     { lines: Arbitrary.array(line, { maxLength: 8 }), cuts, crlf: Schema.Boolean },
     ({ lines, cuts, crlf }) => {
       const end = crlf ? "\r\n" : "\n"
@@ -53,7 +53,7 @@ describe("the line decoder", () => {
       assert.deepStrictEqual(decodeAll(split(all, cuts)), expected)
       assert.deepStrictEqual(decodeAll(split(all, cuts).map((chunk) => chunk.slice())), expected)
     },
-    fast
+    { ...verifies("stdio.framing.newline", "transport.encoding.utf-8"), ...fast }
   )
 
   it("reads long lines of several connections at a time, each as it is", () => {

@@ -10,7 +10,7 @@ import { settle } from "../support/wire.ts"
 
 describe("an in-memory pair", () => {
   it.effect.prop(
-    `carries every message once, in order, as the JSON it is${verifies("transport.custom.preserves-protocol")}`,
+    "carries every message once, in order, as the JSON it is",
     {
       values: Arbitrary.array(Arbitrary.schema(Schema.Json), { maxLength: 20 }),
       highWater: Schema.Literals([1, 50, 10_000])
@@ -32,7 +32,7 @@ describe("an in-memory pair", () => {
           )
         })
       ),
-    { arbitrary: { runs: 60 } }
+    { ...verifies("transport.custom.preserves-protocol"), arbitrary: { runs: 60 } }
   )
 
   it.effect("ends what both ends read when its scope closes", () =>

@@ -14,14 +14,17 @@ export const suite = <E>(
   connected: Layer.Layer<McpClient.McpClient | Host, E>
 ): void => {
   layer(connected, options)(`Our client drives Effect's own server of ${version} over ${wire}`, (it) => {
-    it.effect(`finds out by itself what it speaks${verifies("stdio.compatibility.probes")}`, () =>
-      Effect.gen(function* () {
-        const mcp = yield* client
-        assert.strictEqual(mcp.revision.version, version)
-        assert.deepInclude(mcp.serverInfo, { name: "effect-ai", version: "4.1.0" })
-        assert.strictEqual(mcp.instructions, "Effect's own.")
-        yield* mcp.ping
-      })
+    it.effect(
+      "finds out by itself what it speaks",
+      () =>
+        Effect.gen(function* () {
+          const mcp = yield* client
+          assert.strictEqual(mcp.revision.version, version)
+          assert.deepInclude(mcp.serverInfo, { name: "effect-ai", version: "4.1.0" })
+          assert.strictEqual(mcp.instructions, "Effect's own.")
+          yield* mcp.ping
+        }),
+      verifies("stdio.compatibility.probes")
     )
 
     it.effect("lists and calls tools, and sees their progress", () =>
@@ -88,13 +91,14 @@ export const suite = <E>(
 
     if (version === "2026-07-28") {
       it.effect(
-        `answers what it asks in rounds${verifies("mrtr.client.state-echoed", "mrtr.client.answers-all")}`,
+        "answers what it asks in rounds",
         () =>
           Effect.gen(function* () {
             const { answers } = yield* Host
             answers.form = () => ({ action: "accept", content: { name: "Ada" } })
             assert.strictEqual(yield* call("greet"), "Hello, Ada! (a state)")
-          })
+          }),
+        verifies("mrtr.client.state-echoed", "mrtr.client.answers-all")
       )
     } else {
       it.effect("answers what it asks by requests", () =>

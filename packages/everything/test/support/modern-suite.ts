@@ -17,7 +17,7 @@ export const suite = <E>(wire: string, connected: Layer.Layer<McpClient.McpClien
     `Our client drives the SDK v2 over ${wire} in 2026-07-28`,
     (it) => {
       it.effect(
-        `finds out by itself that the server speaks it${verifies("stdio.compatibility.probes", "meta.request.required")}`,
+        "finds out by itself that the server speaks it",
         () =>
           Effect.gen(function* () {
             const mcp = yield* client
@@ -26,26 +26,30 @@ export const suite = <E>(wire: string, connected: Layer.Layer<McpClient.McpClien
             assert.strictEqual(mcp.instructions, "A fixture of both eras.")
             assert.deepStrictEqual(mcp.serverCapabilities.resources, { subscribe: true, listChanged: true })
             yield* mcp.ping
-          })
-      )
-
-      it.effect(`lists and calls tools (2026-07-28)${verifies("tools.result.structured-validated")}`, () =>
-        Effect.gen(function* () {
-          const mcp = yield* client
-          const tools = yield* Stream.runCollect(mcp.tools)
-          assert.includeMembers(
-            tools.map(({ name }) => name),
-            ["echo", "add", "greet"]
-          )
-          assert.strictEqual(yield* call("echo", { message: "hello" }), "hello")
-          assert.deepInclude(yield* mcp.callTool("add", { a: 1, b: 2 }), { structuredContent: { sum: 3 } })
-          assert.deepInclude(yield* mcp.callTool("fail"), { isError: true })
-          assert.deepInclude(yield* Effect.flip(mcp.callTool("no_such_tool")), { code: -32602 })
-        })
+          }),
+        verifies("stdio.compatibility.probes", "meta.request.required")
       )
 
       it.effect(
-        `shows progress, and cancels a call by interrupting it (2026-07-28)${verifies("cancellation.client.sent", "cancellation.stdio.notification")}`,
+        "lists and calls tools (2026-07-28)",
+        () =>
+          Effect.gen(function* () {
+            const mcp = yield* client
+            const tools = yield* Stream.runCollect(mcp.tools)
+            assert.includeMembers(
+              tools.map(({ name }) => name),
+              ["echo", "add", "greet"]
+            )
+            assert.strictEqual(yield* call("echo", { message: "hello" }), "hello")
+            assert.deepInclude(yield* mcp.callTool("add", { a: 1, b: 2 }), { structuredContent: { sum: 3 } })
+            assert.deepInclude(yield* mcp.callTool("fail"), { isError: true })
+            assert.deepInclude(yield* Effect.flip(mcp.callTool("no_such_tool")), { code: -32602 })
+          }),
+        verifies("tools.result.structured-validated")
+      )
+
+      it.effect(
+        "shows progress, and cancels a call by interrupting it (2026-07-28)",
         () =>
           Effect.gen(function* () {
             const mcp = yield* client
@@ -62,11 +66,12 @@ export const suite = <E>(wire: string, connected: Layer.Layer<McpClient.McpClien
             yield* Fiber.interrupt(waiting)
             assert.deepInclude(yield* Queue.take(updates), { _tag: "Updated" })
             assert.strictEqual(yield* mcp.readText("fixture://cancelled"), JSON.stringify(["given up"]))
-          })
+          }),
+        verifies("cancellation.client.sent", "cancellation.stdio.notification")
       )
 
       it.effect(
-        `answers what tools, prompts and resources ask (2026-07-28)${verifies("mrtr.client.answers-all", "mrtr.client.state-not-invented", "mrtr.client.only-retry")}`,
+        "answers what tools, prompts and resources ask (2026-07-28)",
         () =>
           Effect.gen(function* () {
             const mcp = yield* client
@@ -89,11 +94,12 @@ export const suite = <E>(wire: string, connected: Layer.Layer<McpClient.McpClien
               roots: { roots: [{ uri: "file:///old", name: "Old" }] },
               page: { action: "decline" }
             })
-          })
+          }),
+        verifies("mrtr.client.answers-all", "mrtr.client.state-not-invented", "mrtr.client.only-retry")
       )
 
       it.effect(
-        `brings a state back to the request it belongs to, round by round (2026-07-28)${verifies("mrtr.client.state-echoed", "mrtr.state.opaque")}`,
+        "brings a state back to the request it belongs to, round by round (2026-07-28)",
         () =>
           Effect.gen(function* () {
             const { answers } = yield* Host
@@ -102,7 +108,8 @@ export const suite = <E>(wire: string, connected: Layer.Layer<McpClient.McpClien
               content: message === "Who?" ? { name: "Ada" } : { color: "red" }
             })
             assert.strictEqual(yield* call("rounds"), "Ada likes red")
-          })
+          }),
+        verifies("mrtr.client.state-echoed", "mrtr.state.opaque")
       )
 
       it.effect("reads resources, gets prompts and completes arguments (2026-07-28)", () =>
@@ -132,7 +139,7 @@ export const suite = <E>(wire: string, connected: Layer.Layer<McpClient.McpClien
       )
 
       it.effect(
-        `listens for as long as someone watches, and keeps what it may (2026-07-28)${verifies("subscriptions.stdio.correlated", "caching.ttl.positive", "caching.ttl.zero", "caching.notification.invalidates")}`,
+        "listens for as long as someone watches, and keeps what it may (2026-07-28)",
         () =>
           Effect.gen(function* () {
             const mcp = yield* client
@@ -153,7 +160,13 @@ export const suite = <E>(wire: string, connected: Layer.Layer<McpClient.McpClien
             assert.notStrictEqual(again, cached)
             yield* call("touch")
             assert.strictEqual(yield* mcp.readText("fixture://cached"), again)
-          })
+          }),
+        verifies(
+          "subscriptions.stdio.correlated",
+          "caching.ttl.positive",
+          "caching.ttl.zero",
+          "caching.notification.invalidates"
+        )
       )
 
       it.effect("hears that a tool appeared (2026-07-28)", () =>

@@ -28,7 +28,7 @@ export const suite = (name: string, connector: Connector, { notFound, turnsPages
 
     layer(Layer.effect(Official, connect(connector, ["--page-size", "5"])), options)("in small pages", (it) => {
       it.effect(
-        `puts the pages together to the whole list${verifies("pagination.cursor.continues", "pagination.cursor.invalid")}`,
+        "puts the pages together to the whole list",
         () =>
           Effect.gen(function* () {
             const first = yield* using((client) => client.listTools({}))
@@ -40,7 +40,8 @@ export const suite = (name: string, connector: Connector, { notFound, turnsPages
             assert.strictEqual(first.tools.length, turnsPages ? toolNames.length : 5)
             const invalid = yield* failure(using((client) => client.listTools({ cursor: "nonsense" })))
             assert.strictEqual(invalid.code, -32602)
-          })
+          }),
+        verifies("pagination.cursor.continues", "pagination.cursor.invalid")
       )
     })
   })

@@ -50,7 +50,7 @@ export const asking = (it: Vitest.MethodsNonLive<McpClient.McpClient | Host>): v
   )
 
   it.effect(
-    `shows its roots, and says when they change${verifies("roots.capability.declared", "roots.list-changed.sent")}`,
+    "shows its roots, and says when they change",
     () =>
       Effect.gen(function* () {
         const mcp = yield* client
@@ -61,6 +61,7 @@ export const asking = (it: Vitest.MethodsNonLive<McpClient.McpClient | Host>): v
         yield* SubscriptionRef.set(roots, [{ uri: "file:///new" }])
         yield* Queue.take(events)
         assert.deepStrictEqual(JSON.parse(yield* mcp.readText("fixture://roots")), [{ uri: "file:///new" }])
-      })
+      }),
+    verifies("roots.capability.declared", "roots.list-changed.sent")
   )
 }

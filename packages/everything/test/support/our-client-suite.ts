@@ -24,7 +24,7 @@ export const suiteOver = <E>(name: string, connected: Layer.Layer<McpClient.McpC
     `Our client drives a server of ${name} over 2025-11-25`,
     (it) => {
       it.effect(
-        `agrees on the newest revision and learns who the server is${verifies("lifecycle.version.client-offers-latest", "lifecycle.initialized.sent", "stdio.client.supported")}`,
+        "agrees on the newest revision and learns who the server is",
         () =>
           Effect.gen(function* () {
             const mcp = yield* client
@@ -33,7 +33,8 @@ export const suiteOver = <E>(name: string, connected: Layer.Layer<McpClient.McpC
             assert.strictEqual(mcp.instructions, "A fixture.")
             assert.deepInclude(mcp.serverCapabilities, { resources: { subscribe: true, listChanged: true } })
             yield* mcp.ping
-          })
+          }),
+        verifies("lifecycle.version.client-offers-latest", "lifecycle.initialized.sent", "stdio.client.supported")
       )
 
       it.effect("lists the tools and calls them, by name and by contract", () =>
@@ -85,7 +86,7 @@ export const suiteOver = <E>(name: string, connected: Layer.Layer<McpClient.McpC
       )
 
       it.effect(
-        `shows the progress of a call before its result${verifies("progress.token.type", "progress.token.unique")}`,
+        "shows the progress of a call before its result",
         () =>
           Effect.gen(function* () {
             const events = yield* using((mcp) => Stream.runCollect(mcp.callToolStream("progress")))
@@ -101,11 +102,12 @@ export const suiteOver = <E>(name: string, connected: Layer.Layer<McpClient.McpC
                 "done"
               ]
             )
-          })
+          }),
+        verifies("progress.token.type", "progress.token.unique")
       )
 
       it.effect(
-        `cancels a call by interrupting it${verifies("cancellation.sender.in-progress", "cancellation.notification.request-id", "cancellation.sender.ignores-late-response")}`,
+        "cancels a call by interrupting it",
         () =>
           Effect.gen(function* () {
             const mcp = yield* client
@@ -117,7 +119,12 @@ export const suiteOver = <E>(name: string, connected: Layer.Layer<McpClient.McpC
             yield* Fiber.interrupt(waiting)
             assert.strictEqual((yield* Queue.take(events))._tag, "Updated")
             assert.strictEqual(yield* mcp.readText("fixture://cancelled"), JSON.stringify(["given up"]))
-          })
+          }),
+        verifies(
+          "cancellation.sender.in-progress",
+          "cancellation.notification.request-id",
+          "cancellation.sender.ignores-late-response"
+        )
       )
 
       it.effect("lists and reads resources: text, bytes, members of a template", () =>
@@ -203,24 +210,27 @@ export const suiteOver = <E>(name: string, connected: Layer.Layer<McpClient.McpC
         })
       )
 
-      it.effect(`completes arguments in view of the others${verifies("completion.client.context")}`, () =>
-        Effect.gen(function* () {
-          const mcp = yield* client
-          const ref = { type: "ref/prompt", name: "greet" } as const
-          const team = yield* mcp.complete({ ref, argument: { name: "team", value: "r" } })
-          assert.deepStrictEqual(team.values, ["red"])
-          const person = yield* mcp.complete({
-            ref,
-            argument: { name: "name", value: "" },
-            context: { arguments: { team: "red" } }
-          })
-          assert.deepStrictEqual(person.values, ["Ann", "Bo"])
-          const item = yield* mcp.complete({
-            ref: { type: "ref/resource", uri: "fixture://item/{id}" },
-            argument: { name: "id", value: "ap" }
-          })
-          assert.deepStrictEqual(item.values, ["apple", "apricot"])
-        })
+      it.effect(
+        "completes arguments in view of the others",
+        () =>
+          Effect.gen(function* () {
+            const mcp = yield* client
+            const ref = { type: "ref/prompt", name: "greet" } as const
+            const team = yield* mcp.complete({ ref, argument: { name: "team", value: "r" } })
+            assert.deepStrictEqual(team.values, ["red"])
+            const person = yield* mcp.complete({
+              ref,
+              argument: { name: "name", value: "" },
+              context: { arguments: { team: "red" } }
+            })
+            assert.deepStrictEqual(person.values, ["Ann", "Bo"])
+            const item = yield* mcp.complete({
+              ref: { type: "ref/resource", uri: "fixture://item/{id}" },
+              argument: { name: "id", value: "ap" }
+            })
+            assert.deepStrictEqual(item.values, ["apple", "apricot"])
+          }),
+        verifies("completion.client.context")
       )
 
       it.effect("hears the log messages of the level it asked for", () =>

@@ -43,7 +43,7 @@ export const suite = <E>(wire: string, connected: Layer.Layer<McpClient.McpClien
       )
 
       it.effect(
-        `calls its tools, with structured content, links and annotations${verifies("tools.result.structured-validated")}`,
+        "calls its tools, with structured content, links and annotations",
         () =>
           Effect.gen(function* () {
             const mcp = yield* client
@@ -59,7 +59,8 @@ export const suite = <E>(wire: string, connected: Layer.Layer<McpClient.McpClien
             const annotated = yield* mcp.callTool("get-annotated-message", { messageType: "error", includeImage: true })
             assert.deepInclude(annotated.content[0], { annotations: { priority: 1, audience: ["user", "assistant"] } })
             assert.deepInclude(annotated.content[1], { type: "image", mimeType: "image/png" })
-          })
+          }),
+        verifies("tools.result.structured-validated")
       )
 
       it.effect(`refuses to call a tool that runs as a task only`, () =>

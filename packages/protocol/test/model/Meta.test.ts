@@ -74,14 +74,18 @@ describe("a key of `_meta`", () => {
     for (const key of ["ui", "", "/ui", "1a/ui", "a/-"]) assert.isFalse(Meta.isExtensionId(key), key)
   })
 
-  it(`of the protocol follows the rules${verifies("meta.prefix.format", "meta.prefix.label", "meta.name.format")}`, () => {
-    const { baggage, clientCapabilities, clientInfo, logLevel, protocolVersion } = Meta
-    const { serverInfo, subscriptionId, traceparent, tracestate } = Meta
-    for (const key of [protocolVersion, clientInfo, clientCapabilities, logLevel, serverInfo, subscriptionId]) {
-      assert.isTrue(Meta.isKey(key) && Meta.isReserved(key), key)
+  it(
+    "of the protocol follows the rules",
+    verifies("meta.prefix.format", "meta.prefix.label", "meta.name.format"),
+    () => {
+      const { baggage, clientCapabilities, clientInfo, logLevel, protocolVersion } = Meta
+      const { serverInfo, subscriptionId, traceparent, tracestate } = Meta
+      for (const key of [protocolVersion, clientInfo, clientCapabilities, logLevel, serverInfo, subscriptionId]) {
+        assert.isTrue(Meta.isKey(key) && Meta.isReserved(key), key)
+      }
+      for (const key of [traceparent, tracestate, baggage]) assert.isTrue(Meta.isKey(key), key)
     }
-    for (const key of [traceparent, tracestate, baggage]) assert.isTrue(Meta.isKey(key), key)
-  })
+  )
 })
 
 describe("withMeta", () => {

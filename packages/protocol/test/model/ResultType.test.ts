@@ -41,27 +41,29 @@ describe("a result of 2026-07-28", () => {
     const read = Schema.decodeUnknownSync(wire)
     const hints = cacheable.has(method) ? { ttlMs: 0, cacheScope: "private" } : {}
 
-    it(`of ${method} is marked as complete, and carries hints only if it may be cached${verifies(
-      "json-rpc.result.type-included",
-      "caching.hints.included"
-    )}`, () => {
-      assert.deepStrictEqual(write(result), { ...result, ...hints, resultType: "complete" })
-      assert.deepStrictEqual(write({ ...result, resultType: "input_required" }), write(result))
-    })
-
-    it(`of ${method} is read with its mark or without, and never of another type${verifies(
-      "json-rpc.result.type-absent",
-      "json-rpc.result.type-unknown"
-    )}`, () => {
-      assert.strictEqual(read(result), result)
-      assert.deepStrictEqual(read({ ...result, resultType: "complete" }), result)
-      for (const type of ["input_required", "task", "Complete", "", 1, null]) {
-        assert.throws(() => read({ ...result, resultType: type }), "is not a known type of result")
+    it(
+      `of ${method} is marked as complete, and carries hints only if it may be cached`,
+      verifies("json-rpc.result.type-included", "caching.hints.included"),
+      () => {
+        assert.deepStrictEqual(write(result), { ...result, ...hints, resultType: "complete" })
+        assert.deepStrictEqual(write({ ...result, resultType: "input_required" }), write(result))
       }
-    })
+    )
+
+    it(
+      `of ${method} is read with its mark or without, and never of another type`,
+      verifies("json-rpc.result.type-absent", "json-rpc.result.type-unknown"),
+      () => {
+        assert.strictEqual(read(result), result)
+        assert.deepStrictEqual(read({ ...result, resultType: "complete" }), result)
+        for (const type of ["input_required", "task", "Complete", "", 1, null]) {
+          assert.throws(() => read({ ...result, resultType: type }), "is not a known type of result")
+        }
+      }
+    )
   }
 
-  it(`lives a whole number of milliseconds that is not negative${verifies("caching.ttl.not-negative")}`, () => {
+  it("lives a whole number of milliseconds that is not negative", verifies("caching.ttl.not-negative"), () => {
     const write = Schema.encodeUnknownSync(codec("tools/list"))
     const ttl = (ttlMs: number) => (write({ tools: [], ttlMs, cacheScope: "public" }) as { ttlMs: number }).ttlMs
     assert.deepStrictEqual([0, 1000, 1.9, -1, -0.5, 1e300].map(ttl), [0, 1000, 1, 0, 0, Number.MAX_SAFE_INTEGER])
@@ -75,7 +77,7 @@ describe("a result of 2026-07-28", () => {
     })
   })
 
-  it(`that asks for input carries no hints${verifies("caching.hints.not-interim")}`, () => {
+  it("that asks for input carries no hints", verifies("caching.hints.not-interim"), () => {
     const asking = { resultType: "input_required", requestState: "s" }
     assert.deepStrictEqual(Schema.encodeUnknownSync(inputRequired)(asking), asking)
   })

@@ -98,7 +98,7 @@ describe("a value that 2026-07-28 no longer has", () => {
     assert.deepStrictEqual(read(choice), choice as never)
   })
 
-  it(`asks for a page without an elicitationId, also inside a result${verifies("elicitation.url.fields")}`, () => {
+  it("asks for a page without an elicitationId, also inside a result", verifies("elicitation.url.fields"), () => {
     const asking = (params: Fields) => ({
       resultType: "input_required",
       inputRequests: { a: { method: "elicitation/create", params } }

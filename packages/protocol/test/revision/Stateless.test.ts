@@ -112,7 +112,7 @@ describe("the revision 2026-07-28", () => {
     assert.isTrue(isRefused(result, {}))
   })
 
-  it(`asks for input, one of three kinds${verifies("mrtr.questions.kinds")}`, () => {
+  it("asks for input, one of three kinds", verifies("mrtr.questions.kinds"), () => {
     assert.isTrue(survives(inputRequired, { ...asking, requestState: "opaque", _meta: { a: 1 } }))
     for (const question of [
       { method: "ping" },
@@ -126,7 +126,7 @@ describe("the revision 2026-07-28", () => {
     }
   })
 
-  it(`asks for something, or for another try${verifies("mrtr.result.not-empty")}`, () => {
+  it("asks for something, or for another try", verifies("mrtr.result.not-empty"), () => {
     assert.isTrue(survives(inputRequired, { resultType: "input_required", requestState: "" }))
     assert.isTrue(survives(inputRequired, { resultType: "input_required", inputRequests: {} }))
     assert.isTrue(isRefused(inputRequired, { resultType: "input_required" }))

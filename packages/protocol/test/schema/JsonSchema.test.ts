@@ -206,7 +206,7 @@ describe("JsonSchema.fromSchema", () => {
 })
 
 describe("JsonSchema.input and output", () => {
-  it(`put type: object at the root of a union of objects${verifies("tools.definition.input-schema-object")}`, () => {
+  it("put type: object at the root of a union of objects", verifies("tools.definition.input-schema-object"), () => {
     const either = Schema.Union([Schema.Struct({ a: Schema.String }), Person])
     const document = JsonSchema.input(either)
     assert.strictEqual(document.type, "object")
@@ -228,7 +228,7 @@ describe("JsonSchema.input and output", () => {
     })
   }
 
-  it(`say that a tool without parameters takes only empty objects${verifies("tools.definition.no-parameters")}`, () => {
+  it("say that a tool without parameters takes only empty objects", verifies("tools.definition.no-parameters"), () => {
     assert.deepStrictEqual(JsonSchema.input(Schema.Struct({})), { type: "object", additionalProperties: false })
     assert.deepStrictEqual(JsonSchema.input(Schema.Record(Schema.String, Schema.Unknown)), { type: "object" })
   })
@@ -372,7 +372,7 @@ const mutate = (json: unknown, at: number, replacement: unknown): unknown => {
 
 describe("JsonSchema, by generated schemas", () => {
   it.effect.prop(
-    `advertises what it encodes, validly, and reads it back${verifies("json-schema.valid")}`,
+    "advertises what it encodes, validly, and reads it back",
     { sample: sample(plans(false)) },
     ({ sample: [plan, value] }) =>
       Effect.gen(function* () {
@@ -384,7 +384,7 @@ describe("JsonSchema, by generated schemas", () => {
         // Through text, because JSON has no -0.
         assert.deepStrictEqual(JSON.parse(JSON.stringify(yield* Schema.encodeEffect(codec)(again))), wire)
       }),
-    { arbitrary: { runs: 300, seed: 1 } }
+    { ...verifies("json-schema.valid"), arbitrary: { runs: 300, seed: 1 } }
   )
 
   it.effect.prop(

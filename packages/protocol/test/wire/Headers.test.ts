@@ -31,25 +31,36 @@ const examples = {
 }
 
 describe("a value in a header", () => {
-  it(`is plain where that is safe, else Base64 between marks${verifies("http.params.encoded", "http.params.base64", "http.params.markers", "http.params.marker-escaped", "http.headers.name-encoded")}`, () => {
-    for (const [value, header] of Object.entries(examples)) {
-      assert.strictEqual(Headers.encode(value), header, value)
-      assert.strictEqual(Headers.decode(header), value, header)
+  it(
+    "is plain where that is safe, else Base64 between marks",
+    verifies(
+      "http.params.encoded",
+      "http.params.base64",
+      "http.params.markers",
+      "http.params.marker-escaped",
+      "http.headers.name-encoded"
+    ),
+    () => {
+      for (const [value, header] of Object.entries(examples)) {
+        assert.strictEqual(Headers.encode(value), header, value)
+        assert.strictEqual(Headers.decode(header), value, header)
+      }
     }
-  })
+  )
 
   it.prop(
-    `comes back as it was, through characters that every header may have${verifies("http.params.decoded")}`,
+    "comes back as it was, through characters that every header may have",
     { value: Schema.String },
     ({ value }) => {
       const text = value.toWellFormed()
       const header = Headers.encode(text)
       assert.match(header, /^[\t\x20-\x7e]*$/)
       assert.strictEqual(Headers.decode(` ${header}\t`), text)
-    }
+    },
+    verifies("http.params.decoded")
   )
 
-  it(`is refused if its characters or its Base64 are not valid${verifies("http.params.invalid-characters")}`, () => {
+  it("is refused if its characters or its Base64 are not valid", verifies("http.params.invalid-characters"), () => {
     for (const broken of [
       "é",
       "a\nb",
@@ -67,21 +78,25 @@ describe("a value in a header", () => {
 describe("the headers of a request", () => {
   const body = { name: "größe", arguments: { region: "süd", options: { limit: 42 }, dry: false } }
 
-  it(`mirror its version, its method, what it names and the annotated arguments it gives${verifies("http.version.matches-body", "http.headers.standard", "http.params.mirrored", "http.params.exact-path")}`, () => {
-    assert.deepStrictEqual(Headers.of(request("tools/call", body), params), {
-      "mcp-protocol-version": "2026-07-28",
-      "mcp-method": "tools/call",
-      "mcp-name": Headers.encode("größe"),
-      "mcp-param-region": Headers.encode("süd"),
-      "mcp-param-limit": "42",
-      "mcp-param-dry": "false"
-    })
-    assert.strictEqual(Headers.of(request("resources/read", { uri: "a://b" }))["mcp-name"], "a://b")
-    assert.strictEqual(Headers.of(request("prompts/get", { name: "p" }))["mcp-name"], "p")
-    assert.strictEqual(Headers.of(request("tools/list", { name: "p" }))["mcp-name"], undefined)
-  })
+  it(
+    "mirror its version, its method, what it names and the annotated arguments it gives",
+    verifies("http.version.matches-body", "http.headers.standard", "http.params.mirrored", "http.params.exact-path"),
+    () => {
+      assert.deepStrictEqual(Headers.of(request("tools/call", body), params), {
+        "mcp-protocol-version": "2026-07-28",
+        "mcp-method": "tools/call",
+        "mcp-name": Headers.encode("größe"),
+        "mcp-param-region": Headers.encode("süd"),
+        "mcp-param-limit": "42",
+        "mcp-param-dry": "false"
+      })
+      assert.strictEqual(Headers.of(request("resources/read", { uri: "a://b" }))["mcp-name"], "a://b")
+      assert.strictEqual(Headers.of(request("prompts/get", { name: "p" }))["mcp-name"], "p")
+      assert.strictEqual(Headers.of(request("tools/list", { name: "p" }))["mcp-name"], undefined)
+    }
+  )
 
-  it(`leave out arguments that are absent or null${verifies("http.params.omitted", "http.params.not-expected")}`, () => {
+  it("leave out arguments that are absent or null", verifies("http.params.omitted", "http.params.not-expected"), () => {
     const headers = Headers.of(request("tools/call", { name: "t", arguments: { region: null } }), params)
     assert.deepStrictEqual(Object.keys(headers), ["mcp-protocol-version", "mcp-method", "mcp-name"])
     assert.strictEqual(Headers.paramMismatch(headers, params, { region: null }), undefined)
@@ -89,7 +104,7 @@ describe("the headers of a request", () => {
   })
 
   it.prop(
-    `that a request was given agree with it, whatever its values${verifies("http.headers.decoded")}`,
+    "that a request was given agree with it, whatever its values",
     { name: Schema.String, region: Schema.String, limit: Schema.Int, dry: Schema.Boolean },
     ({ name, region, limit, dry }) => {
       const call = request("tools/call", {
@@ -99,10 +114,11 @@ describe("the headers of a request", () => {
       const headers = Headers.of(call, params)
       assert.strictEqual(Headers.mismatch(headers, call), undefined)
       assert.strictEqual(Headers.paramMismatch(headers, params, call.params?.arguments), undefined)
-    }
+    },
+    verifies("http.headers.decoded")
   )
 
-  it(`must be there, well-formed and the same${verifies("http.params.missing", "http.params.validated")}`, () => {
+  it("must be there, well-formed and the same", verifies("http.params.missing", "http.params.validated"), () => {
     const call = request("tools/call", body)
     const headers = Headers.of(call, params)
     for (const header of ["mcp-protocol-version", "mcp-method", "mcp-name"]) {
@@ -133,7 +149,7 @@ describe("the headers of a request", () => {
     assert.match(Headers.paramMismatch(headers, params, region) ?? "", /mcp-param-region/)
   })
 
-  it(`say integers in any decimal form${verifies("http.headers.integers")}`, () => {
+  it("say integers in any decimal form", verifies("http.headers.integers"), () => {
     const limit = (said: string, value: unknown) =>
       Headers.paramMismatch({ "mcp-param-limit": said }, params, { options: { limit: value } })
     assert.strictEqual(limit("42.0", 42), undefined)

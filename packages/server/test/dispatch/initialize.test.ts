@@ -29,14 +29,15 @@ const initialize = (protocolVersion: unknown, more: object = {}) => ({
 describe("version negotiation", () => {
   for (const version of versions()) {
     it.effect(
-      `echoes ${version}, with capabilities and server info${verifies("lifecycle.version.server-echoes-supported", "lifecycle.initialize.response", "lifecycle.base.supported")}`,
+      `echoes ${version}, with capabilities and server info`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(echo, { version })
           assert.strictEqual(client.initialized.protocolVersion, version)
           assert.deepStrictEqual(client.initialized.serverInfo, { name: "test", version: "1.2.3" })
           assert.deepStrictEqual(client.initialized.capabilities.tools, { listChanged: true })
-        })
+        }),
+      verifies("lifecycle.version.server-echoes-supported", "lifecycle.initialize.response", "lifecycle.base.supported")
     )
   }
 
@@ -63,7 +64,7 @@ describe("version negotiation", () => {
 
   for (const version of versions()) {
     it.effect(
-      `is kept to after the handshake, by a server that speaks all revisions: what ${version} has no words for is not said${verifies("lifecycle.operation.version-respected")}`,
+      `is kept to after the handshake, by a server that speaks all revisions: what ${version} has no words for is not said`,
       () =>
         Effect.gen(function* () {
           let spoken: string | undefined
@@ -87,7 +88,8 @@ describe("version negotiation", () => {
             ["annotations" in tool, "title" in tool, "outputSchema" in tool, "structuredContent" in result],
             [version >= "2025-03-26", ...Array.from({ length: 3 }, () => version >= "2025-06-18")]
           )
-        })
+        }),
+      verifies("lifecycle.operation.version-respected")
     )
   }
 
@@ -119,7 +121,7 @@ describe("version negotiation", () => {
 
 describe("before and after the handshake", () => {
   it.effect(
-    `refuses everything but ping and initialize before it, with -32600${verifies("lifecycle.initialize.first", "ping.receiver.empty-response")}`,
+    "refuses everything but ping and initialize before it, with -32600",
     () =>
       Effect.gen(function* () {
         const client = yield* session(echo, { handshake: false })
@@ -129,7 +131,8 @@ describe("before and after the handshake", () => {
         }
         yield* client.notify("notifications/initialized")
         assert.isFalse(client.session.initialized)
-      })
+      }),
+    verifies("lifecycle.initialize.first", "ping.receiver.empty-response")
   )
 
   for (const version of versions()) {
@@ -246,7 +249,7 @@ describe("capabilities", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `follow from what was built in ${version}${verifies("tools.capability.declared", "resources.capability.declared", "prompts.capability.declared", "completion.capability.declared", "logging.capability.declared")}`,
+      `follow from what was built in ${version}`,
       () =>
         Effect.gen(function* () {
           const of = (features: Layer.Layer<never, never, any>, dynamic = false) =>
@@ -265,11 +268,18 @@ describe("capabilities", () => {
             prompts: { listChanged: true },
             ...completions
           })
-        })
+        }),
+      verifies(
+        "tools.capability.declared",
+        "resources.capability.declared",
+        "prompts.capability.declared",
+        "completion.capability.declared",
+        "logging.capability.declared"
+      )
     )
 
     it.effect(
-      `that are not declared have no methods in ${version}: -32601${verifies("completion.error.not-supported", "prompts.capability.respected", "lifecycle.error.missing-capability")}`,
+      `that are not declared have no methods in ${version}: -32601`,
       () =>
         Effect.gen(function* () {
           const tools = yield* session(echo, { version })
@@ -293,12 +303,13 @@ describe("capabilities", () => {
           const resources = yield* session(menu, { version })
           assert.strictEqual((yield* resources.refused("tools/list")).code, -32601)
           assert.strictEqual((yield* resources.refused("resources/subscribe", { uri: "menu://today" })).code, -32601)
-        })
+        }),
+      verifies("completion.error.not-supported", "prompts.capability.respected", "lifecycle.error.missing-capability")
     )
   }
 
   it.effect(
-    `are fixed at the first handshake: what comes later is neither declared nor announced${verifies("lifecycle.operation.capabilities-respected")}`,
+    "are fixed at the first handshake: what comes later is neither declared nor announced",
     () =>
       Effect.gen(function* () {
         const first = yield* Latch.make(false)
@@ -313,6 +324,7 @@ describe("capabilities", () => {
         assert.isUndefined(two.initialized.capabilities.resources)
         assert.deepStrictEqual(one.notes("notifications/resources/list_changed"), [])
         assert.strictEqual((yield* two.refused("resources/list")).code, -32601)
-      })
+      }),
+    verifies("lifecycle.operation.capabilities-respected")
   )
 })

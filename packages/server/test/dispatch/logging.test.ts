@@ -25,7 +25,7 @@ describe("levels", () => {
   for (const version of versions()) {
     for (const [index, level] of levels.entries()) {
       it.effect(
-        `after ${level} was set in ${version}, it and what is worse is sent, nothing below${verifies("logging.level.threshold")}`,
+        `after ${level} was set in ${version}, it and what is worse is sent, nothing below`,
         () =>
           Effect.gen(function* () {
             const client = yield* session(doing(everyLevel), { version })
@@ -36,7 +36,8 @@ describe("levels", () => {
               client.notes("notifications/message").map((note) => note.params),
               levels.slice(index).map((level) => ({ level, logger: "test", data: level }))
             )
-          })
+          }),
+        verifies("logging.level.threshold")
       )
     }
   }
@@ -65,7 +66,7 @@ describe("levels", () => {
 
   for (const version of versions()) {
     it.effect(
-      `that do not exist are answered -32602 and change nothing (${version})${verifies("logging.level.invalid", "logging.security.fields-validated")}`,
+      `that do not exist are answered -32602 and change nothing (${version})`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(doing(everyLevel), { version })
@@ -73,7 +74,8 @@ describe("levels", () => {
             assert.strictEqual((yield* client.refused("logging/setLevel", params)).code, -32602)
           }
           assert.isUndefined(client.session.logLevel)
-        })
+        }),
+      verifies("logging.level.invalid", "logging.security.fields-validated")
     )
   }
 })
@@ -81,7 +83,7 @@ describe("levels", () => {
 describe("rate", () => {
   for (const version of everyVersion()) {
     it.effect(
-      `is bounded per session: a burst, then a number per second, and what was dropped is owned up to (${version})${verifies("logging.server.rate-limited", "logging.security.rate-limited")}`,
+      `is bounded per session: a burst, then a number per second, and what was dropped is owned up to (${version})`,
       () =>
         Effect.gen(function* () {
           const flood = Effect.forEach(Array.from({ length: 50 }), () => Log.info("x"), { discard: true })
@@ -106,12 +108,13 @@ describe("rate", () => {
           yield* one.call("do")
           assert.strictEqual(datas(one).length, 31 + 1 + 20)
           assert.strictEqual(datas(one)[31], "40 log messages were dropped")
-        })
+        }),
+      verifies("logging.server.rate-limited", "logging.security.rate-limited")
     )
   }
 
   it.effect(
-    `is owned up to at the level that the client asked for, if that is higher${verifies("logging.level.threshold")}`,
+    "is owned up to at the level that the client asked for, if that is higher",
     () =>
       Effect.gen(function* () {
         const flood = Effect.forEach(Array.from({ length: 30 }), () => Log.alert("x"), { discard: true })
@@ -122,14 +125,15 @@ describe("rate", () => {
         yield* client.call("do")
         const found = client.notes("notifications/message").map((note) => note.params.level)
         assert.deepStrictEqual(Array.from(new Set<string>(found)).toSorted(), ["alert", "critical"])
-      })
+      }),
+    verifies("logging.level.threshold")
   )
 })
 
 describe("what leaves", () => {
   for (const version of everyVersion()) {
     it.effect(
-      `passes the redaction hook, which may change or drop it (${version})${verifies("logging.server.sensitive-removed")}`,
+      `passes the redaction hook, which may change or drop it (${version})`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(
@@ -144,7 +148,8 @@ describe("what leaves", () => {
           )
           yield* client.call("do")
           assert.deepStrictEqual(datas(client), ["password: ***", "keep"])
-        })
+        }),
+      verifies("logging.server.sensitive-removed")
     )
   }
 
@@ -156,7 +161,7 @@ describe("what leaves", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `of an error is its name and message: no stack, no cause (${version})${verifies("logging.content.no-internals")}`,
+      `of an error is its name and message: no stack, no cause (${version})`,
       () =>
         Effect.gen(function* () {
           const error = new Failed({ message: "no luck", cause: new Error("secret"), query: "select secret" })
@@ -178,7 +183,8 @@ describe("what leaves", () => {
             "went wrong",
             "Failed: no luck"
           ])
-        })
+        }),
+      verifies("logging.content.no-internals")
     )
   }
 

@@ -158,7 +158,7 @@ describe("progress", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `is sent with the token that was given, before the answer, growing only, in ${version}${verifies("progress.value.increases", "progress.token.from-active-request", "progress.token.type")}`,
+      `is sent with the token that was given, before the answer, growing only, in ${version}`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(
@@ -189,13 +189,14 @@ describe("progress", () => {
             )
             assert.isTrue("result" in sent.at(-1))
           }
-        })
+        }),
+      verifies("progress.value.increases", "progress.token.from-active-request", "progress.token.type")
     )
   }
 
   for (const version of everyVersion()) {
     it.effect(
-      `is not sent without a token, or for one that is none (${version})${verifies("progress.token.from-active-request")}`,
+      `is not sent without a token, or for one that is none (${version})`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(reporting([1]), { version })
@@ -204,11 +205,12 @@ describe("progress", () => {
           yield* Effect.exit(client.call("report", {}, { progressToken: { a: 1 } }))
           yield* Effect.exit(client.call("report", {}, { progressToken: null }))
           assert.deepStrictEqual(events(client), [])
-        })
+        }),
+      verifies("progress.token.from-active-request")
     )
 
     it.effect(
-      `is over when its request is, whatever still runs (${version})${verifies("progress.token.in-progress", "progress.stops-after-completion")}`,
+      `is over when its request is, whatever still runs (${version})`,
       () =>
         Effect.gen(function* () {
           const go = yield* Latch.make()
@@ -227,7 +229,8 @@ describe("progress", () => {
           yield* late.await
           yield* settle
           assert.deepStrictEqual(events(client), [{ progressToken: 1, progress: 1 }])
-        })
+        }),
+      verifies("progress.token.in-progress", "progress.stops-after-completion")
     )
   }
 })
@@ -290,7 +293,7 @@ describe("envelopes", () => {
 
   for (const version of versions()) {
     it.effect(
-      `of notifications are never answered, known or not, in ${version}${version >= "2025-03-26" ? verifies("json-rpc.notification.no-response") : ""}`,
+      `of notifications are never answered, known or not, in ${version}`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(tool("a", Effect.succeed("")), { version })
@@ -306,11 +309,12 @@ describe("envelopes", () => {
           }
           yield* settle
           assert.strictEqual(client.received.length, before)
-        })
+        }),
+      version >= "2025-03-26" ? verifies("json-rpc.notification.no-response") : {}
     )
 
     it.effect(
-      `in a batch are ${version === "2025-03-26" ? "each answered, in one batch" : "refused: -32600"} in ${version}${version === "2025-03-26" ? verifies("json-rpc.batch.receive") : ""}`,
+      `in a batch are ${version === "2025-03-26" ? "each answered, in one batch" : "refused: -32600"} in ${version}`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(tool("a", Effect.succeed("")), { version })
@@ -325,12 +329,13 @@ describe("envelopes", () => {
           assert.strictEqual(sent.length, 1)
           if (version === "2025-03-26") assert.strictEqual(sent[0]._tag, "Batch")
           else assert.strictEqual(sent[0].error.code, -32600)
-        })
+        }),
+      version === "2025-03-26" ? verifies("json-rpc.batch.receive") : {}
     )
   }
 
   it.effect(
-    `a ping is answered at once, even when every permit is taken${verifies("ping.receiver.empty-response")}`,
+    "a ping is answered at once, even when every permit is taken",
     () =>
       Effect.gen(function* () {
         const { features } = yield* hanging
@@ -348,7 +353,8 @@ describe("envelopes", () => {
           ]
         )
         assert.strictEqual(answers(client, "three")[0].error.code, McpError.LimitExceeded)
-      })
+      }),
+    verifies("ping.receiver.empty-response")
   )
 
   it.effect("a request id in flight is not disturbed by its second use", () =>
@@ -577,7 +583,7 @@ it.effect("a result that the revision has no words for is the server's fault, an
 )
 
 it.effect(
-  `initialize in a batch is refused, and the session can still be opened${verifies("lifecycle.initialize.not-batched")}`,
+  "initialize in a batch is refused, and the session can still be opened",
   () =>
     Effect.gen(function* () {
       const server = yield* serve({ features: Layer.empty })
@@ -587,7 +593,8 @@ it.effect(
       yield* settle
       assert.deepInclude(client.received[0].error, { code: -32600 })
       assert.strictEqual((yield* client.request("initialize", params)).protocolVersion, "2025-03-26")
-    })
+    }),
+  verifies("lifecycle.initialize.not-batched")
 )
 
 for (const version of everyVersion()) {

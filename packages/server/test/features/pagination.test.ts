@@ -44,7 +44,7 @@ describe("pages", () => {
   for (const version of everyVersion()) {
     for (const [method, field] of lists) {
       it.effect(
-        `of ${method} continue where the one before ended, in ${version}${verifies("pagination.cursor.continues")}`,
+        `of ${method} continue where the one before ended, in ${version}`,
         () =>
           Effect.gen(function* () {
             const client = yield* session(features, { version }, { pageSize: 3 })
@@ -63,7 +63,8 @@ describe("pages", () => {
               names.map((name) => Number(name.slice(1))),
               numbers
             )
-          })
+          }),
+        verifies("pagination.cursor.continues")
       )
     }
   }
@@ -79,7 +80,7 @@ describe("pages", () => {
   )
 
   it.effect.prop(
-    `skip and repeat nothing that stays, whatever comes and goes in between${verifies("pagination.server.stable-cursors")}`,
+    "skip and repeat nothing that stays, whatever comes and goes in between",
     [
       Schema.UniqueArray(Schema.String).check(Schema.isMinLength(6), Schema.isMaxLength(20)),
       between(1, 4),
@@ -100,7 +101,8 @@ describe("pages", () => {
           found.filter((item) => item !== "new!"),
           stays
         )
-      })
+      }),
+    verifies("pagination.server.stable-cursors")
   )
 })
 
@@ -108,7 +110,7 @@ describe("cursors", () => {
   const forged = (value: unknown) => Base64Url.encode(JSON.stringify(value))
   for (const version of everyVersion()) {
     it.effect(
-      `that the server did not make are answered -32602 in ${version}, without any damage${verifies("pagination.cursor.invalid", "pagination.server.invalid-cursor-graceful")}`,
+      `that the server did not make are answered -32602 in ${version}, without any damage`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(features, { version }, { pageSize: 3 })
@@ -134,7 +136,8 @@ describe("cursors", () => {
             }
           }
           assert.strictEqual((yield* client.request("tools/list")).tools.length, 3)
-        })
+        }),
+      verifies("pagination.cursor.invalid", "pagination.server.invalid-cursor-graceful")
     )
   }
 

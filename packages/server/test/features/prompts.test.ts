@@ -75,7 +75,7 @@ describe("prompts/get", () => {
     )
 
     it.effect(
-      `answers -32602 in ${version} to an unknown prompt and to arguments that do not fit${verifies("prompts.get.unknown", "prompts.get.missing-argument", "prompts.get.arguments-validated", "prompts.security.validated")}`,
+      `answers -32602 in ${version} to an unknown prompt and to arguments that do not fit`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(review, { version })
@@ -92,11 +92,17 @@ describe("prompts/get", () => {
           ]) {
             assert.strictEqual((yield* client.refused("prompts/get", params)).code, -32602)
           }
-        })
+        }),
+      verifies(
+        "prompts.get.unknown",
+        "prompts.get.missing-argument",
+        "prompts.get.arguments-validated",
+        "prompts.security.validated"
+      )
     )
 
     it.effect(
-      `is given exactly the text that the client wrote, and answers exactly the text that its handler wrote (${version})${verifies("prompts.security.validated")}`,
+      `is given exactly the text that the client wrote, and answers exactly the text that its handler wrote (${version})`,
       () =>
         Effect.gen(function* () {
           const hostile = [
@@ -122,11 +128,12 @@ describe("prompts/get", () => {
             )
           }
           assert.deepStrictEqual(client.notes("notifications/tools/list_changed"), [])
-        })
+        }),
+      verifies("prompts.security.validated")
     )
 
     it.effect(
-      `carries every content type that ${version} has, and says the others in words${verifies("prompts.content.image", "prompts.content.resource-uri", "prompts.content.resource-mime-type", "prompts.content.resource-contents", ...(version >= "2025-03-26" ? (["prompts.content.audio"] as const) : []))}`,
+      `carries every content type that ${version} has, and says the others in words`,
       () =>
         Effect.gen(function* () {
           const messages = [
@@ -162,7 +169,14 @@ describe("prompts/get", () => {
             expected
           )
           assert.deepStrictEqual(result.messages.map((one: any) => one.role).slice(0, 2), ["user", "assistant"])
-        })
+        }),
+      verifies(
+        "prompts.content.image",
+        "prompts.content.resource-uri",
+        "prompts.content.resource-mime-type",
+        "prompts.content.resource-contents",
+        ...(version >= "2025-03-26" ? (["prompts.content.audio"] as const) : [])
+      )
     )
   }
 
@@ -188,19 +202,22 @@ describe("prompts/get", () => {
   )
 
   for (const version of everyVersion()) {
-    it.effect(`says nothing of what went wrong inside: -32603 (${version})${verifies("prompts.error.internal")}`, () =>
-      Effect.gen(function* () {
-        const client = yield* session(
-          Layer.merge(
-            Prompts.layer(Prompt.make("dies"), () => Effect.die(new Error("secret"))),
-            Prompts.layer(Prompt.make("chosen"), () => Effect.fail(McpError.invalidRequest("not now")))
-          ),
-          { version }
-        )
-        const dead = yield* client.refused("prompts/get", { name: "dies" })
-        assert.deepStrictEqual([dead.code, dead.message], [-32603, "Internal error"])
-        assert.strictEqual((yield* client.refused("prompts/get", { name: "chosen" })).code, -32600)
-      })
+    it.effect(
+      `says nothing of what went wrong inside: -32603 (${version})`,
+      () =>
+        Effect.gen(function* () {
+          const client = yield* session(
+            Layer.merge(
+              Prompts.layer(Prompt.make("dies"), () => Effect.die(new Error("secret"))),
+              Prompts.layer(Prompt.make("chosen"), () => Effect.fail(McpError.invalidRequest("not now")))
+            ),
+            { version }
+          )
+          const dead = yield* client.refused("prompts/get", { name: "dies" })
+          assert.deepStrictEqual([dead.code, dead.message], [-32603, "Internal error"])
+          assert.strictEqual((yield* client.refused("prompts/get", { name: "chosen" })).code, -32600)
+        }),
+      verifies("prompts.error.internal")
     )
   }
 })
@@ -251,7 +268,7 @@ describe("completion/complete", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `gives at most 100 values in ${version}, and says how many there are${verifies("completion.result.at-most-100")}`,
+      `gives at most 100 values in ${version}, and says how many there are`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(features, { version })
@@ -276,11 +293,12 @@ describe("completion/complete", () => {
             total: 7,
             hasMore: true
           })
-        })
+        }),
+      verifies("completion.result.at-most-100")
     )
 
     it.effect(
-      `checks its inputs in ${version}: -32602${verifies("completion.error.unknown-prompt", "completion.error.missing-argument", "completion.server.inputs-validated", "completion.security.inputs-validated")}`,
+      `checks its inputs in ${version}: -32602`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(features, { version })
@@ -304,19 +322,26 @@ describe("completion/complete", () => {
               JSON.stringify(params)
             )
           }
-        })
+        }),
+      verifies(
+        "completion.error.unknown-prompt",
+        "completion.error.missing-argument",
+        "completion.server.inputs-validated",
+        "completion.security.inputs-validated"
+      )
     )
   }
 
   for (const version of everyVersion()) {
     it.effect(
-      `says nothing of what went wrong inside: -32603 (${version})${verifies("completion.error.internal")}`,
+      `says nothing of what went wrong inside: -32603 (${version})`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(features, { version })
           const error = yield* client.refused("completion/complete", prompt("p", "dies"))
           assert.deepStrictEqual([error.code, error.message], [-32603, "Internal error"])
-        })
+        }),
+      verifies("completion.error.internal")
     )
   }
 

@@ -28,7 +28,7 @@ const otherAnn = { principal: { subject: "ann", scopes: [], claims: { iss: "http
 
 for (const version of everyVersion()) {
   it.effect(
-    `a caller has a burst, then so many per second (${version})${verifies("tools.security.rate-limited", "completion.security.rate-limited", "completion.server.rate-limited")}`,
+    `a caller has a burst, then so many per second (${version})`,
     () =>
       Effect.gen(function* () {
         const server = yield* serve(options)
@@ -51,11 +51,12 @@ for (const version of everyVersion()) {
         yield* TestClock.adjust("1 hour")
         for (let n = 0; n < 10; n++) yield* client.call("a")
         assert.strictEqual((yield* client.refused("tools/call", { name: "a" })).code, McpError.LimitExceeded)
-      })
+      }),
+    verifies("tools.security.rate-limited", "completion.security.rate-limited", "completion.server.rate-limited")
   )
 
   it.effect(
-    `a server that is told nothing of limits has one; \`false\` takes it away (${version})${verifies("tools.security.rate-limited", "completion.security.rate-limited", "completion.server.rate-limited")}`,
+    `a server that is told nothing of limits has one; \`false\` takes it away (${version})`,
     () =>
       Effect.gen(function* () {
         const burst = 2 * (RateLimit.defaults["tools/call"] ?? 0)
@@ -68,7 +69,8 @@ for (const version of everyVersion()) {
         for (let n = 0; n < burst; n++) yield* limited.request("completion/complete", completion)
         const other = yield* limited.refused("completion/complete", completion)
         assert.strictEqual(other.code, McpError.LimitExceeded)
-      })
+      }),
+    verifies("tools.security.rate-limited", "completion.security.rate-limited", "completion.server.rate-limited")
   )
 }
 

@@ -39,34 +39,37 @@ const open = Effect.gen(function* () {
 })
 
 describe("names", () => {
-  it.effect(`that are taken are loud${verifies("tools.name.unique")}`, () =>
-    Effect.gen(function* () {
-      const twice = [
-        Layer.merge(say("a"), say("a")),
-        Layer.merge(
-          Prompts.layer(Prompt.make("p"), () => Effect.succeed("")),
-          Prompts.layer(Prompt.make("p"), () => Effect.succeed(""))
-        ),
-        Layer.merge(
-          Resources.layer({ uri: "x:", name: "a" }, Effect.succeed("")),
-          Resources.layer({ uri: "x:", name: "b" }, Effect.succeed(""))
-        ),
-        Layer.merge(
-          Resources.layerTemplate({ uriTemplate: "x:{a}", name: "a" }, () => Effect.succeed("")),
-          Resources.layerTemplate({ uriTemplate: "x:{a}", name: "b" }, () => Effect.succeed(""))
-        )
-      ]
-      for (const features of twice) {
-        const exit = yield* Effect.exit(session(features as Layer.Layer<never, never, Registries>))
-        assert.isTrue(Exit.isFailure(exit) && Cause.hasDies(exit.cause))
-        const [defect] = Exit.isFailure(exit) ? exit.cause.reasons.filter(Cause.isDieReason) : []
-        // Both places are named: they are lines of this file, one after the other.
-        const lines =
-          /already registered.*\n  the first: at .*registry.test.ts:(\d+):.*\n  the second: at .*registry.test.ts:(\d+):/
-        const [, first, second] = lines.exec(String(defect?.defect)) ?? []
-        assert.isAtLeast(Number(second), Number(first), String(defect?.defect))
-      }
-    })
+  it.effect(
+    "that are taken are loud",
+    () =>
+      Effect.gen(function* () {
+        const twice = [
+          Layer.merge(say("a"), say("a")),
+          Layer.merge(
+            Prompts.layer(Prompt.make("p"), () => Effect.succeed("")),
+            Prompts.layer(Prompt.make("p"), () => Effect.succeed(""))
+          ),
+          Layer.merge(
+            Resources.layer({ uri: "x:", name: "a" }, Effect.succeed("")),
+            Resources.layer({ uri: "x:", name: "b" }, Effect.succeed(""))
+          ),
+          Layer.merge(
+            Resources.layerTemplate({ uriTemplate: "x:{a}", name: "a" }, () => Effect.succeed("")),
+            Resources.layerTemplate({ uriTemplate: "x:{a}", name: "b" }, () => Effect.succeed(""))
+          )
+        ]
+        for (const features of twice) {
+          const exit = yield* Effect.exit(session(features as Layer.Layer<never, never, Registries>))
+          assert.isTrue(Exit.isFailure(exit) && Cause.hasDies(exit.cause))
+          const [defect] = Exit.isFailure(exit) ? exit.cause.reasons.filter(Cause.isDieReason) : []
+          // Both places are named: they are lines of this file, one after the other.
+          const lines =
+            /already registered.*\n  the first: at .*registry.test.ts:(\d+):.*\n  the second: at .*registry.test.ts:(\d+):/
+          const [, first, second] = lines.exec(String(defect?.defect)) ?? []
+          assert.isAtLeast(Number(second), Number(first), String(defect?.defect))
+        }
+      }),
+    verifies("tools.name.unique")
   )
 
   it.effect("keep the first when a second one is refused", () =>
@@ -165,7 +168,7 @@ describe("lifetimes", () => {
 
   for (const version of versions()) {
     it.effect(
-      `list_changed tells every session once of many changes of one turn (${version})${verifies("tools.list-changed.sent", "prompts.list-changed.sent")}`,
+      `list_changed tells every session once of many changes of one turn (${version})`,
       () =>
         Effect.gen(function* () {
           const { add, server } = yield* open
@@ -181,7 +184,8 @@ describe("lifetimes", () => {
             assert.strictEqual(client.notes("notifications/prompts/list_changed").length, 1)
             assert.isFalse("params" in client.notes("notifications/prompts/list_changed")[0])
           }
-        })
+        }),
+      verifies("tools.list-changed.sent", "prompts.list-changed.sent")
     )
   }
 })
@@ -223,7 +227,7 @@ describe("what a handler can see", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `includes who asks, how, and with what _meta, whatever it holds (${version})${verifies("meta.reserved.no-assumptions")}`,
+      `includes who asks, how, and with what _meta, whatever it holds (${version})`,
       () =>
         Effect.gen(function* () {
           let seen: RequestContext["Service"] | undefined
@@ -249,7 +253,8 @@ describe("what a handler can see", () => {
           assert.deepStrictEqual(seen?.clientCapabilities as object, { roots: { listChanged: true }, "x-unknown": 1 })
           assert.deepInclude(seen?.meta, meta)
           if (version < "2026-07-28") assert.deepStrictEqual(seen?.meta, meta)
-        })
+        }),
+      verifies("meta.reserved.no-assumptions")
     )
   }
 
@@ -280,7 +285,7 @@ describe("what a handler can see", () => {
 describe("visibility", () => {
   for (const version of everyVersion()) {
     it.effect(
-      `hides a tool from the list and from calls of those who may not see it (${version})${verifies("tools.security.access-control")}`,
+      `hides a tool from the list and from calls of those who may not see it (${version})`,
       () =>
         Effect.gen(function* () {
           const visible = ({ scopes }: Principal["Service"]) => scopes.includes("admin")
@@ -303,7 +308,8 @@ describe("visibility", () => {
           const unknown = yield* guest.refused("tools/call", { name: "dorp" })
           assert.strictEqual(hidden.message.replace("drop", "dorp"), unknown.message)
           assert.strictEqual(hidden.code, unknown.code)
-        })
+        }),
+      verifies("tools.security.access-control")
     )
   }
 })

@@ -92,25 +92,28 @@ describe("resources/list and resources/templates/list", () => {
     })
   )
 
-  it.effect(`refuse a URI that is none${verifies("resources.uri.rfc3986")}`, () =>
-    Effect.gen(function* () {
-      for (const uri of [
-        "",
-        "menu",
-        "/etc/passwd",
-        "1menu://x",
-        "menu://a b",
-        "menu://ü",
-        "menu://%zz",
-        "menu://a\n"
-      ]) {
-        const exit = yield* Effect.exit(session(Resources.layer({ uri, name: "x" }, Effect.succeed(""))))
-        assert.isTrue(Exit.isFailure(exit) && Cause.hasDies(exit.cause), uri)
-      }
-      for (const uri of ["urn:isbn:1", "file:///a/b%20c", "a+b.c-d://[::1]:80/x?y=z#f"]) {
-        yield* session(Resources.layer({ uri, name: "x" }, Effect.succeed("")))
-      }
-    })
+  it.effect(
+    "refuse a URI that is none",
+    () =>
+      Effect.gen(function* () {
+        for (const uri of [
+          "",
+          "menu",
+          "/etc/passwd",
+          "1menu://x",
+          "menu://a b",
+          "menu://ü",
+          "menu://%zz",
+          "menu://a\n"
+        ]) {
+          const exit = yield* Effect.exit(session(Resources.layer({ uri, name: "x" }, Effect.succeed(""))))
+          assert.isTrue(Exit.isFailure(exit) && Cause.hasDies(exit.cause), uri)
+        }
+        for (const uri of ["urn:isbn:1", "file:///a/b%20c", "a+b.c-d://[::1]:80/x?y=z#f"]) {
+          yield* session(Resources.layer({ uri, name: "x" }, Effect.succeed("")))
+        }
+      }),
+    verifies("resources.uri.rfc3986")
   )
 })
 
@@ -143,7 +146,7 @@ it.effect(
 describe("resources/read", () => {
   for (const version of everyVersion()) {
     it.effect(
-      `gives text as text and bytes as base64 in ${version}${verifies("resources.contents.text-is-text", "resources.security.binary-encoded")}`,
+      `gives text as text and bytes as base64 in ${version}`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(all, { version })
@@ -158,11 +161,12 @@ describe("resources/read", () => {
           assert.deepStrictEqual(yield* read("dish://main/fish%20soup"), {
             contents: [{ uri: "dish://main/fish%20soup", mimeType: "text/plain", text: "main: fish soup" }]
           })
-        })
+        }),
+      verifies("resources.contents.text-is-text", "resources.security.binary-encoded")
     )
 
     it.effect(
-      `answers ${version >= "2026-07-28" ? -32602 : -32002} in ${version} to what is not there, with the URI and never with empty contents${verifies("resources.read.not-found", "resources.read.not-empty", "resources.security.uri-validated")}`,
+      `answers ${version >= "2026-07-28" ? -32602 : -32002} in ${version} to what is not there, with the URI and never with empty contents`,
       () =>
         Effect.gen(function* () {
           const hidden = Resources.layerTemplate(
@@ -188,13 +192,14 @@ describe("resources/read", () => {
           for (const params of [undefined, {}, { uri: 1 }]) {
             assert.strictEqual((yield* client.refused("resources/read", params)).code, -32602)
           }
-        })
+        }),
+      verifies("resources.read.not-found", "resources.read.not-empty", "resources.security.uri-validated")
     )
   }
 
   for (const version of everyVersion()) {
     it.effect(
-      `keeps an error that the handler chose, and hides the others: -32603 (${version})${verifies("resources.error.internal")}`,
+      `keeps an error that the handler chose, and hides the others: -32603 (${version})`,
       () =>
         Effect.gen(function* () {
           const chosen = Resources.layer({ uri: "x:chosen", name: "a" }, Effect.fail(McpError.invalidParams("Closed")))
@@ -204,13 +209,14 @@ describe("resources/read", () => {
           assert.deepStrictEqual([one.code, one.message], [-32602, "Closed"])
           const two = yield* client.refused("resources/read", { uri: "x:dead" })
           assert.deepStrictEqual([two.code, two.message], [-32603, "Internal error"])
-        })
+        }),
+      verifies("resources.error.internal")
     )
   }
 
   for (const version of everyVersion()) {
     it.effect(
-      `shows a hidden resource to nobody: not in a list, not to a read, not to a subscriber (${version})${verifies("resources.security.access-control", "resources.security.permission-checked")}`,
+      `shows a hidden resource to nobody: not in a list, not to a read, not to a subscriber (${version})`,
       () =>
         Effect.gen(function* () {
           const visible = ({ subject }: Principal["Service"]) => subject === "ann"
@@ -242,7 +248,8 @@ describe("resources/read", () => {
             (yield* bob.refused("resources/read", { uri: "y://1" })).code,
             version >= "2026-07-28" ? -32602 : -32002
           )
-        })
+        }),
+      verifies("resources.security.access-control", "resources.security.permission-checked")
     )
   }
 })
@@ -266,7 +273,7 @@ const counted = Effect.gen(function* () {
 describe("subscriptions", () => {
   for (const version of versions()) {
     it.effect(
-      `tell of updates from subscribe to unsubscribe in ${version}${verifies("resources.updated.only-subscribed")}`,
+      `tell of updates from subscribe to unsubscribe in ${version}`,
       () =>
         Effect.gen(function* () {
           const { change, stream } = yield* counted
@@ -291,7 +298,8 @@ describe("subscriptions", () => {
           yield* change
           assert.strictEqual(one.notes("notifications/resources/updated").length, 2)
           assert.deepStrictEqual(two.notes("notifications/resources/updated"), [])
-        })
+        }),
+      verifies("resources.updated.only-subscribed")
     )
   }
 
@@ -477,7 +485,7 @@ describe("subscriptions", () => {
 
 for (const version of versions()) {
   it.effect(
-    `list_changed is sent when a resource or a template comes or goes (${version})${verifies("resources.list-changed.sent")}`,
+    `list_changed is sent when a resource or a template comes or goes (${version})`,
     () =>
       Effect.gen(function* () {
         const registry = yield* Deferred.make<Resources.ResourceRegistry["Service"]>()
@@ -501,6 +509,7 @@ for (const version of versions()) {
         yield* tag.changed
         yield* settle
         assert.strictEqual(count(), 5)
-      })
+      }),
+    verifies("resources.list-changed.sent")
   )
 }

@@ -31,7 +31,7 @@ describe("tools/list", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `carries to ${version} exactly the fields that it has${verifies("tools.definition.input-schema-object", "json-schema.dialect.recommended", "json-schema.valid")}`,
+      `carries to ${version} exactly the fields that it has`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(rich, { version })
@@ -49,13 +49,14 @@ describe("tools/list", () => {
             assert.deepStrictEqual(tool._meta, { "example.com/key": [1] })
           }
           if (version >= "2025-03-26") assert.deepStrictEqual(tool.annotations, Rich.descriptor.annotations)
-        })
+        }),
+      verifies("tools.definition.input-schema-object", "json-schema.dialect.recommended", "json-schema.valid")
     )
   }
 
   for (const version of everyVersion()) {
     it.effect(
-      `says that a tool without parameters takes none (${version})${verifies("tools.definition.no-parameters")}`,
+      `says that a tool without parameters takes none (${version})`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(
@@ -66,13 +67,14 @@ describe("tools/list", () => {
             type: "object",
             additionalProperties: false
           })
-        })
+        }),
+      verifies("tools.definition.no-parameters")
     )
   }
 
   it(
-    "refuses names outside of the alphabet and the length" +
-      verifies("tools.name.length", "tools.name.characters", "tools.name.no-special-characters"),
+    "refuses names outside of the alphabet and the length",
+    verifies("tools.name.length", "tools.name.characters", "tools.name.no-special-characters"),
     () => {
       for (const name of ["", "a b", "a,b", "a/b", "ü", "a\n", "x".repeat(129)]) {
         assert.throws(() => Tool.make(name, { description: "" }), "1 to 128", name)
@@ -83,13 +85,16 @@ describe("tools/list", () => {
   )
 
   for (const version of everyVersion()) {
-    it.effect(`tells names apart by case (${version})${verifies("tools.name.case-sensitive")}`, () =>
-      Effect.gen(function* () {
-        const say = (name: string) => one(Tool.make(name, { description: "" }), () => Effect.succeed(name))
-        const client = yield* session(Layer.merge(say("echo"), say("Echo")), { version })
-        assert.strictEqual((yield* client.call("Echo")).content[0].text, "Echo")
-        assert.strictEqual((yield* client.call("echo")).content[0].text, "echo")
-      })
+    it.effect(
+      `tells names apart by case (${version})`,
+      () =>
+        Effect.gen(function* () {
+          const say = (name: string) => one(Tool.make(name, { description: "" }), () => Effect.succeed(name))
+          const client = yield* session(Layer.merge(say("echo"), say("Echo")), { version })
+          assert.strictEqual((yield* client.call("Echo")).content[0].text, "Echo")
+          assert.strictEqual((yield* client.call("echo")).content[0].text, "echo")
+        }),
+      verifies("tools.name.case-sensitive")
     )
   }
 })
@@ -153,7 +158,7 @@ describe("arguments", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `that do not fit are ${version >= "2025-11-25" ? "a result the model can read" : "answered -32602"} in ${version}, and never reach the handler${verifies("tools.security.input-validated", ...(version >= "2025-11-25" ? (["tools.call.invalid-input-in-result"] as const) : []))}`,
+      `that do not fit are ${version >= "2025-11-25" ? "a result the model can read" : "answered -32602"} in ${version}, and never reach the handler`,
       () =>
         Effect.gen(function* () {
           let ran = 0
@@ -173,11 +178,15 @@ describe("arguments", () => {
             }
           }
           assert.strictEqual(ran, 0)
-        })
+        }),
+      verifies(
+        "tools.security.input-validated",
+        ...(version >= "2025-11-25" ? (["tools.call.invalid-input-in-result"] as const) : [])
+      )
     )
 
     it.effect(
-      `of an unknown tool, or none, are answered -32602 in ${version}${verifies("tools.call.unknown-tool")}`,
+      `of an unknown tool, or none, are answered -32602 in ${version}`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(add, { version })
@@ -193,7 +202,8 @@ describe("arguments", () => {
           }
           const array = yield* client.refused("tools/call", { name: "add", arguments: [1, 2] })
           assert.strictEqual(array.code, -32602)
-        })
+        }),
+      verifies("tools.call.unknown-tool")
     )
   }
 })
@@ -203,7 +213,7 @@ describe("results", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `are structured and mirrored as text where ${version} has that${version >= "2025-06-18" ? verifies("tools.result.structured-text-mirror", "tools.result.structured-conforms") : ""}`,
+      `are structured and mirrored as text where ${version} has that`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(
@@ -214,11 +224,12 @@ describe("results", () => {
           assert.deepStrictEqual(result.content, [{ type: "text", text: `{"sum":3}` }])
           assert.deepStrictEqual(result.structuredContent, version >= "2025-06-18" ? { sum: 3 } : undefined)
           assert.isUndefined(result.isError)
-        })
+        }),
+      version >= "2025-06-18" ? verifies("tools.result.structured-text-mirror", "tools.result.structured-conforms") : {}
     )
 
     it.effect(
-      `that do not fit the output schema are the server's fault in ${version}: -32603, without details${version >= "2025-06-18" ? verifies("tools.result.structured-conforms") : ""}`,
+      `that do not fit the output schema are the server's fault in ${version}: -32603, without details`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(
@@ -227,7 +238,8 @@ describe("results", () => {
           )
           const error = yield* client.refused("tools/call", { name: "sum" })
           assert.deepStrictEqual([error.code, error.message, error.data], [-32603, "Internal error", undefined])
-        })
+        }),
+      version >= "2025-06-18" ? verifies("tools.result.structured-conforms") : {}
     )
   }
 
@@ -304,7 +316,7 @@ describe("failures", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `that are declared are results with isError and travel in _meta in ${version}${verifies("tools.call.error-in-result")}`,
+      `that are declared are results with isError and travel in _meta in ${version}`,
       () =>
         Effect.gen(function* () {
           const failWith = (error: Full | Timeout) => Tools.layer(Book, () => Effect.fail(error))
@@ -319,13 +331,14 @@ describe("failures", () => {
           assert.deepStrictEqual((yield* timeout.call("book"))._meta, {
             [Tools.failureKey]: { _tag: "Timeout", after: 3 }
           })
-        })
+        }),
+      verifies("tools.call.error-in-result")
     )
   }
 
   for (const version of everyVersion()) {
     it.effect(
-      `for the model to read are results with isError (${version})${verifies("tools.call.error-in-result")}`,
+      `for the model to read are results with isError (${version})`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(
@@ -338,7 +351,8 @@ describe("failures", () => {
             content: [{ type: "text", text: "No luck" }],
             isError: true
           })
-        })
+        }),
+      verifies("tools.call.error-in-result")
     )
   }
 

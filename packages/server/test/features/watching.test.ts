@@ -62,7 +62,7 @@ for (const version of everyVersion()) {
     )
 
     it.effect(
-      `to a member of a template that \`visible\` keeps from the caller is refused; the member is not listed, read or watched${verifies("resources.security.access-control", "resources.security.permission-checked")}`,
+      "to a member of a template that `visible` keeps from the caller is refused; the member is not listed, read or watched",
       () =>
         Effect.gen(function* () {
           const inbox = yield* source
@@ -94,7 +94,8 @@ for (const version of everyVersion()) {
           const { code } = yield* bob.refused("resources/read", { uri: "inbox://ann" })
           assert.strictEqual(code, version >= "2026-07-28" ? -32602 : -32002)
           assert.strictEqual((yield* bob.request("resources/read", { uri: "inbox://bob" })).contents[0].text, "bob")
-        })
+        }),
+      verifies("resources.security.access-control", "resources.security.permission-checked")
     )
 
     it.effect(

@@ -23,7 +23,7 @@ const features = Layer.mergeAll(
 
 describe("a POST", () => {
   it.live(
-    `is answered by one JSON object, beside the routes of the user${verifies("http.endpoint.post", "http.post.json-or-sse")}`,
+    "is answered by one JSON object, beside the routes of the user",
     () =>
       Effect.gen(function* () {
         const { fetch } = yield* open(features)
@@ -34,7 +34,8 @@ describe("a POST", () => {
         assert.strictEqual(id, 1)
         assert.deepStrictEqual(result.content, [{ type: "text", text: "hei" }])
         assert.strictEqual(yield* (yield* fetch({ method: "GET", path: "/health" })).text, "well")
-      })
+      }),
+    verifies("http.endpoint.post", "http.post.json-or-sse")
   )
 
   it.live("says which revisions are served, also to who opens a session where there are none", () =>
@@ -50,7 +51,7 @@ describe("a POST", () => {
   )
 
   it.live(
-    `that is no request gets 202 if it is a notification, else 400 and an error with the id that could be read${verifies("http.post.accepted", "http.post.not-accepted")}`,
+    "that is no request gets 202 if it is a notification, else 400 and an error with the id that could be read",
     () =>
       Effect.gen(function* () {
         const { fetch } = yield* open(features, {}, newest)
@@ -74,7 +75,8 @@ describe("a POST", () => {
           assert.strictEqual(answer.error.code, code, String(body))
           assert.strictEqual(answer.id, id, String(body))
         }
-      })
+      }),
+    verifies("http.post.accepted", "http.post.not-accepted")
   )
 
   it.live("is refused by its media types and by its size", () =>
@@ -108,7 +110,7 @@ describe("a POST", () => {
   )
 
   it.live(
-    `gets 400 for what its headers or its metadata lack, 404 for a method that is not there${verifies("http.headers.validated", "http.headers.mismatch", "http.version.mismatch", "http.version.unsupported", "http.version.header-invalid", "http.version.missing", "http.method.unknown", "http.status.missing-field", "http.status.missing-capability", "http.headers.case-insensitive")}`,
+    "gets 400 for what its headers or its metadata lack, 404 for a method that is not there",
     () =>
       Effect.gen(function* () {
         const { fetch, post } = yield* open(features)
@@ -146,7 +148,19 @@ describe("a POST", () => {
         for (const method of removed) assert.deepStrictEqual(yield* refused(method), [404, -32601, 1], method)
         const incapable = yield* fetch(call("needs_sampling"))
         assert.deepStrictEqual(yield* answer(incapable), [400, -32021, 1])
-      })
+      }),
+    verifies(
+      "http.headers.validated",
+      "http.headers.mismatch",
+      "http.version.mismatch",
+      "http.version.unsupported",
+      "http.version.header-invalid",
+      "http.version.missing",
+      "http.method.unknown",
+      "http.status.missing-field",
+      "http.status.missing-capability",
+      "http.headers.case-insensitive"
+    )
   )
 
   it.live("gets 200 for whatever its handler answers", () =>
@@ -164,7 +178,7 @@ describe("a POST", () => {
   )
 
   it.live(
-    `must say annotated arguments in headers too, and the same${verifies("http.params.mismatch", "http.params.missing", "http.params.validated", "http.params.not-expected", "http.params.decoded")}`,
+    "must say annotated arguments in headers too, and the same",
     () =>
       Effect.gen(function* () {
         const { fetch } = yield* open(features)
@@ -187,11 +201,18 @@ describe("a POST", () => {
         assert.deepStrictEqual(yield* status({ region: "nord" }, { "mcp-param-region": "sør" }), bad)
         assert.deepStrictEqual(yield* status({ region: "Hello" }, { "mcp-param-region": "=?base64?SGVsbG8?=" }), bad)
         assert.deepStrictEqual(yield* status({ limit: 42 }, { "mcp-param-limit": "43" }), bad)
-      })
+      }),
+    verifies(
+      "http.params.mismatch",
+      "http.params.missing",
+      "http.params.validated",
+      "http.params.not-expected",
+      "http.params.decoded"
+    )
   )
 
   it.live(
-    `may say integers in headers that JavaScript has exactly, and no others${verifies("tools.header.safe-integer")}`,
+    "may say integers in headers that JavaScript has exactly, and no others",
     () =>
       Effect.gen(function* () {
         const { fetch } = yield* open(features)
@@ -201,13 +222,14 @@ describe("a POST", () => {
           assert.strictEqual(yield* status(limit), 200, `${limit}`)
         }
         for (const limit of [2 ** 53, -(2 ** 53), 2 ** 60]) assert.strictEqual(yield* status(limit), 400, `${limit}`)
-      })
+      }),
+    verifies("tools.header.safe-integer")
   )
 })
 
 describe("the endpoint", () => {
   it.live(
-    `answers GET and DELETE with 405, and ignores what belongs to sessions${verifies("http.compatibility.get-delete-405", "http.compatibility.session-id-ignored", "http.compatibility.last-event-id-ignored")}`,
+    "answers GET and DELETE with 405, and ignores what belongs to sessions",
     () =>
       Effect.gen(function* () {
         const { fetch } = yield* open(features, {}, newest)
@@ -219,11 +241,16 @@ describe("the endpoint", () => {
         const reply = yield* fetch(call("echo", { text: "" }, { "mcp-session-id": "x", "last-event-id": "3" }))
         assert.strictEqual(reply.status, 200)
         assert.isUndefined(reply.headers["mcp-session-id"])
-      })
+      }),
+    verifies(
+      "http.compatibility.get-delete-405",
+      "http.compatibility.session-id-ignored",
+      "http.compatibility.last-event-id-ignored"
+    )
   )
 
   it.live(
-    `lets nobody in by a name or from a page that it does not know${verifies("http.origin.validated", "http.origin.forbidden")}`,
+    "lets nobody in by a name or from a page that it does not know",
     () =>
       Effect.gen(function* () {
         const { fetch, port } = yield* open(features)
@@ -258,7 +285,8 @@ describe("the endpoint", () => {
           (yield* fetch({ method: "GET", headers: { origin: "http://evil.example.com" } })).status,
           403
         )
-      })
+      }),
+    verifies("http.origin.validated", "http.origin.forbidden")
   )
 
   it.live("goes by the names it is told, and welcomes the pages it is told of", () =>

@@ -128,7 +128,7 @@ describe("a replayed handler", () => {
   )
 
   it.effect(
-    `refuses two questions of one name that are open at once, so that none of them is lost (2026-07-28)${verifies("mrtr.questions.unique-keys")}`,
+    "refuses two questions of one name that are open at once, so that none of them is lost (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const twice = (keys: ReadonlyArray<string | undefined>) =>
@@ -145,7 +145,8 @@ describe("a replayed handler", () => {
         assert.deepStrictEqual(keyed.exit, Exit.succeed(["one", "two"]))
         const shared = yield* round(Effect.all([ask("a", "k"), ask("b", "k")], { concurrency: 2 }))
         assert(shared._tag === "Complete" && Exit.isFailure(shared.exit))
-      })
+      }),
+    verifies("mrtr.questions.unique-keys")
   )
 
   it.effect("may ask the same thing twice in a row", () =>

@@ -112,7 +112,7 @@ describe("a sealed journal", () => {
   )
 
   it.effect(
-    `is opened by every node that has the key, also after the key was rotated, in 2026-07-28${verifies("stateless.state.explicit")}`,
+    "is opened by every node that has the key, also after the key was rotated, in 2026-07-28",
     () =>
       Effect.gen(function* () {
         const at = (...keys: [StateSeal.SealingKey, ...Array<StateSeal.SealingKey>]) =>
@@ -129,7 +129,8 @@ describe("a sealed journal", () => {
         assert.isTrue(Exit.isFailure(yield* Effect.exit(after.open(state, binding))))
         const newer = yield* rotated.seal(journal, binding)
         assert.deepStrictEqual((yield* after.open(newer, binding)).journal, journal)
-      })
+      }),
+    verifies("stateless.state.explicit")
   )
 })
 

@@ -47,7 +47,7 @@ describe("a question", () => {
     ["resources/read", { uri: "ask://it" }]
   ] as const) {
     it.effect(
-      `of ${method} is a result that asks; the next try has its answer (2026-07-28)${verifies("mrtr.server.asks-in-results", "mrtr.result.supported-methods", "mrtr.result.not-empty", "mrtr.questions.kinds", "stateless.server.no-requests", "stdio.server.no-requests", "caching.hints.not-interim", "json-rpc.result.type-included", "meta.result.server-info")}`,
+      `of ${method} is a result that asks; the next try has its answer (2026-07-28)`,
       () =>
         Effect.gen(function* () {
           const client = yield* open(questions)
@@ -69,12 +69,23 @@ describe("a question", () => {
           // Nothing but answers: the server asks for nothing on the wire.
           for (const message of client.received) assert.isUndefined(message.method)
           assert.strictEqual(client.asked.length, 0)
-        })
+        }),
+      verifies(
+        "mrtr.server.asks-in-results",
+        "mrtr.result.supported-methods",
+        "mrtr.result.not-empty",
+        "mrtr.questions.kinds",
+        "stateless.server.no-requests",
+        "stdio.server.no-requests",
+        "caching.hints.not-interim",
+        "json-rpc.result.type-included",
+        "meta.result.server-info"
+      )
     )
   }
 
   it.effect(
-    `may be for a form, a page, a model or roots, all in one round (2026-07-28)${verifies("mrtr.questions.kinds", "mrtr.questions.unique-keys", "elicitation.url.fields", "sampling.message.role-and-content")}`,
+    "may be for a form, a page, a model or roots, all in one round (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const handler = Effect.all(
@@ -104,7 +115,13 @@ describe("a question", () => {
         const [[, page, model]] = asked as any
         assert.deepStrictEqual(page.params, { mode: "url", message: "Pay", url: "https://example.com/pay" })
         assert.deepStrictEqual(model.params.messages, [{ role: "user", content: { type: "text", text: "2+2?" } }])
-      })
+      }),
+    verifies(
+      "mrtr.questions.kinds",
+      "mrtr.questions.unique-keys",
+      "elicitation.url.fields",
+      "sampling.message.role-and-content"
+    )
   )
 
   it.effect("inside a loop is asked once per turn, one round each", () =>
@@ -263,7 +280,7 @@ describe("a question", () => {
   )
 
   it.effect(
-    `that the user declines or dismisses is the handler's to handle (2026-07-28)${verifies("elicitation.error.handled", "elicitation.error.not-assumed")}`,
+    "that the user declines or dismisses is the handler's to handle (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const client = yield* open(
@@ -278,7 +295,8 @@ describe("a question", () => {
           assert.isTrue(result.isError)
           assert.strictEqual(result.resultType, "complete")
         }
-      })
+      }),
+    verifies("elicitation.error.handled", "elicitation.error.not-assumed")
   )
 
   it.effect("runs with its layer's services and its request's, never with those of whoever connects", () =>
@@ -310,7 +328,7 @@ describe("answers", () => {
   })
 
   it.effect(
-    `that are missing are asked for again, and only those (2026-07-28)${verifies("mrtr.answers.missing-asked-again")}`,
+    "that are missing are asked for again, and only those (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const client = yield* open(tool(two))
@@ -324,22 +342,26 @@ describe("answers", () => {
         )
         assert.deepStrictEqual(said(result), ["a", "b"])
         assert.deepStrictEqual(messagesOf(asked), [["a", "b"], ["b"]])
-      })
+      }),
+    verifies("mrtr.answers.missing-asked-again")
   )
 
-  it.effect(`to nothing that was asked are ignored (2026-07-28)${verifies("mrtr.answers.unknown-ignored")}`, () =>
-    Effect.gen(function* () {
-      const client = yield* open(tool(two))
-      const { keys, retry } = yield* first(client)
-      const extra = Object.fromEntries(
-        ["x", "__proto__", "constructor", `${keys[0]}1`].map((key) => [key, accept({ name: "x" })])
-      )
-      const answered = Object.fromEntries(keys.map((key) => [key, accept({ name: "mine" })]))
-      assert.deepStrictEqual(said(yield* retry({ ...extra, ...answered })), ["mine", "mine"])
-      // Nor without a state: nothing is open then.
-      const unasked = yield* client.request("tools/call", { name: "ask", arguments: {}, inputResponses: answered })
-      assert.strictEqual(unasked.resultType, "input_required")
-    })
+  it.effect(
+    "to nothing that was asked are ignored (2026-07-28)",
+    () =>
+      Effect.gen(function* () {
+        const client = yield* open(tool(two))
+        const { keys, retry } = yield* first(client)
+        const extra = Object.fromEntries(
+          ["x", "__proto__", "constructor", `${keys[0]}1`].map((key) => [key, accept({ name: "x" })])
+        )
+        const answered = Object.fromEntries(keys.map((key) => [key, accept({ name: "mine" })]))
+        assert.deepStrictEqual(said(yield* retry({ ...extra, ...answered })), ["mine", "mine"])
+        // Nor without a state: nothing is open then.
+        const unasked = yield* client.request("tools/call", { name: "ask", arguments: {}, inputResponses: answered })
+        assert.strictEqual(unasked.resultType, "input_required")
+      }),
+    verifies("mrtr.answers.unknown-ignored")
   )
 
   it.effect("that come before the question count where its handler named it, once (2026-07-28)", () =>
@@ -363,7 +385,7 @@ describe("answers", () => {
   )
 
   it.effect(
-    `that are no answers are refused or asked for again (2026-07-28)${verifies("mrtr.answers.validated", "mrtr.answers.protocol-error", "elicitation.form.server-validates")}`,
+    "that are no answers are refused or asked for again (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const client = yield* open(tool(two))
@@ -380,7 +402,8 @@ describe("answers", () => {
         // It fits the protocol but not the form: the handler's to handle.
         assert.match(said(yield* retry(all(accept({ name: 3 })))).failed, /does not fit/)
         assert.deepStrictEqual(said(yield* retry(all(accept({ name: "yes" })))), ["yes", "yes"])
-      })
+      }),
+    verifies("mrtr.answers.validated", "mrtr.answers.protocol-error", "elicitation.form.server-validates")
   )
 
   it.effect("may be given twice: the same try has the same result, and steps of before are not run again", () =>
@@ -397,7 +420,7 @@ describe("answers", () => {
   )
 
   it.effect(
-    `need not come: a request whose client never tries again leaves nothing behind (2026-07-28)${verifies("mrtr.server.no-assumption")}`,
+    "need not come: a request whose client never tries again leaves nothing behind (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const events: Array<string> = []
@@ -420,7 +443,8 @@ describe("answers", () => {
         const { result } = yield* client.playTool("ask", echo)
         assert.strictEqual(said(result), "a")
         assert.deepStrictEqual(events.slice(2), ["open", "suspended", "open", "closed"])
-      })
+      }),
+    verifies("mrtr.server.no-assumption")
   )
 })
 
@@ -653,7 +677,7 @@ describe("a request that asks", () => {
   )
 
   it.effect(
-    `and is cancelled ends at once; nothing more is said about it (2026-07-28)${verifies("stdio.cancel.nothing-more", "stdio.cancel.stops")}`,
+    "and is cancelled ends at once; nothing more is said about it (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const seen = yield* Deferred.make<boolean>()
@@ -670,7 +694,8 @@ describe("a request that asks", () => {
         yield* settle
         assert.deepStrictEqual(client.received, [])
         assert.deepStrictEqual(yield* client.session.peer.inFlight, [])
-      })
+      }),
+    verifies("stdio.cancel.nothing-more", "stdio.cancel.stops")
   )
 
   it.effect(

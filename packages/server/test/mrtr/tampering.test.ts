@@ -48,7 +48,7 @@ const refused = Effect.fnUntraced(function* (client: Modern, [method, params]: R
 
 describe("a state", () => {
   it.effect(
-    `of which one character is changed, added or missing is refused before the handler runs (2026-07-28)${verifies("mrtr.state.untrusted", "mrtr.state.protected", "mrtr.state.refused")}`,
+    "of which one character is changed, added or missing is refused before the handler runs (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const { features, runs } = counted()
@@ -69,7 +69,8 @@ describe("a state", () => {
         }
         assert.strictEqual(runs(), before)
         assert.strictEqual((yield* retry(client, call(), state)).content[0].text, "done")
-      })
+      }),
+    verifies("mrtr.state.untrusted", "mrtr.state.protected", "mrtr.state.refused")
   )
 
   const replacements = Arbitrary.all([Arbitrary.schema(Schema.Int), Arbitrary.schema(Schema.String)])
@@ -126,7 +127,7 @@ describe("a state", () => {
   )
 
   it.effect(
-    `that comes with another request, tool, prompt, resource or argument is refused before the handler runs (2026-07-28)${verifies("mrtr.state.same-request")}`,
+    "that comes with another request, tool, prompt, resource or argument is refused before the handler runs (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const { features, runs } = counted()
@@ -154,7 +155,8 @@ describe("a state", () => {
         for (const [i, request] of requests.entries()) {
           assert.strictEqual((yield* retry(client, request, states[i]!)).resultType, "complete")
         }
-      })
+      }),
+    verifies("mrtr.state.same-request")
   )
 
   it.effect("does not care in which order arguments are written, nor what else is in _meta", () =>
@@ -174,7 +176,7 @@ describe("a state", () => {
     claims: issuer === undefined ? {} : { iss: issuer }
   })
   it.effect(
-    `of another principal is refused before the handler runs (2026-07-28)${verifies("mrtr.state.principal", "elicitation.request.bound")}`,
+    "of another principal is refused before the handler runs (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const { features, runs } = counted()
@@ -196,7 +198,8 @@ describe("a state", () => {
         }
         assert.strictEqual(runs(), before)
         for (const [i, client] of clients.entries()) yield* retry(client, call(), states[i]!)
-      })
+      }),
+    verifies("mrtr.state.principal", "elicitation.request.bound")
   )
 
   it.effect("belongs to whom middleware found to be asking, too", () =>
@@ -221,18 +224,21 @@ describe("a state", () => {
     })
   )
 
-  it.effect(`is refused when it has expired (2026-07-28)${verifies("mrtr.state.expires")}`, () =>
-    Effect.gen(function* () {
-      const { features, runs } = counted()
-      const client = yield* open(features)
-      const state = yield* start(client, call())
-      yield* TestClock.adjust("59 minutes")
-      yield* retry(client, call(), state)
-      const before = runs()
-      yield* TestClock.adjust("1 minute")
-      yield* refused(client, call(), state)
-      assert.strictEqual(runs(), before)
-    })
+  it.effect(
+    "is refused when it has expired (2026-07-28)",
+    () =>
+      Effect.gen(function* () {
+        const { features, runs } = counted()
+        const client = yield* open(features)
+        const state = yield* start(client, call())
+        yield* TestClock.adjust("59 minutes")
+        yield* retry(client, call(), state)
+        const before = runs()
+        yield* TestClock.adjust("1 minute")
+        yield* refused(client, call(), state)
+        assert.strictEqual(runs(), before)
+      }),
+    verifies("mrtr.state.expires")
   )
 
   it.effect("may be used again until it expires, where nothing guards it", () =>
@@ -307,7 +313,7 @@ describe("a guarded state", () => {
   )
 
   it.effect(
-    `has one use: the same reply for every try, whatever comes with it (2026-07-28)${verifies("mrtr.state.single-use")}`,
+    "has one use: the same reply for every try, whatever comes with it (2026-07-28)",
     () =>
       Effect.gen(function* () {
         let paid = 0
@@ -330,7 +336,8 @@ describe("a guarded state", () => {
           replies.map(({ content }) => content[0].text),
           ["paid 1", "paid 1", "paid 1"]
         )
-      }).pipe(Effect.provide(guarded()))
+      }).pipe(Effect.provide(guarded())),
+    verifies("mrtr.state.single-use")
   )
 
   it.effect("may be used again when its first use was cut off", () =>

@@ -64,7 +64,7 @@ const sampled = { role: "assistant", content: { type: "text", text: "4" }, model
 describe("forms", () => {
   for (const version of everyVersion("2025-06-18")) {
     it.effect(
-      `are asked and answered in ${version}, and the answer is decoded${version >= "2025-11-25" ? verifies("elicitation.request.mode-and-message", "elicitation.form.request") : ""}`,
+      `are asked and answered in ${version}, and the answer is decoded`,
       () =>
         Effect.gen(function* () {
           const content = { name: "Ann", guests: 2, day: "2026-01-02T00:00:00.000Z", table: "inside" }
@@ -84,7 +84,8 @@ describe("forms", () => {
           assert.deepInclude(requestedSchema.properties.guests, { type: "integer" })
           assert.deepInclude(requestedSchema.properties.day, { type: "string", format: "date-time" })
           assert.deepStrictEqual(requestedSchema.properties.table.enum, ["inside", "outside"])
-        })
+        }),
+      version >= "2025-11-25" ? verifies("elicitation.request.mode-and-message", "elicitation.form.request") : {}
     )
 
     for (const action of ["decline", "cancel"] as const) {
@@ -107,22 +108,29 @@ describe("forms", () => {
   }
 
   for (const version of versions("2025-06-18")) {
-    it.effect(`that come back wrong are refused in ${version}${verifies("elicitation.form.server-validates")}`, () =>
-      Effect.gen(function* () {
-        const wrong = [
-          { action: "accept", content: { name: "Ann", guests: 2.5, day: "2026-01-02", table: "inside" } },
-          { action: "accept", content: { name: "Ann", guests: 2, day: "2026-01-02", table: "roof" } },
-          { action: "accept" },
-          { action: "maybe" },
-          {},
-          null,
-          { action: "accept", content: { name: { nested: 1 } } }
-        ]
-        for (const answer of wrong) {
-          const client = yield* session(form, { version, capabilities: { elicitation: {} }, answer: answering(answer) })
-          assert.strictEqual((yield* ask(client))._tag, "McpError", JSON.stringify(answer))
-        }
-      })
+    it.effect(
+      `that come back wrong are refused in ${version}`,
+      () =>
+        Effect.gen(function* () {
+          const wrong = [
+            { action: "accept", content: { name: "Ann", guests: 2.5, day: "2026-01-02", table: "inside" } },
+            { action: "accept", content: { name: "Ann", guests: 2, day: "2026-01-02", table: "roof" } },
+            { action: "accept" },
+            { action: "maybe" },
+            {},
+            null,
+            { action: "accept", content: { name: { nested: 1 } } }
+          ]
+          for (const answer of wrong) {
+            const client = yield* session(form, {
+              version,
+              capabilities: { elicitation: {} },
+              answer: answering(answer)
+            })
+            assert.strictEqual((yield* ask(client))._tag, "McpError", JSON.stringify(answer))
+          }
+        }),
+      verifies("elicitation.form.server-validates")
     )
   }
 })
@@ -130,7 +138,7 @@ describe("forms", () => {
 describe("pages", () => {
   for (const version of everyVersion("2025-11-25")) {
     it.effect(
-      `are asked with mode, message, url and id; accepting is consent (${version})${verifies("elicitation.url.request", "elicitation.request.mode-and-message")}`,
+      `are asked with mode, message, url and id; accepting is consent (${version})`,
       () =>
         Effect.gen(function* () {
           const client = yield* session(page, {
@@ -145,13 +153,14 @@ describe("pages", () => {
             url: "https://example.com/pay",
             ...(version < "2026-07-28" ? { elicitationId: "e1" } : undefined)
           })
-        })
+        }),
+      verifies("elicitation.url.request", "elicitation.request.mode-and-message")
     )
   }
 
   for (const version of everyVersion("2025-11-25")) {
     it.effect(
-      `with what is no URL are a defect, and never asked (${version})${verifies("elicitation.url.valid")}`,
+      `with what is no URL are a defect, and never asked (${version})`,
       () =>
         Effect.gen(function* () {
           for (const url of ["", "pay", "//example.com", "https://"]) {
@@ -163,12 +172,13 @@ describe("pages", () => {
             assert.strictEqual((yield* client.refused("tools/call", { name: "ask" })).code, -32603)
             assert.deepStrictEqual(client.asked, [])
           }
-        })
+        }),
+      verifies("elicitation.url.valid")
     )
   }
 
   it.effect(
-    `that are required first are error -32042, listed in URL mode${verifies("elicitation.required-error.lists", "elicitation.required-error.url-mode", "elicitation.error.required")}`,
+    "that are required first are error -32042, listed in URL mode",
     () =>
       Effect.gen(function* () {
         const question = { message: "Log in", url: "https://example.com/login", elicitationId: "e1" }
@@ -184,12 +194,13 @@ describe("pages", () => {
             { mode: "url", ...question, elicitationId: "e2" }
           ]
         })
-      })
+      }),
+    verifies("elicitation.required-error.lists", "elicitation.required-error.url-mode", "elicitation.error.required")
   )
 
   for (const version of versions()) {
     it.effect(
-      `are never required of a client without URL mode in ${version}${version >= "2025-11-25" ? verifies("elicitation.required-error.only-if-required", "elicitation.mode.not-undeclared") : ""}`,
+      `are never required of a client without URL mode in ${version}`,
       () =>
         Effect.gen(function* () {
           const question = { message: "m", url: "https://example.com", elicitationId: "e" }
@@ -201,12 +212,15 @@ describe("pages", () => {
           const result = yield* client.call("pay")
           assert.isTrue(result.isError)
           assert.match(result.content[0].text, /elicitation.url/)
-        })
+        }),
+      version >= "2025-11-25"
+        ? verifies("elicitation.required-error.only-if-required", "elicitation.mode.not-undeclared")
+        : {}
     )
   }
 
   it.effect(
-    `that were finished are told to the client that was asked, and to no other${verifies("elicitation.complete.initiator-only", "elicitation.complete.id")}`,
+    "that were finished are told to the client that was asked, and to no other",
     () =>
       Effect.gen(function* () {
         const server = yield* serve({ features: page })
@@ -222,7 +236,8 @@ describe("pages", () => {
           [{ elicitationId: "e1" }]
         )
         for (const client of [two, older, without]) assert.deepStrictEqual(complete(client), [])
-      })
+      }),
+    verifies("elicitation.complete.initiator-only", "elicitation.complete.id")
   )
 })
 
@@ -263,7 +278,7 @@ describe("models", () => {
 
   for (const version of everyVersion("2025-11-25")) {
     it.effect(
-      `may use tools where they were declared; _meta survives (${version})${verifies("sampling.tools.meta-preserved")}`,
+      `may use tools where they were declared; _meta survives (${version})`,
       () =>
         Effect.gen(function* () {
           const messages = [
@@ -277,11 +292,12 @@ describe("models", () => {
           })
           assert.deepStrictEqual((yield* ask(client)).content, [use])
           assert.deepStrictEqual(client.asked[0]?.params.messages, messages)
-        })
+        }),
+      verifies("sampling.tools.meta-preserved")
     )
 
     it.effect(
-      `are never sent tool results that do not balance the uses: -32602, and nothing on the wire (${version})${verifies("sampling.tool-results.alone", "sampling.tool-results.balanced", "sampling.tool-results.known-id", "sampling.security.content-validated")}`,
+      `are never sent tool results that do not balance the uses: -32602, and nothing on the wire (${version})`,
       () =>
         Effect.gen(function* () {
           const assistant = (...content: ReadonlyArray<any>) => ({ role: "assistant", content }) as const
@@ -307,7 +323,13 @@ describe("models", () => {
             assert.deepInclude(yield* ask(client), { _tag: "McpError", code: -32602 }, JSON.stringify(messages))
             assert.deepStrictEqual(client.asked, [])
           }
-        })
+        }),
+      verifies(
+        "sampling.tool-results.alone",
+        "sampling.tool-results.balanced",
+        "sampling.tool-results.known-id",
+        "sampling.security.content-validated"
+      )
     )
   }
 })
@@ -315,7 +337,7 @@ describe("models", () => {
 describe("roots", () => {
   for (const version of everyVersion()) {
     it.effect(
-      `are listed in ${version}, asked for anew each time${verifies("roots.list-changed.server-asks-again", "roots.server.capability-checked")}`,
+      `are listed in ${version}, asked for anew each time`,
       () =>
         Effect.gen(function* () {
           let roots = [{ uri: "file:///a", name: "a" }]
@@ -327,7 +349,8 @@ describe("roots", () => {
           assert.deepStrictEqual(yield* ask(client), roots)
           roots = []
           assert.deepStrictEqual(yield* ask(client), [])
-        })
+        }),
+      verifies("roots.list-changed.server-asks-again", "roots.server.capability-checked")
     )
   }
 
@@ -430,7 +453,7 @@ describe("what the client did not declare is never asked: CapabilityMissing, and
   for (const version of everyVersion()) {
     for (const [what, features, missing, lacking, having, since] of cases) {
       it.effect(
-        `${what}, in ${version}${version >= "2025-11-25" ? verifies("elicitation.mode.not-undeclared", "sampling.tools.not-undeclared", "lifecycle.operation.capabilities-respected") : verifies("lifecycle.operation.capabilities-respected", "lifecycle.error.missing-capability")}`,
+        `${what}, in ${version}`,
         () =>
           Effect.gen(function* () {
             const options = (capabilities: object): ConnectOptions => ({ version, capabilities })
@@ -453,35 +476,45 @@ describe("what the client did not declare is never asked: CapabilityMissing, and
             const able = yield* session(features, options(having))
             yield* Effect.forkChild(able.call("ask"), { startImmediately: true })
             yield* able.nextAsk
-          })
+          }),
+        version >= "2025-11-25"
+          ? verifies(
+              "elicitation.mode.not-undeclared",
+              "sampling.tools.not-undeclared",
+              "lifecycle.operation.capabilities-respected"
+            )
+          : verifies("lifecycle.operation.capabilities-respected", "lifecycle.error.missing-capability")
       )
     }
   }
 
   for (const version of everyVersion("2025-11-25")) {
     for (const context of ["thisServer", "allServers"] as const) {
-      it.effect(`the context of ${context}, in ${version}${verifies("sampling.context.not-undeclared")}`, () =>
-        Effect.gen(function* () {
-          const features = model({ includeContext: context })
-          const client = yield* session(features, {
-            version,
-            capabilities: { sampling: {} },
-            answer: answering(sampled)
-          })
-          assert.deepInclude(yield* ask(client), { _tag: "CapabilityMissing", capability: "sampling.context" })
-          const older = yield* session(features, {
-            version: "2025-06-18",
-            capabilities: { sampling: {} },
-            answer: answering(sampled)
-          })
-          assert.deepStrictEqual(yield* ask(older), sampled)
-          const none = yield* session(model({ includeContext: "none" }), {
-            version,
-            capabilities: { sampling: {} },
-            answer: answering(sampled)
-          })
-          assert.deepStrictEqual(yield* ask(none), sampled)
-        })
+      it.effect(
+        `the context of ${context}, in ${version}`,
+        () =>
+          Effect.gen(function* () {
+            const features = model({ includeContext: context })
+            const client = yield* session(features, {
+              version,
+              capabilities: { sampling: {} },
+              answer: answering(sampled)
+            })
+            assert.deepInclude(yield* ask(client), { _tag: "CapabilityMissing", capability: "sampling.context" })
+            const older = yield* session(features, {
+              version: "2025-06-18",
+              capabilities: { sampling: {} },
+              answer: answering(sampled)
+            })
+            assert.deepStrictEqual(yield* ask(older), sampled)
+            const none = yield* session(model({ includeContext: "none" }), {
+              version,
+              capabilities: { sampling: {} },
+              answer: answering(sampled)
+            })
+            assert.deepStrictEqual(yield* ask(none), sampled)
+          }),
+        verifies("sampling.context.not-undeclared")
       )
     }
   }
@@ -500,7 +533,7 @@ describe("a question", () => {
   const elicitation = { elicitation: {} }
 
   it.effect(
-    `is cancelled on the wire when the request that caused it is (2025-11-25)${verifies("cancellation.receiver.stops", "cancellation.sender.own-request", "cancellation.notification.request-id")}`,
+    "is cancelled on the wire when the request that caused it is (2025-11-25)",
     () =>
       Effect.gen(function* () {
         const client = yield* session(form, { capabilities: elicitation })
@@ -512,7 +545,8 @@ describe("a question", () => {
         assert.deepInclude(client.notes("notifications/cancelled")[0].params, { requestId: id })
         assert.deepStrictEqual(yield* client.peer.inFlight, [])
         assert.deepStrictEqual(yield* client.session.peer.inFlight, [])
-      })
+      }),
+    verifies("cancellation.receiver.stops", "cancellation.sender.own-request", "cancellation.notification.request-id")
   )
 
   for (const version of versions("2025-06-18")) {
@@ -609,7 +643,7 @@ describe("a question", () => {
 describe("a question", () => {
   for (const version of everyVersion("2025-06-18")) {
     it.effect(
-      `goes to the client whose request asks, and to no other, in ${version}${verifies("elicitation.request.bound")}`,
+      `goes to the client whose request asks, and to no other, in ${version}`,
       () =>
         Effect.gen(function* () {
           const server = yield* serve({ features: form })
@@ -622,12 +656,13 @@ describe("a question", () => {
           yield* settle
           assert.deepStrictEqual(one.asked, [])
           yield* Fiber.interrupt(call)
-        })
+        }),
+      verifies("elicitation.request.bound")
     )
   }
 
   it.effect(
-    `by URL has an id of its own unless it is given one, in 2025-11-25${verifies("elicitation.url.id-unique")}`,
+    "by URL has an id of its own unless it is given one, in 2025-11-25",
     () =>
       Effect.gen(function* () {
         const pages = asking(
@@ -646,6 +681,7 @@ describe("a question", () => {
           client.asked.map(({ params }) => params.elicitationId),
           ids
         )
-      })
+      }),
+    verifies("elicitation.url.id-unique")
   )
 })

@@ -75,7 +75,7 @@ const start = Effect.fnUntraced(function* (
 
 describe("framing", () => {
   it.effect(
-    `is one message per line, in UTF-8, whatever strings hold and however bytes arrive${verifies("stdio.framing.newline", "transport.encoding.utf-8", "json-rpc.message.conformant")}`,
+    "is one message per line, in UTF-8, whatever strings hold and however bytes arrive",
     () =>
       Effect.gen(function* () {
         const server = yield* start(echo)
@@ -95,7 +95,8 @@ describe("framing", () => {
             .map((message) => message.id),
           [2, 3]
         )
-      })
+      }),
+    verifies("stdio.framing.newline", "transport.encoding.utf-8", "json-rpc.message.conformant")
   )
 
   it.effect("answers a line that is no JSON with -32700, one that is no message with -32600, and goes on", () =>
@@ -138,7 +139,7 @@ describe("framing", () => {
 
 describe("stdout", () => {
   it.effect(
-    `carries nothing else while it is served; what is printed there goes to stderr, and is free afterwards${verifies("stdio.stdout.only-messages")}`,
+    "carries nothing else while it is served; what is printed there goes to stderr, and is free afterwards",
     () =>
       Effect.gen(function* () {
         const original = process.stdout.write
@@ -175,7 +176,8 @@ describe("stdout", () => {
         assert.strictEqual(process.stdout.write, patched)
         process.stdout.write("free")
         assert.deepStrictEqual(out, ["free"])
-      })
+      }),
+    verifies("stdio.stdout.only-messages")
   )
 
   it.effect("that breaks ends the server with an error", () =>
@@ -205,7 +207,7 @@ describe("the end of stdin", () => {
   })
 
   it.effect(
-    `ends the server; what is in flight may finish within the grace${verifies("lifecycle.shutdown.stdio-close-stdin")}`,
+    "ends the server; what is in flight may finish within the grace",
     () =>
       Effect.gen(function* () {
         const { features, go, interrupted, started } = yield* slow
@@ -218,7 +220,8 @@ describe("the end of stdin", () => {
         yield* Fiber.join(server.fiber)
         assert.strictEqual(server.sent()[1].result.content[0].text, "finished")
         assert.deepStrictEqual(interrupted, [])
-      })
+      }),
+    verifies("lifecycle.shutdown.stdio-close-stdin")
   )
 
   it.effect("interrupts what takes longer, with an answer", () =>
@@ -293,24 +296,27 @@ describe.each([
   ["of its own streams", []],
   ["of a Stdio", ["--service"]]
 ] as const)("a server as a process, %s,", (_name, args) => {
-  it.live(`keeps stray output and logs off stdout, and ends with stdin${verifies("stdio.stdout.only-messages")}`, () =>
-    Effect.gen(function* () {
-      const server = yield* run(args)
-      yield* server.send(...handshake, call(1, "stray"))
-      yield* server.until(() => server.lines().some((one) => one.includes('"id":1')))
-      const messages = server.lines().map((one) => JSON.parse(one))
-      assert.deepStrictEqual(
-        messages.map((message) => message.method ?? message.id),
-        ["init", "notifications/message", 1]
-      )
-      assert.strictEqual(messages[2].result.content[0].text, "é\n\u2028 done")
-      const exited = yield* Effect.forkChild(server.exited, { startImmediately: true })
-      server.child.stdin.end()
-      assert.deepStrictEqual(yield* Fiber.join(exited), [0, null])
-      for (const stray of ["stray line", "stray bytes", "stray buffer", "stray console", "a warning", "served"]) {
-        assert.include(server.stderr(), stray)
-      }
-    })
+  it.live(
+    "keeps stray output and logs off stdout, and ends with stdin",
+    () =>
+      Effect.gen(function* () {
+        const server = yield* run(args)
+        yield* server.send(...handshake, call(1, "stray"))
+        yield* server.until(() => server.lines().some((one) => one.includes('"id":1')))
+        const messages = server.lines().map((one) => JSON.parse(one))
+        assert.deepStrictEqual(
+          messages.map((message) => message.method ?? message.id),
+          ["init", "notifications/message", 1]
+        )
+        assert.strictEqual(messages[2].result.content[0].text, "é\n\u2028 done")
+        const exited = yield* Effect.forkChild(server.exited, { startImmediately: true })
+        server.child.stdin.end()
+        assert.deepStrictEqual(yield* Fiber.join(exited), [0, null])
+        for (const stray of ["stray line", "stray bytes", "stray buffer", "stray console", "a warning", "served"]) {
+          assert.include(server.stderr(), stray)
+        }
+      }),
+    verifies("stdio.stdout.only-messages")
   )
 
   it.live("ends with an error when nobody reads its stdout any more", () =>

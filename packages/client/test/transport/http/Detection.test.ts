@@ -29,19 +29,20 @@ describe("a server behind a URL", () => {
     ["an error of another code with status 200", (hit: Raw.Hit) => hit.json({ ...refusal(-32601), id: 1 })]
   ] as const) {
     test(
-      `is of the older era when it answers ${what}${verifies("http.compatibility.inspects-400")}`,
+      `is of the older era when it answers ${what}`,
       Effect.gen(function* () {
         const server = yield* Raw.open
         const connected = yield* connecting(server)
         yield* answer(yield* server.next)
         yield* agree(server, yield* server.next)
         assert.strictEqual((yield* Fiber.join(connected)).revision.version, "2025-11-25")
-      })
+      }),
+      verifies("http.compatibility.inspects-400")
     )
   }
 
   test(
-    `is not taken for older by a refusal of the new era${verifies("http.compatibility.inspects-400")}`,
+    "is not taken for older by a refusal of the new era",
     Effect.gen(function* () {
       const server = yield* Raw.open
       for (const code of [-32020, -32021]) {
@@ -53,7 +54,8 @@ describe("a server behind a URL", () => {
       yield* (yield* server.next).json(refusal(-32022, { supported: ["2025-06-18"], requested: "2026-07-28" }), 400)
       yield* agree(server, yield* server.next)
       yield* Fiber.join(connected)
-    })
+    }),
+    verifies("http.compatibility.inspects-400")
   )
 
   test(
@@ -85,7 +87,7 @@ describe("a server behind a URL", () => {
 
   for (const status of [400, 404, 405]) {
     test(
-      `speaks HTTP with SSE when it answers initialize by ${status}${verifies("http.compatibility.client-falls-back", "http.compatibility.falls-back-to-sse")}`,
+      `speaks HTTP with SSE when it answers initialize by ${status}`,
       Effect.gen(function* () {
         const server = yield* Raw.open
         const connected = yield* connecting(server, { headers: { authorization: "Bearer t" } })
@@ -103,7 +105,8 @@ describe("a server behind a URL", () => {
         yield* ping.status(202)
         yield* get.event({ data: { jsonrpc: "2.0", id: ping.message.id, result: {} } })
         yield* Fiber.join(pinged)
-      })
+      }),
+      verifies("http.compatibility.client-falls-back", "http.compatibility.falls-back-to-sse")
     )
   }
 
@@ -152,7 +155,7 @@ describe("a server behind a URL", () => {
 
 describe("a server of 2026-07-28", () => {
   test(
-    `that asks all the same is not answered${verifies("http.post.no-responses")}`,
+    "that asks all the same is not answered",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const dropped: Array<string> = []
@@ -172,6 +175,7 @@ describe("a server of 2026-07-28", () => {
       // Whatever it had answered would have come before this.
       yield* Effect.forkChild(client.request("tools/list", {}), { startImmediately: true })
       assert.strictEqual((yield* server.next).message.method, "tools/list")
-    })
+    }),
+    verifies("http.post.no-responses")
   )
 })

@@ -1,4 +1,5 @@
 /** Servers that have forgotten a session and say so by 400. */
+import type { Citation } from "@effect-mcp/spec/verifies"
 import type { Closed } from "@effect-mcp/core/Peer"
 import { McpError } from "@effect-mcp/protocol/McpError"
 import { assert, describe, it } from "@effect/vitest"
@@ -8,8 +9,8 @@ import { sessions, shakeHands, type Wired, wired } from "./support/peer.ts"
 import * as Raw from "./support/raw.ts"
 
 const [, http] = Raw.clients[0]!
-const test = (title: string, body: Effect.Effect<void, unknown, any>) =>
-  it.effect(title, () => Effect.provide(Effect.scoped(body), http) as Effect.Effect<void, unknown>)
+const test = (title: string, body: Effect.Effect<void, unknown, any>, options?: Citation) =>
+  it.effect(title, () => Effect.provide(Effect.scoped(body), http) as Effect.Effect<void, unknown>, options)
 const call = (peer: Wired) => Effect.forkChild(peer.request("tools/call", { name: "t" }), { startImmediately: true })
 const failed = <A, E>(fiber: Fiber.Fiber<A, E>) => Effect.flip(Fiber.join(fiber))
 

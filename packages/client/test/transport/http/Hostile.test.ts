@@ -1,4 +1,5 @@
 /** Answers that nobody should give, and conversations that go on all the same or end at once. */
+import type { Citation } from "@effect-mcp/spec/verifies"
 import { Closed } from "@effect-mcp/core/Peer"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Fiber } from "effect"
@@ -8,8 +9,8 @@ import { ask, initialized, shakeHands, type Wired, wired } from "./support/peer.
 import * as Raw from "./support/raw.ts"
 
 const [, http] = Raw.clients[0]!
-const test = (title: string, body: Effect.Effect<void, unknown, any>) =>
-  it.effect(title, () => Effect.provide(Effect.scoped(body), http) as Effect.Effect<void, unknown>)
+const test = (title: string, body: Effect.Effect<void, unknown, any>, options?: Citation) =>
+  it.effect(title, () => Effect.provide(Effect.scoped(body), http) as Effect.Effect<void, unknown>, options)
 const closed = <A, E>(fiber: Fiber.Fiber<A, E>) =>
   Effect.map(Effect.flip(Fiber.join(fiber)), (error) => {
     assert.instanceOf(error, Closed)

@@ -1,6 +1,6 @@
 /** Streams of a session that outlive their connections, as a client goes on with them. */
 import { Closed } from "@effect-mcp/core/Peer"
-import { verifies } from "@effect-mcp/spec/verifies"
+import { type Citation, verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Fiber, Queue } from "effect"
 import * as Sleeps from "./support/clock.ts"
@@ -31,8 +31,8 @@ const scene = Effect.fnUntraced(function* (version: (typeof sessions)[number] = 
   const get = yield* shakeHands(peer, server, { version })
   return { server, peer, wake, get } satisfies Scene
 })
-const test = (title: string, body: Effect.Effect<void, unknown, any>) =>
-  it.effect(title, () => Effect.provide(Effect.scoped(body), http) as Effect.Effect<void, unknown>)
+const test = (title: string, body: Effect.Effect<void, unknown, any>, options?: Citation) =>
+  it.effect(title, () => Effect.provide(Effect.scoped(body), http) as Effect.Effect<void, unknown>, options)
 
 /** What a server asks for, and a little more: those who are told the same do not come at the same moment. */
 const after = (millis: number) => (slept: number) => slept >= millis && slept <= millis * 1.1
@@ -40,7 +40,7 @@ const about = (millis: number) => (slept: number) => slept >= millis / 2 && slep
 
 describe.each(sessions)("the stream of a request in %s", (version) => {
   test(
-    `goes on with a GET after the last event, as often as it takes${verifies("http.resume.last-event-id", "http.post-stream.client-polls", "http.post-stream.retry-respected")}`,
+    "goes on with a GET after the last event, as often as it takes",
     Effect.gen(function* () {
       const { get, peer, server, wake } = yield* scene(version)
       yield* get.stream()
@@ -74,7 +74,8 @@ describe.each(sessions)("the stream of a request in %s", (version) => {
       yield* third.event({ id: "a/3", data: { jsonrpc: "2.0", id, result: { ok: true } } })
       assert.deepStrictEqual(yield* Fiber.join(asked), { ok: true })
       assert.strictEqual(yield* server.waiting, 0)
-    })
+    }),
+    verifies("http.resume.last-event-id", "http.post-stream.client-polls", "http.post-stream.retry-respected")
   )
 
   test(
@@ -216,7 +217,7 @@ describe("the session's own stream", () => {
   )
 
   test(
-    `is not asked for again once it was refused${verifies("http.get.accept")}`,
+    "is not asked for again once it was refused",
     Effect.gen(function* () {
       const { get, peer, server } = yield* scene()
       yield* get.status(405)
@@ -226,7 +227,8 @@ describe("the session's own stream", () => {
       yield* (yield* server.next).result({})
       yield* Fiber.join(asked)
       assert.strictEqual(yield* server.waiting, 0)
-    })
+    }),
+    verifies("http.get.accept")
   )
 
   test(

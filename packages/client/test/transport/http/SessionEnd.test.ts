@@ -1,6 +1,6 @@
 /** How a session over Streamable HTTP ends (2025-03-26 to 2025-11-25): told by the client, or lost at the server. */
 import { Closed } from "@effect-mcp/core/Peer"
-import { verifies } from "@effect-mcp/spec/verifies"
+import { type Citation, verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Exit, Fiber, Scope } from "effect"
 import * as Sleeps from "./support/clock.ts"
@@ -30,11 +30,11 @@ const timed = Effect.gen(function* () {
 const second = (millis: number) => millis === 1000
 
 describe.each(cases)("a session of $version over $name", ({ layer, version }) => {
-  const test = (title: string, body: Effect.Effect<void, unknown, any>) =>
-    it.effect(title, () => Effect.provide(Effect.scoped(body), layer) as Effect.Effect<void, unknown>)
+  const test = (title: string, body: Effect.Effect<void, unknown, any>, options?: Citation) =>
+    it.effect(title, () => Effect.provide(Effect.scoped(body), layer) as Effect.Effect<void, unknown>, options)
 
   test(
-    `is ended by DELETE when the scope ends${verifies("http.session.delete")}`,
+    "is ended by DELETE when the scope ends",
     Effect.gen(function* () {
       const server = yield* Raw.make(true)
       const scope = yield* Scope.make()
@@ -57,11 +57,12 @@ describe.each(cases)("a session of $version over $name", ({ layer, version }) =>
       yield* Fiber.join(ended)
       yield* get.hungUp
       assert.strictEqual(yield* server.waiting, 0)
-    })
+    }),
+    verifies("http.session.delete")
   )
 
   test(
-    `is lost by 404: what met it was not acted on, and the conversation is over${verifies("http.session.client-reinitializes")}`,
+    "is lost by 404: what met it was not acted on, and the conversation is over",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url })
@@ -81,7 +82,8 @@ describe.each(cases)("a session of $version over $name", ({ layer, version }) =>
       assert.strictEqual(over.reason, "SessionLost")
       const late = yield* Effect.flip(peer.request("tools/list"))
       assert.deepInclude(late, { _tag: "Closed", unsent: true })
-    })
+    }),
+    verifies("http.session.client-reinitializes")
   )
 
   test(

@@ -1,6 +1,6 @@
 /** Streamable HTTP with sessions (2025-03-26 to 2025-11-25), as a client sends and reads it. */
 import { Closed } from "@effect-mcp/core/Peer"
-import { verifies } from "@effect-mcp/spec/verifies"
+import { type Citation, verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Queue } from "effect"
 import { sessions, shakeHands, wired } from "./support/peer.ts"
@@ -17,11 +17,11 @@ const [, http] = Raw.clients[0]!
 const cases = sessions.flatMap((version) => Raw.clients.map(([name, layer]) => ({ version, name, layer })))
 
 describe.each(cases)("a session of $version over $name", ({ layer, version }) => {
-  const test = (title: string, body: Effect.Effect<void, unknown, any>) =>
-    it.effect(title, () => Effect.provide(Effect.scoped(body), layer) as Effect.Effect<void, unknown>)
+  const test = (title: string, body: Effect.Effect<void, unknown, any>, options?: Citation) =>
+    it.effect(title, () => Effect.provide(Effect.scoped(body), layer) as Effect.Effect<void, unknown>, options)
 
   test(
-    `begins without headers, then carries its id and revision with every request${verifies("http.session.id-sent", "http.version.header-sent", "http.version.header-negotiated", "http.get.accept", "http.post.own-request", "http.post.accept")}`,
+    "begins without headers, then carries its id and revision with every request",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url, headers: { "x-mine": "1" } })
@@ -53,7 +53,15 @@ describe.each(cases)("a session of $version over $name", ({ layer, version }) =>
       yield* list.result({})
       yield* Fiber.join(listing)
       assert.strictEqual(yield* server.waiting, 0)
-    })
+    }),
+    verifies(
+      "http.session.id-sent",
+      "http.version.header-sent",
+      "http.version.header-negotiated",
+      "http.get.accept",
+      "http.post.own-request",
+      "http.post.accept"
+    )
   )
 
   test(
@@ -156,7 +164,7 @@ describe.each(cases)("a session of $version over $name", ({ layer, version }) =>
   )
 
   test(
-    `cancels by a notification, and hangs up${verifies("http.disconnect.explicit-cancel")}`,
+    "cancels by a notification, and hangs up",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url })
@@ -175,13 +183,14 @@ describe.each(cases)("a session of $version over $name", ({ layer, version }) =>
       yield* (yield* server.next).result({})
       yield* Fiber.join(list)
       yield* cancel.status(202)
-    })
+    }),
+    verifies("http.disconnect.explicit-cancel")
   )
 })
 
 describe("a session", () => {
   it.effect(
-    `tells its id to nobody else, wherever a server sends it${verifies("http.session.client-keeps-id-safe")}`,
+    "tells its id to nobody else, wherever a server sends it",
     () =>
       Effect.gen(function* () {
         const server = yield* Raw.open
@@ -198,7 +207,8 @@ describe("a session", () => {
         assert.deepInclude(error.cause, { reason: "Status", status: 307 })
         assert.notInclude(JSON.stringify([error, String(error)]), "a-secret")
         assert.strictEqual(yield* other.waiting, 0)
-      }).pipe(Effect.scoped, Effect.provide(http))
+      }).pipe(Effect.scoped, Effect.provide(http)),
+    verifies("http.session.client-keeps-id-safe")
   )
 
   it.effect("is told nothing that is no request before it is asked for", () =>
@@ -218,7 +228,7 @@ describe("a session", () => {
   )
 
   it.effect(
-    `of 2025-03-26 gets an array of answers, and answers an array by one${verifies("http.post.body-batch")}`,
+    "of 2025-03-26 gets an array of answers, and answers an array by one",
     () =>
       Effect.gen(function* () {
         const server = yield* Raw.open
@@ -251,6 +261,7 @@ describe("a session", () => {
           ]
         )
         yield* answers.status(202)
-      }).pipe(Effect.scoped, Effect.provide(http))
+      }).pipe(Effect.scoped, Effect.provide(http)),
+    verifies("http.post.body-batch")
   )
 })

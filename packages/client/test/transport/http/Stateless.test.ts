@@ -1,6 +1,6 @@
 /** Streamable HTTP of 2026-07-28, as a client sends and reads it. */
 import { Closed } from "@effect-mcp/core/Peer"
-import { verifies } from "@effect-mcp/spec/verifies"
+import { type Citation, verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Queue } from "effect"
 import { ask, meta, wired } from "./support/peer.ts"
@@ -15,11 +15,11 @@ const closed = <A, E>(fiber: Fiber.Fiber<A, E>) =>
   })
 
 describe.each(Raw.clients)("a request of 2026-07-28 over %s", (_, http) => {
-  const test = (title: string, body: Effect.Effect<void, unknown, any>) =>
-    it.effect(title, () => Effect.provide(Effect.scoped(body), http) as Effect.Effect<void, unknown>)
+  const test = (title: string, body: Effect.Effect<void, unknown, any>, options?: Citation) =>
+    it.effect(title, () => Effect.provide(Effect.scoped(body), http) as Effect.Effect<void, unknown>, options)
 
   test(
-    `is a POST with its metadata in headers, and is answered by JSON${verifies("http.post.own-request", "http.post.accept", "http.post.metadata", "http.version.every-post", "http.version.matches-body", "http.headers.standard", "http.headers.name-encoded")}`,
+    "is a POST with its metadata in headers, and is answered by JSON",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url, headers: { "x-mine": "1", "mcp-method": "forged" } })
@@ -53,11 +53,20 @@ describe.each(Raw.clients)("a request of 2026-07-28 over %s", (_, http) => {
       assert.notProperty(read.headers, "mcp-session-id")
       yield* read.result({})
       yield* Fiber.join(second)
-    })
+    }),
+    verifies(
+      "http.post.own-request",
+      "http.post.accept",
+      "http.post.metadata",
+      "http.version.every-post",
+      "http.version.matches-body",
+      "http.headers.standard",
+      "http.headers.name-encoded"
+    )
   )
 
   test(
-    `is answered by events as they come${verifies("http.post.client-supports-both")}`,
+    "is answered by events as they come",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url })
@@ -84,7 +93,8 @@ describe.each(Raw.clients)("a request of 2026-07-28 over %s", (_, http) => {
       yield* post.write(`${JSON.stringify({ jsonrpc: "2.0", id: post.message.id, result: { ok: "é" } }).slice(1)}\n\n`)
       assert.deepStrictEqual(yield* Fiber.join(asked), { ok: "é" })
       yield* post.end
-    })
+    }),
+    verifies("http.post.client-supports-both")
   )
 
   test(
@@ -170,7 +180,7 @@ describe.each(Raw.clients)("a request of 2026-07-28 over %s", (_, http) => {
   )
 
   test(
-    `is cancelled by hanging up, and nothing is posted${verifies("cancellation.client.sent")}`,
+    "is cancelled by hanging up, and nothing is posted",
     Effect.gen(function* () {
       const server = yield* Raw.open
       const peer = yield* wired({ url: server.url })
@@ -186,7 +196,8 @@ describe.each(Raw.clients)("a request of 2026-07-28 over %s", (_, http) => {
       yield* Fiber.interrupt(streaming)
       yield* second.hungUp
       assert.strictEqual(yield* server.waiting, 0)
-    })
+    }),
+    verifies("cancellation.client.sent")
   )
 
   test(

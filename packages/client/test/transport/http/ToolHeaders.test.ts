@@ -2,15 +2,15 @@
 import * as Http from "@effect-mcp/client/Http"
 import * as McpClient from "@effect-mcp/client/McpClient"
 import * as Tool from "@effect-mcp/core/Tool"
-import { verifies } from "@effect-mcp/spec/verifies"
+import { type Citation, verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Schema, Stream } from "effect"
 import * as Modern from "../../support/modern.ts"
 import * as Raw from "./support/raw.ts"
 
 const [, http] = Raw.clients[0]!
-const test = (title: string, body: Effect.Effect<void, unknown, any>) =>
-  it.effect(title, () => Effect.provide(Effect.scoped(body), http) as Effect.Effect<void, unknown>)
+const test = (title: string, body: Effect.Effect<void, unknown, any>, options?: Citation) =>
+  it.effect(title, () => Effect.provide(Effect.scoped(body), http) as Effect.Effect<void, unknown>, options)
 
 const Route = Tool.make("route", {
   description: "Says where.",
@@ -55,7 +55,7 @@ const params = ({ headers }: Raw.Hit) =>
 
 describe("an argument with a header", () => {
   test(
-    `is taken along as the Tool value says, without asking the server${verifies("http.params.mirrored", "http.params.encoded", "http.params.base64", "http.params.markers", "http.params.marker-escaped")}`,
+    "is taken along as the Tool value says, without asking the server",
     Effect.gen(function* () {
       const { client, server } = yield* open()
       for (const [region, header] of [
@@ -75,11 +75,18 @@ describe("an argument with a header", () => {
         yield* post.result(called)
         yield* Fiber.join(asked)
       }
-    })
+    }),
+    verifies(
+      "http.params.mirrored",
+      "http.params.encoded",
+      "http.params.base64",
+      "http.params.markers",
+      "http.params.marker-escaped"
+    )
   )
 
   test(
-    `is taken along as the server's list says, which is asked for when a tool is not known${verifies("http.params.exact-path", "http.params.omitted")}`,
+    "is taken along as the server's list says, which is asked for when a tool is not known",
     Effect.gen(function* () {
       const { client, server } = yield* open()
       const args = { region: "nord", place: { floor: -7, open: false }, other: "x" }
@@ -100,7 +107,8 @@ describe("an argument with a header", () => {
       assert.deepStrictEqual(params(again), { "mcp-param-open": "true" })
       yield* again.result(called)
       yield* Fiber.join(second)
-    })
+    }),
+    verifies("http.params.exact-path", "http.params.omitted")
   )
 
   test(
@@ -142,7 +150,7 @@ describe("an argument with a header", () => {
     ["contract", (client: McpClient.McpClient["Service"]) => client.call(Route, { region: "nord" })]
   ] as const) {
     test(
-      `that the server does not recognize in a call by ${by} is looked up again, whatever was kept, and sent once more${verifies("http.params.refreshed")}`,
+      `that the server does not recognize in a call by ${by} is looked up again, whatever was kept, and sent once more`,
       Effect.gen(function* () {
         const { client, server } = yield* open()
         const listing = yield* fork(Stream.runDrain(client.tools))
@@ -162,7 +170,8 @@ describe("an argument with a header", () => {
         yield* second.json(mismatch(second.message.id), 400)
         assert.deepInclude(yield* Effect.flip(Fiber.join(asked)), { code: -32020 })
         assert.strictEqual(yield* server.waiting, 0)
-      })
+      }),
+      verifies("http.params.refreshed")
     )
   }
 
@@ -178,7 +187,7 @@ describe("an argument with a header", () => {
   ]
 
   test(
-    `that breaks a rule costs its tool the place in the list, and is told of${verifies("tools.header.rejected", "tools.header.excluded", "tools.header.logged")}`,
+    "that breaks a rule costs its tool the place in the list, and is told of",
     Effect.gen(function* () {
       const dropped: Array<string> = []
       const { client, server } = yield* open({ dropped: (reason) => void dropped.push(reason) })
@@ -195,7 +204,8 @@ describe("an argument with a header", () => {
         assert.deepInclude(yield* Effect.flip(client.callTool(name, {})), { _tag: "InvalidResult" })
       }
       assert.strictEqual(yield* server.waiting, 0)
-    })
+    }),
+    verifies("tools.header.rejected", "tools.header.excluded", "tools.header.logged")
   )
 
   it.effect("means nothing on a wire without headers: such tools stay in the list, and are called", () =>

@@ -41,49 +41,52 @@ export const asking = (it: Vitest.MethodsNonLive<Official>): void => {
     })
   )
 
-  it.effect(`gets forms with defaults and with every kind of choice${verifies("elicitation.form.request")}`, () =>
-    Effect.gen(function* () {
-      const asked = (name: string, content: object) =>
-        Effect.gen(function* () {
-          let properties: any
-          yield* answering("elicitation/create", (params) => {
-            properties = params.requestedSchema.properties
-            return { action: "accept", content }
+  it.effect(
+    "gets forms with defaults and with every kind of choice",
+    () =>
+      Effect.gen(function* () {
+        const asked = (name: string, content: object) =>
+          Effect.gen(function* () {
+            let properties: any
+            yield* answering("elicitation/create", (params) => {
+              properties = params.requestedSchema.properties
+              return { action: "accept", content }
+            })
+            const { content: answer } = yield* call(name)
+            const text = `Elicitation completed: action=accept, content=${JSON.stringify(content)}`
+            assert.strictEqual(answer[0].text, text)
+            return properties
           })
-          const { content: answer } = yield* call(name)
-          const text = `Elicitation completed: action=accept, content=${JSON.stringify(content)}`
-          assert.strictEqual(answer[0].text, text)
-          return properties
+        const values = { name: "Jane", age: 25, score: 88, status: "inactive", verified: false }
+        assert.deepStrictEqual(yield* asked("test_elicitation_sep1034_defaults", values), {
+          name: { type: "string", default: "John Doe" },
+          age: { type: "integer", default: 30 },
+          score: { type: "number", default: 95.5 },
+          status: { type: "string", enum: ["active", "inactive", "pending"], default: "active" },
+          verified: { type: "boolean", default: true }
         })
-      const values = { name: "Jane", age: 25, score: 88, status: "inactive", verified: false }
-      assert.deepStrictEqual(yield* asked("test_elicitation_sep1034_defaults", values), {
-        name: { type: "string", default: "John Doe" },
-        age: { type: "integer", default: 30 },
-        score: { type: "number", default: 95.5 },
-        status: { type: "string", enum: ["active", "inactive", "pending"], default: "active" },
-        verified: { type: "boolean", default: true }
-      })
-      const chosen = {
-        untitledSingle: "option1",
-        titledSingle: "value1",
-        legacyEnum: "opt1",
-        untitledMulti: ["option1", "option2"],
-        titledMulti: ["value1", "value2"]
-      }
-      const choices = yield* asked("test_elicitation_sep1330_enums", chosen)
-      assert.deepStrictEqual(choices.untitledSingle, { type: "string", enum: ["option1", "option2", "option3"] })
-      assert.deepStrictEqual(choices.titledSingle.oneOf[0], { const: "value1", title: "First Option" })
-      assert.deepStrictEqual(choices.legacyEnum.enumNames, ["Option One", "Option Two", "Option Three"])
-      assert.deepStrictEqual(choices.untitledMulti.items, {
-        type: "string",
-        enum: ["option1", "option2", "option3"]
-      })
-      assert.deepStrictEqual(choices.titledMulti.items.anyOf[1], { const: "value2", title: "Second Choice" })
-    })
+        const chosen = {
+          untitledSingle: "option1",
+          titledSingle: "value1",
+          legacyEnum: "opt1",
+          untitledMulti: ["option1", "option2"],
+          titledMulti: ["value1", "value2"]
+        }
+        const choices = yield* asked("test_elicitation_sep1330_enums", chosen)
+        assert.deepStrictEqual(choices.untitledSingle, { type: "string", enum: ["option1", "option2", "option3"] })
+        assert.deepStrictEqual(choices.titledSingle.oneOf[0], { const: "value1", title: "First Option" })
+        assert.deepStrictEqual(choices.legacyEnum.enumNames, ["Option One", "Option Two", "Option Three"])
+        assert.deepStrictEqual(choices.untitledMulti.items, {
+          type: "string",
+          enum: ["option1", "option2", "option3"]
+        })
+        assert.deepStrictEqual(choices.titledMulti.items.anyOf[1], { const: "value2", title: "Second Choice" })
+      }),
+    verifies("elicitation.form.request")
   )
 
   it.effect(
-    `consents to a URL, and hears of its completion${verifies("elicitation.url.request", "elicitation.complete.id")}`,
+    "consents to a URL, and hears of its completion",
     () =>
       Effect.gen(function* () {
         let asked: any
@@ -97,11 +100,12 @@ export const asking = (it: Vitest.MethodsNonLive<Official>): void => {
         assert.deepInclude(asked, { mode: "url", url: "https://example.com/form", elicitationId: "visit-1" })
         const seen = yield* until(({ method }) => method === "notifications/elicitation/complete")
         assert.deepStrictEqual(seen.at(-1)?.params, { elicitationId: "visit-1" })
-      })
+      }),
+    verifies("elicitation.url.request", "elicitation.complete.id")
   )
 
   it.effect(
-    `shows the server its roots, and the new ones once it says that they changed${verifies("roots.list-changed.server-asks-again")}`,
+    "shows the server its roots, and the new ones once it says that they changed",
     () =>
       Effect.gen(function* () {
         const { client } = yield* Official
@@ -124,6 +128,7 @@ export const asking = (it: Vitest.MethodsNonLive<Official>): void => {
         const official = yield* Official
         const result = yield* using((client) => client.callTool("roots", { afterChange: true }, { onprogress }))
         assert.deepStrictEqual(result.structuredContent, { roots: [{ uri: "file:///new" }] })
-      })
+      }),
+    verifies("roots.list-changed.server-asks-again")
   )
 }

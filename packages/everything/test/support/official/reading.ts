@@ -44,15 +44,18 @@ export const reading = (it: Vitest.MethodsNonLive<Official>, notFound: number): 
     })
   )
 
-  it.effect(`learns that a resource does not exist${verifies("resources.read.not-found")}`, () =>
-    Effect.gen(function* () {
-      const { code } = yield* failure(using((client) => client.readResource({ uri: "test://nowhere" })))
-      assert.strictEqual(code, notFound)
-    })
+  it.effect(
+    "learns that a resource does not exist",
+    () =>
+      Effect.gen(function* () {
+        const { code } = yield* failure(using((client) => client.readResource({ uri: "test://nowhere" })))
+        assert.strictEqual(code, notFound)
+      }),
+    verifies("resources.read.not-found")
   )
 
   it.effect(
-    `hears of updates while it subscribes, and not afterwards${verifies("resources.updated.only-subscribed", "tools.list-changed.sent")}`,
+    "hears of updates while it subscribes, and not afterwards",
     () =>
       Effect.gen(function* () {
         const uri = "test://watched-resource"
@@ -70,11 +73,12 @@ export const reading = (it: Vitest.MethodsNonLive<Official>, notFound: number): 
           ["notifications/tools/list_changed"]
         )
         assert.deepInclude(yield* call("grown_fence"), { content: [{ type: "text", text: "I am fence." }] })
-      })
+      }),
+    verifies("resources.updated.only-subscribed", "tools.list-changed.sent")
   )
 
   it.effect(
-    `lists prompts and gets them, with arguments, a resource and an image${verifies("prompts.content.image", "prompts.content.resource-uri", "prompts.content.resource-contents")}`,
+    "lists prompts and gets them, with arguments, a resource and an image",
     () =>
       Effect.gen(function* () {
         const { prompts } = yield* using((client) => client.listPrompts())
@@ -110,11 +114,12 @@ export const reading = (it: Vitest.MethodsNonLive<Official>, notFound: number): 
         })
         const [image] = yield* messages("test_prompt_with_image")
         assert.deepInclude(image.content, { type: "image", mimeType: "image/png" })
-      })
+      }),
+    verifies("prompts.content.image", "prompts.content.resource-uri", "prompts.content.resource-contents")
   )
 
   it.effect(
-    `learns what is wrong with a prompt it asks for${verifies("prompts.get.unknown", "prompts.get.missing-argument", "prompts.get.arguments-validated")}`,
+    "learns what is wrong with a prompt it asks for",
     () =>
       Effect.gen(function* () {
         const get = (name: string) => failure(using((client) => client.getPrompt({ name })))
@@ -122,11 +127,12 @@ export const reading = (it: Vitest.MethodsNonLive<Official>, notFound: number): 
         const missing = yield* get("test_prompt_with_arguments")
         assert.strictEqual(missing.code, -32602)
         assert.match(missing.message, /arg1/)
-      })
+      }),
+    verifies("prompts.get.unknown", "prompts.get.missing-argument", "prompts.get.arguments-validated")
   )
 
   it.effect(
-    `completes arguments of prompts and templates, in view of the others${verifies("completion.error.unknown-prompt")}`,
+    "completes arguments of prompts and templates, in view of the others",
     () =>
       Effect.gen(function* () {
         const complete = (ref: object, name: string, value: string, settled?: object) =>
@@ -151,34 +157,38 @@ export const reading = (it: Vitest.MethodsNonLive<Official>, notFound: number): 
         assert.deepStrictEqual((yield* complete(template, "id", "12")).values, ["123", "124"])
         const unknown = yield* failure(complete({ type: "ref/prompt", name: "no_such_prompt" }, "x", ""))
         assert.strictEqual(unknown.code, -32602)
-      })
+      }),
+    verifies("completion.error.unknown-prompt")
   )
 
-  it.effect(`hears only the log messages of its level and above${verifies("logging.level.threshold")}`, () =>
-    Effect.gen(function* () {
-      const until = yield* listening
-      const isLast = ({ params }: Notification) => params?.level === "emergency"
-      const levels = Effect.gen(function* () {
-        yield* call("log", { message: "hello" })
-        const seen = yield* until(isLast)
-        for (const { method, params } of seen) {
-          assert.strictEqual(method, "notifications/message")
-          assert.deepInclude(params, { data: "hello", logger: "everything" })
-        }
-        return seen.map(({ params }) => params.level)
-      })
-      yield* using((client) => client.setLoggingLevel("debug"))
-      const all = yield* levels
-      assert.deepStrictEqual(all, ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"])
-      yield* using((client) => client.setLoggingLevel("critical"))
-      assert.deepStrictEqual(yield* levels, ["critical", "alert", "emergency"])
-      yield* using((client) => client.setLoggingLevel("info"))
-      yield* call("test_tool_with_logging")
-      const told = yield* until(({ params }) => params?.data === "Tool execution completed")
-      assert.deepStrictEqual(
-        told.map(({ params }) => params.data),
-        ["Tool execution started", "Tool processing data", "Tool execution completed"]
-      )
-    })
+  it.effect(
+    "hears only the log messages of its level and above",
+    () =>
+      Effect.gen(function* () {
+        const until = yield* listening
+        const isLast = ({ params }: Notification) => params?.level === "emergency"
+        const levels = Effect.gen(function* () {
+          yield* call("log", { message: "hello" })
+          const seen = yield* until(isLast)
+          for (const { method, params } of seen) {
+            assert.strictEqual(method, "notifications/message")
+            assert.deepInclude(params, { data: "hello", logger: "everything" })
+          }
+          return seen.map(({ params }) => params.level)
+        })
+        yield* using((client) => client.setLoggingLevel("debug"))
+        const all = yield* levels
+        assert.deepStrictEqual(all, ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"])
+        yield* using((client) => client.setLoggingLevel("critical"))
+        assert.deepStrictEqual(yield* levels, ["critical", "alert", "emergency"])
+        yield* using((client) => client.setLoggingLevel("info"))
+        yield* call("test_tool_with_logging")
+        const told = yield* until(({ params }) => params?.data === "Tool execution completed")
+        assert.deepStrictEqual(
+          told.map(({ params }) => params.data),
+          ["Tool execution started", "Tool processing data", "Tool execution completed"]
+        )
+      }),
+    verifies("logging.level.threshold")
   )
 }

@@ -8,7 +8,7 @@ import { call, failure, listening, updated, using } from "./calls.ts"
 
 export const tools = (it: Vitest.MethodsNonLive<Official>, name: string): void => {
   it.effect(
-    `learns who the server is and what it offers${verifies("lifecycle.initialize.response", "tools.capability.declared", "resources.capability.declared", "prompts.capability.declared", "completion.capability.declared", "logging.capability.declared")}`,
+    "learns who the server is and what it offers",
     () =>
       Effect.gen(function* () {
         const { client } = yield* Official
@@ -26,17 +26,28 @@ export const tools = (it: Vitest.MethodsNonLive<Official>, name: string): void =
           prompts: { listChanged: true },
           completions: {}
         })
-      })
-  )
-
-  it.effect(`gets an empty answer to a ping${verifies("ping.receiver.empty-response")}`, () =>
-    Effect.gen(function* () {
-      assert.deepStrictEqual(yield* using((client) => client.ping()), {})
-    })
+      }),
+    verifies(
+      "lifecycle.initialize.response",
+      "tools.capability.declared",
+      "resources.capability.declared",
+      "prompts.capability.declared",
+      "completion.capability.declared",
+      "logging.capability.declared"
+    )
   )
 
   it.effect(
-    `lists every tool, and a foreign input schema verbatim${verifies("tools.definition.input-schema-object", "tools.definition.no-parameters", "tools.name.unique")}`,
+    "gets an empty answer to a ping",
+    () =>
+      Effect.gen(function* () {
+        assert.deepStrictEqual(yield* using((client) => client.ping()), {})
+      }),
+    verifies("ping.receiver.empty-response")
+  )
+
+  it.effect(
+    "lists every tool, and a foreign input schema verbatim",
     () =>
       Effect.gen(function* () {
         const tools = yield* using((client) => client.allTools())
@@ -69,7 +80,8 @@ export const tools = (it: Vitest.MethodsNonLive<Official>, name: string): void =
           else: { required: ["email"] },
           additionalProperties: false
         })
-      })
+      }),
+    verifies("tools.definition.input-schema-object", "tools.definition.no-parameters", "tools.name.unique")
   )
 
   it.effect("gets every kind of content, also when it sends no arguments at all", () =>
@@ -103,7 +115,7 @@ export const tools = (it: Vitest.MethodsNonLive<Official>, name: string): void =
   )
 
   it.effect(
-    `gets a structured result together with its text${verifies("tools.result.structured-text-mirror", "tools.result.structured-conforms")}`,
+    "gets a structured result together with its text",
     () =>
       Effect.gen(function* () {
         // Clients check results against the schemas that they have listed.
@@ -111,7 +123,8 @@ export const tools = (it: Vitest.MethodsNonLive<Official>, name: string): void =
         const { structuredContent, content } = yield* call("add", { a: 1.5, b: 2 })
         assert.deepStrictEqual(structuredContent, { sum: 3.5 })
         assert.deepStrictEqual(JSON.parse(content[0].text), { sum: 3.5 })
-      })
+      }),
+    verifies("tools.result.structured-text-mirror", "tools.result.structured-conforms")
   )
 
   it.effect("gets a megabyte in one piece", () =>
@@ -121,21 +134,24 @@ export const tools = (it: Vitest.MethodsNonLive<Official>, name: string): void =
     })
   )
 
-  it.effect(`gets its own answers to a hundred calls at once${verifies("json-rpc.response.same-id")}`, () =>
-    Effect.gen(function* () {
-      const messages = Array.from({ length: 100 }, (_, i) => `call ${i}`)
-      const results = yield* Effect.forEach(messages, (message) => call("echo", { message }), {
-        concurrency: "unbounded"
-      })
-      assert.deepStrictEqual(
-        results.map(({ content }) => content[0].text),
-        messages
-      )
-    })
+  it.effect(
+    "gets its own answers to a hundred calls at once",
+    () =>
+      Effect.gen(function* () {
+        const messages = Array.from({ length: 100 }, (_, i) => `call ${i}`)
+        const results = yield* Effect.forEach(messages, (message) => call("echo", { message }), {
+          concurrency: "unbounded"
+        })
+        assert.deepStrictEqual(
+          results.map(({ content }) => content[0].text),
+          messages
+        )
+      }),
+    verifies("json-rpc.response.same-id")
   )
 
   it.effect(
-    `learns of a failing tool in the result, and of what is no result by an error${verifies("tools.call.error-in-result", "tools.call.unknown-tool", "tools.call.invalid-input-in-result", "tools.security.input-validated", "json-rpc.error.code-and-message")}`,
+    "learns of a failing tool in the result, and of what is no result by an error",
     () =>
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* call("test_error_handling"), {
@@ -149,11 +165,18 @@ export const tools = (it: Vitest.MethodsNonLive<Official>, name: string): void =
         const defect = yield* failure(call("fail", { as: "defect" }))
         assert.strictEqual(defect.code, -32603)
         assert.notMatch(defect.message, /inside/)
-      })
+      }),
+    verifies(
+      "tools.call.error-in-result",
+      "tools.call.unknown-tool",
+      "tools.call.invalid-input-in-result",
+      "tools.security.input-validated",
+      "json-rpc.error.code-and-message"
+    )
   )
 
   it.effect(
-    `is told of the progress of a call it asked progress for${verifies("progress.value.increases", "progress.token.from-active-request")}`,
+    "is told of the progress of a call it asked progress for",
     () =>
       Effect.gen(function* () {
         const events: Array<unknown> = []
@@ -165,11 +188,12 @@ export const tools = (it: Vitest.MethodsNonLive<Official>, name: string): void =
           [0, 50, 100].map((progress) => ({ progress, total: 100 }))
         )
         assert.notStrictEqual(result.isError, true)
-      })
+      }),
+    verifies("progress.value.increases", "progress.token.from-active-request")
   )
 
   it.effect(
-    `cancels a call: its handler is interrupted, its finalizer runs, no answer comes${verifies("cancellation.receiver.stops", "cancellation.receiver.frees-resources")}`,
+    "cancels a call: its handler is interrupted, its finalizer runs, no answer comes",
     () =>
       Effect.gen(function* () {
         const uri = "test://interruptions"
@@ -192,6 +216,7 @@ export const tools = (it: Vitest.MethodsNonLive<Official>, name: string): void =
         yield* until(updated(uri))
         const { contents } = yield* using((client) => client.readResource({ uri }))
         assert.deepStrictEqual(JSON.parse(contents[0].text), [`${name} gave up`])
-      })
+      }),
+    verifies("cancellation.receiver.stops", "cancellation.receiver.frees-resources")
   )
 }

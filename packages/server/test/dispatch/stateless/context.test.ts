@@ -58,7 +58,7 @@ const requests: ReadonlyArray<readonly [method: string, params: object]> = [
 ]
 
 it.effect(
-  `who a client says it is changes nothing (2026-07-28)${verifies("meta.info.behaviour", "meta.info.security")}`,
+  "who a client says it is changes nothing (2026-07-28)",
   () =>
     Effect.gen(function* () {
       const client = yield* open(features)
@@ -69,11 +69,12 @@ it.effect(
           assert.deepStrictEqual(yield* client.request(method, { ...params, _meta: info }), one)
         }
       }
-    })
+    }),
+  verifies("meta.info.behaviour", "meta.info.security")
 )
 
 it.effect(
-  `the wire carries requests one way, answers and notifications the other, with all their metadata (2026-07-28)${verifies("transport.directions", "transport.custom.preserves-patterns", "versioning.base.supported", "stateless.server.no-requests")}`,
+  "the wire carries requests one way, answers and notifications the other, with all their metadata (2026-07-28)",
   () =>
     Effect.gen(function* () {
       const asks = Tools.layer(Tool.make("asks", { description: "" }), () =>
@@ -101,7 +102,13 @@ it.effect(
           "answer"
         ])
       )
-    })
+    }),
+  verifies(
+    "transport.directions",
+    "transport.custom.preserves-patterns",
+    "versioning.base.supported",
+    "stateless.server.no-requests"
+  )
 )
 
 describe("what a request declares", () => {
@@ -120,7 +127,7 @@ describe("what a request declares", () => {
   ]
   for (const [why, meta] of broken) {
     it.effect(
-      `is refused with -32602 when it has ${why} (2026-07-28)${verifies("meta.request.malformed", ...(why.includes("log level") ? (["logging.level.invalid", "logging.security.fields-validated"] as const) : []))}`,
+      `is refused with -32602 when it has ${why} (2026-07-28)`,
       () =>
         Effect.gen(function* () {
           const client = yield* open(features)
@@ -128,7 +135,11 @@ describe("what a request declares", () => {
             const error = yield* client.refused(method, { ...params, _meta: meta })
             assert.strictEqual(error.code, McpError.InvalidParams, method)
           }
-        })
+        }),
+      verifies(
+        "meta.request.malformed",
+        ...(why.includes("log level") ? (["logging.level.invalid", "logging.security.fields-validated"] as const) : [])
+      )
     )
   }
 
@@ -145,7 +156,7 @@ describe("what a request declares", () => {
   )
 
   it.effect(
-    `counts for this request only (2026-07-28)${verifies("stateless.request.no-prior-context", "meta.capabilities.undeclared", "stateless.server.many-conversations")}`,
+    "counts for this request only (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const asks = Tools.layer(Tool.make("asks", { description: "" }), () =>
@@ -163,11 +174,16 @@ describe("what a request declares", () => {
         assert.strictEqual(JSON.parse(other.content[0].text).clientInfo.name, "other")
         const again = yield* client.call("whoami")
         assert.strictEqual(JSON.parse(again.content[0].text).clientInfo.name, "modern")
-      })
+      }),
+    verifies(
+      "stateless.request.no-prior-context",
+      "meta.capabilities.undeclared",
+      "stateless.server.many-conversations"
+    )
   )
 
   it.effect(
-    `may come over any connection, in any order (2026-07-28)${verifies("stateless.server.any-connection")}`,
+    "may come over any connection, in any order (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const asks = Tools.layer(Tool.make("asks", { description: "" }), () =>
@@ -185,14 +201,15 @@ describe("what a request declares", () => {
           inputResponses: { [key!]: accept() }
         })
         assert.strictEqual(done.content[0].text, "done")
-      })
+      }),
+    verifies("stateless.server.any-connection")
   )
 })
 
 describe("a version", () => {
   for (const requested of ["1900-01-01", "2025-11-25", "2024-11-05", "", "2026-07-28 "]) {
     it.effect(
-      `${JSON.stringify(requested)} in _meta is answered -32022 with what is spoken (2026-07-28)${verifies("versioning.unsupported.error")}`,
+      `${JSON.stringify(requested)} in _meta is answered -32022 with what is spoken (2026-07-28)`,
       () =>
         Effect.gen(function* () {
           const client = yield* open(features)
@@ -204,7 +221,8 @@ describe("a version", () => {
               requested
             })
           }
-        })
+        }),
+      verifies("versioning.unsupported.error")
     )
   }
 
@@ -218,7 +236,7 @@ describe("a version", () => {
   )
 
   it.effect(
-    `of the stateless era only: initialize is refused and told what is spoken (2026-07-28)${verifies("versioning.initialize.names-versions")}`,
+    "of the stateless era only: initialize is refused and told what is spoken (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const server = yield* serve({ features, revisions: ["2026-07-28"] })
@@ -229,11 +247,12 @@ describe("a version", () => {
         // The same from one that cannot decide.
         const both = yield* client.refused("initialize", { ...params, _meta: metaOf() })
         assert.match(JSON.stringify([both.message, both.data]), /2026-07-28/)
-      })
+      }),
+    verifies("versioning.initialize.names-versions")
   )
 
   it.effect(
-    `of the stateless era only: a request that says nothing of itself is malformed (2026-07-28)${verifies("meta.request.malformed")}`,
+    "of the stateless era only: a request that says nothing of itself is malformed (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const server = yield* serve({ features, revisions: ["2026-07-28"] })
@@ -242,14 +261,15 @@ describe("a version", () => {
           assert.strictEqual((yield* client.refused(method, params)).code, McpError.InvalidParams, method)
         }
         assert.strictEqual((yield* client.refused("ping")).code, McpError.InvalidParams)
-      })
+      }),
+    verifies("meta.request.malformed")
   )
 })
 
 describe("every answer", () => {
   for (const [method, params] of requests) {
     it.effect(
-      `to ${method} ${JSON.stringify(params)} says its type and who answers (2026-07-28)${verifies("json-rpc.result.type-included", "meta.result.server-info")}`,
+      `to ${method} ${JSON.stringify(params)} says its type and who answers (2026-07-28)`,
       () =>
         Effect.gen(function* () {
           const client = yield* open(features, {}, { title: "Test server" })
@@ -260,7 +280,8 @@ describe("every answer", () => {
             version: "1.2.3",
             title: "Test server"
           })
-        })
+        }),
+      verifies("json-rpc.result.type-included", "meta.result.server-info")
     )
   }
 
@@ -294,7 +315,7 @@ describe("errors", () => {
     )
   )
   it.effect(
-    `never have a code of older revisions, nor one the specification keeps, whatever a handler fails with (2026-07-28)${verifies("json-rpc.error.reserved", "json-rpc.error.former", "json-rpc.error.legacy-not-used", "json-rpc.error.legacy-not-allocated", "json-rpc.error.own-range", "json-rpc.error.meaning")}`,
+    "never have a code of older revisions, nor one the specification keeps, whatever a handler fails with (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const client = yield* open(failing)
@@ -309,7 +330,15 @@ describe("errors", () => {
             assert.strictEqual(error.message, "The code is the message")
           }
         }
-      })
+      }),
+    verifies(
+      "json-rpc.error.reserved",
+      "json-rpc.error.former",
+      "json-rpc.error.legacy-not-used",
+      "json-rpc.error.legacy-not-allocated",
+      "json-rpc.error.own-range",
+      "json-rpc.error.meaning"
+    )
   )
 
   it.effect("of a handler with a code of its own pass as they are", () =>
@@ -323,7 +352,7 @@ describe("errors", () => {
   )
 
   it.effect(
-    `about unknown things are -32602 (2026-07-28)${verifies("resources.read.unknown", "resources.read.not-empty", "tools.call.unknown-tool")}`,
+    "about unknown things are -32602 (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const client = yield* open(features)
@@ -335,7 +364,8 @@ describe("errors", () => {
         ] as const) {
           assert.strictEqual((yield* client.refused(method, params)).code, McpError.InvalidParams, method)
         }
-      })
+      }),
+    verifies("resources.read.unknown", "resources.read.not-empty", "tools.call.unknown-tool")
   )
 
   it.effect("about missing resources that a handler looked for are -32602, too", () =>
@@ -435,7 +465,7 @@ describe("a capability that is missing", () => {
       Resources.layer({ uri: "ask://it", name: "ask" }, Effect.as(question, "asked"))
     )
     it.effect(
-      `to ask (${name}) is answered -32021 with what would have to be declared, unless the handler does without (2026-07-28)${verifies("meta.capabilities.missing", "mrtr.questions.declared")}`,
+      `to ask (${name}) is answered -32021 with what would have to be declared, unless the handler does without (2026-07-28)`,
       () =>
         Effect.gen(function* () {
           const client = yield* open(asking, { capabilities: lacking[name] })
@@ -449,14 +479,15 @@ describe("a capability that is missing", () => {
             assert.deepStrictEqual(error.data, { requiredCapabilities: needs[name] })
           }
           assert.strictEqual((yield* client.call("caught")).content[0].text, "without")
-        })
+        }),
+      verifies("meta.capabilities.missing", "mrtr.questions.declared")
     )
   }
 })
 
 describe("server/discover", () => {
   it.effect(
-    `tells versions, capabilities and instructions (2026-07-28)${verifies("discover.implemented", "discover.result.lists")}`,
+    "tells versions, capabilities and instructions (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const client = yield* open(
@@ -485,7 +516,8 @@ describe("server/discover", () => {
           cacheScope: "public",
           _meta: { [Meta.serverInfo]: { name: "test", version: "1.2.3" } }
         })
-      })
+      }),
+    verifies("discover.implemented", "discover.result.lists")
   )
 
   it.effect("is nothing to a stateful session", () =>
@@ -537,22 +569,25 @@ describe("logging and progress", () => {
   )
   const texts = (notes: ReadonlyArray<any>) => notes.map(({ params }) => params.level)
 
-  it.effect(`are silent unless the request asks for a level (2026-07-28)${verifies("logging.request.silent")}`, () =>
-    Effect.gen(function* () {
-      const server = yield* serve({ features: logs })
-      // Not even the level that a stateful session on the same wire has set counts here.
-      const wire = yield* connect(server)
-      yield* wire.request("logging/setLevel", { level: "debug" })
-      const client = modern(wire)
-      yield* client.call("logs")
-      assert.deepStrictEqual(client.notes("notifications/message"), [])
-      yield* wire.call("logs")
-      assert.isAbove(client.notes("notifications/message").length, 0)
-    })
+  it.effect(
+    "are silent unless the request asks for a level (2026-07-28)",
+    () =>
+      Effect.gen(function* () {
+        const server = yield* serve({ features: logs })
+        // Not even the level that a stateful session on the same wire has set counts here.
+        const wire = yield* connect(server)
+        yield* wire.request("logging/setLevel", { level: "debug" })
+        const client = modern(wire)
+        yield* client.call("logs")
+        assert.deepStrictEqual(client.notes("notifications/message"), [])
+        yield* wire.call("logs")
+        assert.isAbove(client.notes("notifications/message").length, 0)
+      }),
+    verifies("logging.request.silent")
   )
 
   it.effect(
-    `give a request its own level, before its answer (2026-07-28)${verifies("logging.request.threshold", "logging.request.own-stream")}`,
+    "give a request its own level, before its answer (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const client = yield* open(logs)
@@ -567,11 +602,12 @@ describe("logging and progress", () => {
           "warning"
         ])
         assert.strictEqual(client.received.at(-1).result?.resultType, "complete")
-      })
+      }),
+    verifies("logging.request.threshold", "logging.request.own-stream")
   )
 
   it.effect(
-    `end with the request, whatever it leaves running (2026-07-28)${verifies("logging.request.own-stream")}`,
+    "end with the request, whatever it leaves running (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const leaves = Tools.layer(Tool.make("leaves", { description: "" }), () =>
@@ -586,7 +622,8 @@ describe("logging and progress", () => {
         yield* client.call("leaves", {}, { [Meta.logLevel]: "debug", progressToken: "t" })
         yield* settle
         assert.deepStrictEqual(client.notes("notifications/message"), [])
-      })
+      }),
+    verifies("logging.request.own-stream")
   )
 })
 
@@ -610,7 +647,7 @@ describe("middleware", () => {
   )
 
   it.effect(
-    `that asks around a request without questions fails typed, and that request never asks (2026-07-28)${verifies("mrtr.result.supported-methods")}`,
+    "that asks around a request without questions fails typed, and that request never asks (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const nosy = Middleware.layer((_request, next) =>
@@ -629,6 +666,7 @@ describe("middleware", () => {
             assert.strictEqual((yield* client.request(method, params)).resultType, "input_required")
           } else assert.strictEqual((yield* client.refused(method, params)).code, McpError.InvalidRequest)
         }
-      })
+      }),
+    verifies("mrtr.result.supported-methods")
   )
 })

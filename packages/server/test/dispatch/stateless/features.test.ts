@@ -19,7 +19,7 @@ const read = (uri: string) => ["resources/read", { uri }] as const
 
 describe("caching hints", () => {
   it.effect(
-    `are on every list, on discovery and on every read: stale at once and private by default (2026-07-28)${verifies("caching.hints.included", "caching.ttl.not-negative")}`,
+    "are on every list, on discovery and on every read: stale at once and private by default (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const client = yield* open(Layer.mergeAll(tool("a"), prompt, resource(), template))
@@ -38,7 +38,8 @@ describe("caching hints", () => {
           assert.notProperty(result, "ttlMs")
           assert.notProperty(result, "cacheScope")
         }
-      })
+      }),
+    verifies("caching.hints.included", "caching.ttl.not-negative")
   )
 
   it.effect("are set by one option per list", () =>
@@ -85,22 +86,29 @@ describe("caching hints", () => {
     })
   )
 
-  it.effect(`have one scope on all pages of a list (2026-07-28)${verifies("caching.pages.same-scope")}`, () =>
-    Effect.gen(function* () {
-      const client = yield* open(many(5), {}, { pageSize: 2, caching: { tools: { timeToLive: 10, scope: "public" } } })
-      const scopes: Array<unknown> = []
-      let cursor: string | undefined
-      do {
-        const page = yield* client.request("tools/list", cursor === undefined ? {} : { cursor })
-        scopes.push([page.ttlMs, page.cacheScope, page.tools.length])
-        cursor = page.nextCursor
-      } while (cursor !== undefined)
-      assert.deepStrictEqual(scopes, [
-        [10, "public", 2],
-        [10, "public", 2],
-        [10, "public", 1]
-      ])
-    })
+  it.effect(
+    "have one scope on all pages of a list (2026-07-28)",
+    () =>
+      Effect.gen(function* () {
+        const client = yield* open(
+          many(5),
+          {},
+          { pageSize: 2, caching: { tools: { timeToLive: 10, scope: "public" } } }
+        )
+        const scopes: Array<unknown> = []
+        let cursor: string | undefined
+        do {
+          const page = yield* client.request("tools/list", cursor === undefined ? {} : { cursor })
+          scopes.push([page.ttlMs, page.cacheScope, page.tools.length])
+          cursor = page.nextCursor
+        } while (cursor !== undefined)
+        assert.deepStrictEqual(scopes, [
+          [10, "public", 2],
+          [10, "public", 2],
+          [10, "public", 1]
+        ])
+      }),
+    verifies("caching.pages.same-scope")
   )
 
   for (const version of versions()) {
@@ -121,7 +129,7 @@ describe("caching hints", () => {
 
 describe("lists", () => {
   it.effect(
-    `have the same order and the same members over every connection, whatever else came by it (2026-07-28)${verifies("tools.list.order", "tools.list.not-per-connection", "prompts.list.not-per-connection", "resources.list.not-per-connection", "tools.list.answered", "prompts.list.answered", "resources.list.answered")}`,
+    "have the same order and the same members over every connection, whatever else came by it (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const server = yield* serve({ features: Layer.mergeAll(many(20), prompt, resource(), template) })
@@ -139,11 +147,20 @@ describe("lists", () => {
           tools.map(({ name }: { name: string }) => name),
           Array.from({ length: 20 }, (_, i) => `tool-${i}`)
         )
-      })
+      }),
+    verifies(
+      "tools.list.order",
+      "tools.list.not-per-connection",
+      "prompts.list.not-per-connection",
+      "resources.list.not-per-connection",
+      "tools.list.answered",
+      "prompts.list.answered",
+      "resources.list.answered"
+    )
   )
 
   it.effect(
-    `have what the caller may see, whatever their scope says (2026-07-28)${verifies("caching.access.controlled", "caching.access.not-by-scope")}`,
+    "have what the caller may see, whatever their scope says (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const admin = (principal: Principal.Principal["Service"]) => principal.subject === "admin"
@@ -203,7 +220,8 @@ describe("lists", () => {
           yield* boss.request(method, params)
           assert.strictEqual((yield* guest.refused(method, params)).code, -32602, method)
         }
-      })
+      }),
+    verifies("caching.access.controlled", "caching.access.not-by-scope")
   )
 
   it.effect("may be paged by a cursor that is the empty string only if the server gave it", () =>
@@ -253,42 +271,62 @@ describe("the schema of a tool", () => {
     })
   )
 
-  it(`is refused with headers that break a rule (2026-07-28)${verifies("tools.header.not-empty", "tools.header.token", "tools.header.no-control-characters", "tools.header.unique", "tools.header.primitive", "tools.header.reachable")}`, () => {
-    for (const broken of [
-      schema({ a: header("") }),
-      schema({ a: header("a b") }),
-      schema({ a: header("a:b") }),
-      schema({ a: header("a\r\nb") }),
-      schema({ a: header("é") }),
-      schema({ a: header(3) }),
-      schema({ a: header("A"), b: header("a") }),
-      schema({ a: header("a"), b: header("A") }),
-      schema({ a: header("A", "number") }),
-      schema({ a: header("A", "object") }),
-      schema({ a: { type: "array", items: header("A") } }),
-      schema({ a: { anyOf: [header("A"), { type: "null" }] } })
-    ]) {
-      assert.throws(made(broken), /x-mcp-header/, JSON.stringify(broken))
-    }
-    made(schema({ a: header("A"), b: header("B", "integer"), c: schema({ d: header("C", "boolean") }) }))()
-  })
-
-  it(`is refused when it refers to the network, which nothing is fetched from (2026-07-28)${verifies("json-schema.ref.not-fetched", "json-schema.ref.opt-in", "json-schema.ref.unresolved", "json-schema.bounded")}`, () => {
-    const { fetch } = globalThis
-    globalThis.fetch = () => {
-      throw new Error("fetched")
-    }
-    try {
-      for (const $ref of ["https://example.com/a.json", "http://localhost/a", "//example.com/a", "other.json"]) {
-        assert.throws(made(schema({ a: { $ref } })), /Unsupported JSON Schema/, $ref)
+  it(
+    "is refused with headers that break a rule (2026-07-28)",
+    verifies(
+      "tools.header.not-empty",
+      "tools.header.token",
+      "tools.header.no-control-characters",
+      "tools.header.unique",
+      "tools.header.primitive",
+      "tools.header.reachable"
+    ),
+    () => {
+      for (const broken of [
+        schema({ a: header("") }),
+        schema({ a: header("a b") }),
+        schema({ a: header("a:b") }),
+        schema({ a: header("a\r\nb") }),
+        schema({ a: header("é") }),
+        schema({ a: header(3) }),
+        schema({ a: header("A"), b: header("a") }),
+        schema({ a: header("a"), b: header("A") }),
+        schema({ a: header("A", "number") }),
+        schema({ a: header("A", "object") }),
+        schema({ a: { type: "array", items: header("A") } }),
+        schema({ a: { anyOf: [header("A"), { type: "null" }] } })
+      ]) {
+        assert.throws(made(broken), /x-mcp-header/, JSON.stringify(broken))
       }
-      let deep: object = { type: "string" }
-      for (let i = 0; i < 5000; i++) deep = { anyOf: [deep] }
-      assert.throws(made(schema({ a: deep })), /deep|many|depth/)
-    } finally {
-      globalThis.fetch = fetch
+      made(schema({ a: header("A"), b: header("B", "integer"), c: schema({ d: header("C", "boolean") }) }))()
     }
-  })
+  )
+
+  it(
+    "is refused when it refers to the network, which nothing is fetched from (2026-07-28)",
+    verifies(
+      "json-schema.ref.not-fetched",
+      "json-schema.ref.opt-in",
+      "json-schema.ref.unresolved",
+      "json-schema.bounded"
+    ),
+    () => {
+      const { fetch } = globalThis
+      globalThis.fetch = () => {
+        throw new Error("fetched")
+      }
+      try {
+        for (const $ref of ["https://example.com/a.json", "http://localhost/a", "//example.com/a", "other.json"]) {
+          assert.throws(made(schema({ a: { $ref } })), /Unsupported JSON Schema/, $ref)
+        }
+        let deep: object = { type: "string" }
+        for (let i = 0; i < 5000; i++) deep = { anyOf: [deep] }
+        assert.throws(made(schema({ a: deep })), /deep|many|depth/)
+      } finally {
+        globalThis.fetch = fetch
+      }
+    }
+  )
 })
 
 describe("structured content", () => {

@@ -58,7 +58,7 @@ const registries = Effect.gen(function* () {
 
 describe("subscriptions/listen", () => {
   it.effect(
-    `acknowledges first what it will tell of, by the id of its request (2026-07-28)${verifies("subscriptions.acknowledged.first", "subscriptions.acknowledged.subset", "subscriptions.acknowledged.nothing-before")}`,
+    "acknowledges first what it will tell of, by the id of its request (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const { features } = yield* watched
@@ -82,11 +82,16 @@ describe("subscriptions/listen", () => {
             }
           }
         ])
-      })
+      }),
+    verifies(
+      "subscriptions.acknowledged.first",
+      "subscriptions.acknowledged.subset",
+      "subscriptions.acknowledged.nothing-before"
+    )
   )
 
   it.effect(
-    `tells only of what was asked for, each time with its id (2026-07-28)${verifies("subscriptions.filter.only-requested", "meta.notification.subscription")}`,
+    "tells only of what was asked for, each time with its id (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const { change, features } = yield* watched
@@ -112,7 +117,8 @@ describe("subscriptions/listen", () => {
         for (const { method, params } of client.received) {
           if (method !== undefined) assert.isDefined(params._meta[Meta.subscriptionId], method)
         }
-      })
+      }),
+    verifies("subscriptions.filter.only-requested", "meta.notification.subscription")
   )
 
   it.effect(
@@ -162,7 +168,7 @@ describe("subscriptions/listen", () => {
   )
 
   it.effect(
-    `that the client cancels is not answered, and leaves nothing behind (2026-07-28)${verifies("stdio.cancel.nothing-more", "stdio.cancel.stops")}`,
+    "that the client cancels is not answered, and leaves nothing behind (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const { change, features, watchers } = yield* watched
@@ -180,11 +186,12 @@ describe("subscriptions/listen", () => {
         yield* add(tool("b"))
         yield* change
         assert.strictEqual(client.received.length, before)
-      })
+      }),
+    verifies("stdio.cancel.nothing-more", "stdio.cancel.stops")
   )
 
   it.effect(
-    `ends with a result, then a cancellation, when the server ends (2026-07-28)${verifies("subscriptions.end.answered", "subscriptions.end.id", "cancellation.server.subscription", "cancellation.server.nothing-else")}`,
+    "ends with a result, then a cancellation, when the server ends (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const server = yield* serve({ features: tool("a") })
@@ -212,7 +219,13 @@ describe("subscriptions/listen", () => {
           assert.isTrue(Exit.isSuccess(yield* Fiber.await(listening.fiber)))
         }
         assert.strictEqual(client.notes("notifications/cancelled").length, 2)
-      })
+      }),
+    verifies(
+      "subscriptions.end.answered",
+      "subscriptions.end.id",
+      "cancellation.server.subscription",
+      "cancellation.server.nothing-else"
+    )
   )
 
   it.effect("takes no permit: requests go on beside it, and a server that drains does not wait for it", () =>
@@ -266,7 +279,7 @@ describe("subscriptions/listen", () => {
   )
 
   it.effect(
-    `acknowledges before it tells of what changed while it subscribed (2026-07-28)${verifies("subscriptions.acknowledged.nothing-before", "subscriptions.acknowledged.first")}`,
+    "acknowledges before it tells of what changed while it subscribed (2026-07-28)",
     () =>
       Effect.gen(function* () {
         const { resources } = yield* Features.build(
@@ -307,7 +320,8 @@ describe("subscriptions/listen", () => {
           sent.map(({ method, params }) => params.uri ?? method),
           ["notifications/subscriptions/acknowledged", "a:", "b:"]
         )
-      })
+      }),
+    verifies("subscriptions.acknowledged.nothing-before", "subscriptions.acknowledged.first")
   )
 
   it.effect("misses no update after its acknowledgement, although the watcher takes its time to start", () =>

@@ -23,7 +23,7 @@ const whoami = Tools.layer(
 
 describe("a conversation over HTTP with SSE", () => {
   it.live(
-    `begins with where to post, and every message of the server is an event${verifies("sse.endpoints.two", "sse.endpoint-event.sent", "sse.message-event")}`,
+    "begins with where to post, and every message of the server is an event",
     () =>
       Effect.gen(function* () {
         const { connect, fetch } = yield* open(hello)
@@ -50,7 +50,8 @@ describe("a conversation over HTTP with SSE", () => {
         assert.strictEqual(JSON.parse(data).result.protocolVersion, "2024-11-05")
         assert.strictEqual((yield* client.post({ jsonrpc: "2.0", method: "notifications/initialized" })).status, 202)
         assert.strictEqual((yield* client.ask("tools/call", { name: "hello" })).result.content[0].text, "hello")
-      })
+      }),
+    verifies("sse.endpoints.two", "sse.endpoint-event.sent", "sse.message-event")
   )
 
   it.live("may be in any revision that has a handshake, and in no other", () =>
@@ -250,7 +251,7 @@ describe("who asks", () => {
   )
 
   it.live(
-    `from a page of another site, or by a name that is not ours, gets 403 at both endpoints${verifies("http.origin.validated")}`,
+    "from a page of another site, or by a name that is not ours, gets 403 at both endpoints",
     () =>
       Effect.gen(function* () {
         const { connect, fetch } = yield* open(hello, { allowedOrigins: ["https://app.example"] })
@@ -264,7 +265,8 @@ describe("who asks", () => {
         const welcome = { origin: "https://app.example", host: "localhost" }
         assert.deepStrictEqual([yield* status(welcome), yield* posted(welcome)], [200, 202])
         assert.isAbove(endpoint.length, 40)
-      })
+      }),
+    verifies("http.origin.validated")
   )
 
   it.live("from a page of a welcome site may be told so by the browser's own question", () =>

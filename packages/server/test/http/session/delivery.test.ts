@@ -34,7 +34,7 @@ describe.each(revisions)("an answer in %s", (version) => {
   const primes = version === "2025-11-25"
 
   it.live(
-    `that something precedes is a stream of its own that ends with it${verifies("http.post-stream.ends-with-response", "http.post-stream.closes-after-response", "http.post-stream.related", "http.post.json-or-sse")}`,
+    "that something precedes is a stream of its own that ends with it",
     () =>
       Effect.gen(function* () {
         const puppet = yield* Puppet.make
@@ -52,11 +52,17 @@ describe.each(revisions)("an answer in %s", (version) => {
           said.map(({ id, params, result }) => params ?? [id, result.content[0].text]),
           [{ progressToken: 7, progress: 1 }, { progressToken: 7, progress: 2 }, [7, "done"]]
         )
-      })
+      }),
+    verifies(
+      "http.post-stream.ends-with-response",
+      "http.post-stream.closes-after-response",
+      "http.post-stream.related",
+      "http.post.json-or-sse"
+    )
   )
 
   it.live(
-    `that is a stream ${primes ? "begins with" : "has no"} event that says nothing but its id, and all ids differ${verifies("http.resume.event-id-unique")}${primes ? verifies("http.post-stream.priming-event") : ""}`,
+    `that is a stream ${primes ? "begins with" : "has no"} event that says nothing but its id, and all ids differ`,
     () =>
       Effect.gen(function* () {
         const puppet = yield* Puppet.make
@@ -72,11 +78,14 @@ describe.each(revisions)("an answer in %s", (version) => {
         }
         assert.strictEqual(ids.has(undefined), false)
         assert.strictEqual(ids.size, primes ? 6 : 4)
-      })
+      }),
+    primes
+      ? verifies("http.resume.event-id-unique", "http.post-stream.priming-event")
+      : verifies("http.resume.event-id-unique")
   )
 
   it.live(
-    `carries the questions of its own request, and what is answered to them comes by POST${verifies("http.post-stream.related", "http.streams.one-per-message", "http.streams.no-broadcast")}`,
+    "carries the questions of its own request, and what is answered to them comes by POST",
     () =>
       Effect.gen(function* () {
         const puppet = yield* Puppet.make
@@ -92,11 +101,12 @@ describe.each(revisions)("an answer in %s", (version) => {
         assert.deepStrictEqual([answer.id, answer.result.content[0].text], ["asks", "thanks"])
         yield* session.delete
         assert.deepStrictEqual(saidOf(yield* eventsOf(stream)), [])
-      })
+      }),
+    verifies("http.post-stream.related", "http.streams.one-per-message", "http.streams.no-broadcast")
   )
 
   it.live(
-    `of several at once has the messages of its own request only${verifies("http.streams.one-per-message", "http.streams.no-broadcast", "http.get.no-response", "http.get.unrelated")}`,
+    "of several at once has the messages of its own request only",
     () =>
       Effect.gen(function* () {
         const puppet = yield* Puppet.make
@@ -118,13 +128,14 @@ describe.each(revisions)("an answer in %s", (version) => {
         }
         yield* session.delete
         assert.deepStrictEqual(saidOf(yield* eventsOf(stream)), [])
-      })
+      }),
+    verifies("http.streams.one-per-message", "http.streams.no-broadcast", "http.get.no-response", "http.get.unrelated")
   )
 })
 
 describe.each(revisions)("the stream of a session of %s", (version) => {
   it.live(
-    `says what belongs to no request, and to each session once${verifies("http.get.sse-or-405", "http.get.unrelated", "http.streams.no-broadcast", "http.endpoint.single")}`,
+    "says what belongs to no request, and to each session once",
     () =>
       Effect.gen(function* () {
         const client = yield* open(growing)
@@ -141,7 +152,8 @@ describe.each(revisions)("the stream of a session of %s", (version) => {
           const stream = streams[at]
           if (stream !== undefined) assert.deepStrictEqual(saidOf(yield* eventsOf(stream)), [])
         }
-      })
+      }),
+    verifies("http.get.sse-or-405", "http.get.unrelated", "http.streams.no-broadcast", "http.endpoint.single")
   )
 
   it.live("has what became stale while nobody listened, once however often", () =>

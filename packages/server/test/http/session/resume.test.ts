@@ -29,7 +29,7 @@ const cut = Effect.fnUntraced(function* (reply: Reply, session: Opened) {
 
 describe.each(revisions)("a cut stream of %s", (version) => {
   it.live(
-    `goes on where it was cut, and its request runs meanwhile: nothing is lost, nothing comes twice${verifies("http.disconnect.not-cancel", "http.resume.own-stream-only")}`,
+    "goes on where it was cut, and its request runs meanwhile: nothing is lost, nothing comes twice",
     () =>
       Effect.gen(function* () {
         const puppet = yield* Puppet.make
@@ -57,7 +57,8 @@ describe.each(revisions)("a cut stream of %s", (version) => {
         // Whoever did not get the answer may ask for it again.
         assert.deepStrictEqual(numbersOf(yield* eventsOf(yield* session.get(id))), [2, "done"])
         assert.deepStrictEqual(numbersOf(yield* eventsOf(other)), [100, 200, "done, too"])
-      })
+      }),
+    verifies("http.disconnect.not-cancel", "http.resume.own-stream-only")
   )
 
   it.live("carries on with questions, whose answers arrive", () =>
@@ -93,7 +94,7 @@ describe.each(revisions)("a cut stream of %s", (version) => {
   )
 
   it.live(
-    `is no way to the events of another session, nor to any that never were${verifies("http.resume.own-stream-only", "http.resume.event-id-names-stream")}`,
+    "is no way to the events of another session, nor to any that never were",
     () =>
       Effect.gen(function* () {
         const puppet = yield* Puppet.make
@@ -119,7 +120,8 @@ describe.each(revisions)("a cut stream of %s", (version) => {
         }
         yield* puppet.tell("a", Puppet.answer("done"))
         assert.deepStrictEqual(numbersOf(yield* eventsOf(reply)), ["done"])
-      })
+      }),
+    verifies("http.resume.own-stream-only", "http.resume.event-id-names-stream")
   )
 
   it.live("whose events were dropped for newer ones says so by 410; the newest is always there", () =>
@@ -205,7 +207,7 @@ describe("a client that does not come back", () => {
 
 describe("a handler", () => {
   it.live(
-    `of 2025-11-25 may send its client away to come back for the rest, as often as it likes${verifies("http.post-stream.retry-sent", "http.post-stream.priming-event")}`,
+    "of 2025-11-25 may send its client away to come back for the rest, as often as it likes",
     () =>
       Effect.gen(function* () {
         const puppet = yield* Puppet.make
@@ -227,11 +229,12 @@ describe("a handler", () => {
         const again = yield* session.get(id)
         yield* puppet.tell("a", Puppet.answer("done"))
         assert.deepStrictEqual(numbersOf(yield* eventsOf(again)), ["done"])
-      })
+      }),
+    verifies("http.post-stream.retry-sent", "http.post-stream.priming-event")
   )
 
   it.live(
-    `keeps its connection where the client could not come back${verifies("http.post-stream.not-closed-early")}`,
+    "keeps its connection where the client could not come back",
     () =>
       Effect.gen(function* () {
         const puppet = yield* Puppet.make
@@ -246,20 +249,24 @@ describe("a handler", () => {
           const reply = yield* session.call("puppet", { name: version })
           assert.strictEqual((yield* reply.json).result.content[0].text, "done")
         }
-      })
+      }),
+    verifies("http.post-stream.not-closed-early")
   )
 
-  it.effect(`of 2025-11-25 is spared long connections where that is wanted${verifies("http.get.polling")}`, () =>
-    Effect.gen(function* () {
-      const puppet = yield* Puppet.make
-      const session = yield* openSession(yield* open(puppet.layer, { resume: { lifetime: "1 minute" } }))
-      yield* puppet.tell("a", Progress.report(1))
-      const replies = [yield* session.get(), yield* session.follow("puppet", { name: "a" })]
-      for (const reply of replies) assert.deepInclude(yield* reply.event, { data: "", retry: 1000 })
-      yield* TestClock.adjust("61 seconds")
-      for (const reply of replies) assert.deepInclude((yield* eventsOf(reply)).at(-1), { retry: 1000 })
-      // A shutdown would wait for it, and here no time goes by.
-      yield* puppet.tell("a", Puppet.answer("done"))
-    })
+  it.effect(
+    "of 2025-11-25 is spared long connections where that is wanted",
+    () =>
+      Effect.gen(function* () {
+        const puppet = yield* Puppet.make
+        const session = yield* openSession(yield* open(puppet.layer, { resume: { lifetime: "1 minute" } }))
+        yield* puppet.tell("a", Progress.report(1))
+        const replies = [yield* session.get(), yield* session.follow("puppet", { name: "a" })]
+        for (const reply of replies) assert.deepInclude(yield* reply.event, { data: "", retry: 1000 })
+        yield* TestClock.adjust("61 seconds")
+        for (const reply of replies) assert.deepInclude((yield* eventsOf(reply)).at(-1), { retry: 1000 })
+        // A shutdown would wait for it, and here no time goes by.
+        yield* puppet.tell("a", Puppet.answer("done"))
+      }),
+    verifies("http.get.polling")
   )
 })

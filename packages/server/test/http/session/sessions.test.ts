@@ -16,7 +16,7 @@ const refusal = (reply: Effect.Success<ReturnType<Client["fetch"]>>) =>
 
 describe.each(revisions)("a session of %s", (version) => {
   it.live(
-    `opens with initialize: its id is visible ASCII that nobody can guess, its version is the one asked for${verifies("http.session.id-secure", "http.session.id-ascii", "http.endpoint.single")}`,
+    "opens with initialize: its id is visible ASCII that nobody can guess, its version is the one asked for",
     () =>
       Effect.gen(function* () {
         const client = yield* open(echo)
@@ -29,11 +29,12 @@ describe.each(revisions)("a session of %s", (version) => {
         }
         assert.strictEqual(ids.size, 20)
         assert.strictEqual(yield* sessionsOf(client), 20)
-      })
+      }),
+    verifies("http.session.id-secure", "http.session.id-ascii", "http.endpoint.single")
   )
 
   it.live(
-    `answers requests by JSON, and takes notifications and responses by 202 without a body${verifies("http.post.json-or-sse", "http.post.accepted")}`,
+    "answers requests by JSON, and takes notifications and responses by 202 without a body",
     () =>
       Effect.gen(function* () {
         const session = yield* openSession(yield* open(echo), version)
@@ -45,11 +46,12 @@ describe.each(revisions)("a session of %s", (version) => {
           assert.strictEqual(taken.status, 202)
           assert.strictEqual(yield* taken.text, "")
         }
-      })
+      }),
+    verifies("http.post.json-or-sse", "http.post.accepted")
   )
 
   it.live(
-    `wants its id: 400 without one, 404 with one that nobody has, 404 after its end${verifies("http.session.id-required", "http.session.terminated-404", "http.post.not-accepted")}`,
+    "wants its id: 400 without one, 404 with one that nobody has, 404 after its end",
     () =>
       Effect.gen(function* () {
         const client = yield* open(echo)
@@ -71,11 +73,12 @@ describe.each(revisions)("a session of %s", (version) => {
         assert.strictEqual((yield* session.get()).status, 404)
         assert.strictEqual((yield* session.delete).status, 404)
         assert.strictEqual(yield* sessionsOf(client), 0)
-      })
+      }),
+    verifies("http.session.id-required", "http.session.terminated-404", "http.post.not-accepted")
   )
 
   it.live(
-    `tolerates any version header that is served, refuses any other, and needs none${verifies("http.version.header-invalid", "http.version.header-absent")}`,
+    "tolerates any version header that is served, refuses any other, and needs none",
     () =>
       Effect.gen(function* () {
         const session = yield* openSession(yield* open(echo), version)
@@ -83,11 +86,12 @@ describe.each(revisions)("a session of %s", (version) => {
           Effect.map(session.post(request("ping"), { "mcp-protocol-version": header }), (reply) => reply.status)
         for (const served of [undefined, ...revisions, "2024-11-05"]) assert.strictEqual(yield* status(served), 200)
         for (const other of ["", "1999-01-01", "2026-07-28", "latest"]) assert.strictEqual(yield* status(other), 400)
-      })
+      }),
+    verifies("http.version.header-invalid", "http.version.header-absent")
   )
 
   it.live(
-    `is answered in the version it agreed on, whatever the header says${verifies("http.version.header-absent")}`,
+    "is answered in the version it agreed on, whatever the header says",
     () =>
       Effect.gen(function* () {
         const session = yield* openSession(yield* open(echo), version)
@@ -99,7 +103,8 @@ describe.each(revisions)("a session of %s", (version) => {
         }
         // Arguments that do not fit are a result from 2025-11-25 on.
         assert.deepStrictEqual(answers, Array(3).fill(version === "2025-11-25" ? true : -32602))
-      })
+      }),
+    verifies("http.version.header-absent")
   )
 })
 
@@ -116,7 +121,7 @@ const named = HttpRouter.middleware<{ provides: Principal }>()((handler) =>
 
 describe("a page that is not welcome", () => {
   it.live(
-    `can do nothing in a session, and open none${verifies("http.origin.validated", "http.origin.forbidden")}`,
+    "can do nothing in a session, and open none",
     () =>
       Effect.gen(function* () {
         const client = yield* open(echo)
@@ -130,7 +135,8 @@ describe("a page that is not welcome", () => {
         }
         assert.strictEqual((yield* session.request("ping")).status, 200)
         assert.strictEqual(yield* sessionsOf(client), 1)
-      })
+      }),
+    verifies("http.origin.validated", "http.origin.forbidden")
   )
 })
 

@@ -33,7 +33,7 @@ const withProgress = call("wait", {}, {}, { progressToken: "p" })
 
 describe("an answer", () => {
   it.live(
-    `that something precedes is a stream of events, one message each, and the answer is the last${verifies("http.post-stream.not-buffered", "http.post-stream.no-requests", "http.post-stream.related", "http.post-stream.closes-after-response", "http.post.json-or-sse")}`,
+    "that something precedes is a stream of events, one message each, and the answer is the last",
     () =>
       Effect.gen(function* () {
         const { entered, go, tool } = yield* waiting
@@ -54,7 +54,14 @@ describe("an answer", () => {
         const events = (yield* reply.text).split("\n\n")
         assert.strictEqual(events.pop(), "")
         assert.isTrue(events.every((event) => /^data: [^\n]+$/.test(event)))
-      })
+      }),
+    verifies(
+      "http.post-stream.not-buffered",
+      "http.post-stream.no-requests",
+      "http.post-stream.related",
+      "http.post-stream.closes-after-response",
+      "http.post.json-or-sse"
+    )
   )
 
   it.live("that nothing precedes is one JSON object, however long it takes", () =>
@@ -121,18 +128,19 @@ describe("a reader that stops reading", () => {
 
 describe("a disconnect", () => {
   it.live(
-    `interrupts a handler that has said nothing yet, and its finalizers run${verifies("http.disconnect.cancels", "http.disconnect.stops")}`,
+    "interrupts a handler that has said nothing yet, and its finalizers run",
     () =>
       Effect.gen(function* () {
         const { ended, entered, tool } = yield* waiting
         const { abandon } = yield* open(tool)
         yield* Effect.scoped(Effect.andThen(abandon(call("wait")), Queue.take(entered)))
         assert.strictEqual(yield* Queue.take(ended), "interrupted")
-      })
+      }),
+    verifies("http.disconnect.cancels", "http.disconnect.stops")
   )
 
   it.live(
-    `from the stream interrupts the handler${verifies("http.disconnect.cancels", "http.disconnect.nothing-more")}`,
+    "from the stream interrupts the handler",
     () =>
       Effect.gen(function* () {
         const { ended, go, tool } = yield* waiting
@@ -143,7 +151,8 @@ describe("a disconnect", () => {
         assert.strictEqual(yield* Queue.take(ended), "interrupted")
         yield* go
         assert.deepStrictEqual(yield* messages(reply), [])
-      })
+      }),
+    verifies("http.disconnect.cancels", "http.disconnect.nothing-more")
   )
 
   it.live("gives back what the request held: a place among those in flight, its subscription", () =>
@@ -170,7 +179,7 @@ describe("a disconnect", () => {
 
 describe("a subscription", () => {
   it.live(
-    `is acknowledged first, then told of what it asked for only${verifies("subscriptions.acknowledged.first", "subscriptions.filter.only-requested")}`,
+    "is acknowledged first, then told of what it asked for only",
     () =>
       Effect.gen(function* () {
         const { fetch } = yield* open(adding)
@@ -188,7 +197,8 @@ describe("a subscription", () => {
         assert.strictEqual(changed.params._meta[id], "tools")
         yield* prompts.disconnect
         assert.deepStrictEqual(yield* messages(prompts), [])
-      })
+      }),
+    verifies("subscriptions.acknowledged.first", "subscriptions.filter.only-requested")
   )
 
   it.live("says that it is alive while there is nothing to say", () =>
@@ -216,7 +226,7 @@ const adding = Layer.unwrap(
 
 describe("a shutdown", () => {
   it.live(
-    `ends a hundred subscriptions at once, each with its result${verifies("subscriptions.end.answered", "subscriptions.end.id")}`,
+    "ends a hundred subscriptions at once, each with its result",
     () =>
       Effect.gen(function* () {
         const { fetch, shutdown } = yield* open(echo)
@@ -236,7 +246,8 @@ describe("a shutdown", () => {
           assert.strictEqual(end.id, id)
           assert.strictEqual(end.result._meta["io.modelcontextprotocol/subscriptionId"], id)
         }
-      })
+      }),
+    verifies("subscriptions.end.answered", "subscriptions.end.id")
   )
 
   it.live("lets requests finish, and refuses new ones meanwhile", () =>

@@ -1,20 +1,22 @@
 /** A client over HTTP that finds out what a server is, and the server, which says what it is told to. */
 import * as Http from "@effect-mcp/client/Http"
 import * as McpClient from "@effect-mcp/client/McpClient"
+import type { Citation } from "@effect-mcp/spec/verifies"
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Raw from "./raw.ts"
 
 export const [, http] = Raw.clients[0]!
 
-export const test = (title: string, body: Effect.Effect<void, unknown, any>) =>
+export const test = (title: string, body: Effect.Effect<void, unknown, any>, options?: Citation) =>
   it.effect(
     title,
     () =>
       Effect.scoped(body).pipe(Effect.provideService(Http.Servers, new Map()), Effect.provide(http)) as Effect.Effect<
         void,
         unknown
-      >
+      >,
+    options
   )
 
 export const discovered = {
