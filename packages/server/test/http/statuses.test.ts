@@ -21,7 +21,7 @@ const features = Layer.mergeAll(
   fails("needs_sampling", McpError.missingClientCapability({ sampling: {} }))
 )
 
-describe("a POST", () => {
+describe("a POST of 2026-07-28", () => {
   it.live(
     "is answered by one JSON object, beside the routes of the user",
     () =>

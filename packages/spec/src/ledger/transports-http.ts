@@ -133,7 +133,7 @@ export const http = requirements(
   at("basic/transports#backwards-compatibility", since("2025-03-26", "2025-11-25"), {
     "http.compatibility.client-falls-back": client.should(
       "A client for older servers whose POST of `initialize` fails with 400, 404 or 405 falls back to HTTP with SSE.",
-      { plain: true }
+      { plain: true, sameInAll: true }
     )
   })
 )

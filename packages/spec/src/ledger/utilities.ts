@@ -71,7 +71,7 @@ export const ping = requirements(
   }),
   at("basic/utilities/ping#error-handling", stateful, {
     "ping.timeout.connection-failure": both.should("A ping that times out counts as a failure of the connection."),
-    "ping.failure.logged": both.should("A failed ping is logged.")
+    "ping.failure.logged": both.should("A failed ping is logged.", { sameInAll: true })
   })
 )
 

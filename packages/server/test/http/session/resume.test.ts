@@ -234,7 +234,7 @@ describe("a handler", () => {
   )
 
   it.live(
-    "keeps its connection where the client could not come back",
+    "keeps the connection of a client of 2025-03-26 or 2025-06-18, which could not come back, and of 2025-11-25 without resume",
     () =>
       Effect.gen(function* () {
         const puppet = yield* Puppet.make

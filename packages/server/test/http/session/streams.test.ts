@@ -31,7 +31,7 @@ const waiting = Effect.gen(function* () {
 })
 const withProgress = call("wait", {}, {}, { progressToken: "p" })
 
-describe("an answer", () => {
+describe("an answer in 2026-07-28", () => {
   it.live(
     "that something precedes is a stream of events, one message each, and the answer is the last",
     () =>
