@@ -1,0 +1,101 @@
+/** The documents name files and exports that exist, and the code that they show is the code of the examples. */
+import { assert, describe, it } from "@effect/vitest"
+import { spawnSync } from "node:child_process"
+import { existsSync, globSync, readFileSync, statSync } from "node:fs"
+import { dirname, join, resolve } from "node:path"
+
+const root = resolve(import.meta.dirname, "../../..")
+const examples = join(root, "packages/examples")
+const read = (path: string): string => readFileSync(join(root, path), "utf8")
+
+interface Manifest {
+  readonly private?: boolean
+  readonly exports: Readonly<Record<string, string>>
+}
+const manifestOf = (directory: string): Manifest => JSON.parse(read(`${directory}/package.json`))
+const published = globSync("packages/*", { cwd: root })
+  .filter((directory) => manifestOf(directory).private !== true)
+  .toSorted()
+
+const documents = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", ...published.map((name) => `${name}/README.md`)]
+
+interface Block {
+  readonly document: string
+  /** The file that it shows: of `src` of the examples, or of `test` where it starts so. */
+  readonly name: string
+  readonly code: string
+  /** What the program prints, where the document shows it. */
+  readonly output: string | undefined
+}
+
+const blocks = documents.flatMap((document): ReadonlyArray<Block> => {
+  const found = read(document).matchAll(/^```ts ?(\S*)\n([\s\S]*?)^```\n(?:\n```text output\n([\s\S]*?)^```$)?/gm)
+  return [...found].map(([, name = "", code = "", output]) => ({ document, name, code, output }))
+})
+const fileOf = ({ name }: Block): string => join(examples, name.startsWith("test/") ? name : join("src", name))
+
+/** The paths that a document names: targets of links, and words with a slash that end in a file's extension or a slash. */
+const pathsIn = (document: string): ReadonlyArray<string> => {
+  const text = read(document)
+    .replaceAll(/^```(?:ts|js)[^]*?^```$/gm, "")
+    .replaceAll(/https?:\/\/\S+/g, "")
+  const links = [...text.matchAll(/\]\(([^)#\s]+)[^)\s]*\)/g)].map(([, path = ""]) => path)
+  const words = [...text.matchAll(/(?<![\w./@-])[\w.@-]+(?:\/[\w.-]+)+\.(?:ts|mjs|json|md)\b/g)].map(([path]) => path)
+  const folders = [...text.matchAll(/`([\w.-]+(?:\/[\w.-]+)*\/)`/g)].map(([, path = ""]) => path)
+  return [...links, ...words, ...folders]
+}
+
+/** Paths are relative to the document or the root; ARCHITECTURE.md leaves out `packages/`, and in its table of rooms `<package>/src/`. */
+const exists = (document: string, path: string): boolean => {
+  const places = [
+    dirname(document),
+    ".",
+    "packages",
+    ...published.map((name) => `${name}/src`),
+    "packages/server/src/http"
+  ]
+  return places.some((place) => {
+    const file = join(root, place, path)
+    return existsSync(file) && (!path.endsWith("/") || statSync(file).isDirectory())
+  })
+}
+
+describe("The documents", () => {
+  it.each(documents)("%s names only paths that exist", (document) => {
+    const paths = pathsIn(document).filter((path) => !path.includes("<"))
+    assert.deepStrictEqual(
+      paths.filter((path) => !exists(document, path)),
+      []
+    )
+  })
+
+  it("name many paths in ARCHITECTURE.md, so that the check cannot pass by finding none", () => {
+    assert.isAtLeast(new Set(pathsIn("ARCHITECTURE.md")).size, 100)
+  })
+
+  it.each(published)("%s/README.md says what its main exports are", (directory) => {
+    const rows = [...read(`${directory}/README.md`).matchAll(/^\| `(\w+)`\s+\|/gm)].map(([, name = ""]) => name)
+    const { exports } = manifestOf(directory)
+    const entry = exports["."]
+    if (entry === undefined) return
+    const index = read(join(directory, entry))
+    const missing = rows.filter((name) => !index.includes(`export * as ${name} `))
+    assert.isNotEmpty(rows)
+    assert.deepStrictEqual(missing, [])
+  })
+
+  it("show TypeScript that is a file of the examples, where it is compiled", () => {
+    assert.isAtLeast(blocks.length, 12)
+    for (const block of blocks) {
+      assert.notStrictEqual(block.name, "", `${block.document}: a block of code names no file`)
+      assert.strictEqual(block.code, readFileSync(fileOf(block), "utf8"), `${block.document}: ${block.name}`)
+    }
+  })
+
+  const programs = blocks.filter(({ output }) => output !== undefined)
+
+  it.each(programs)("$document shows what $name prints", { timeout: 60_000 }, (block) => {
+    const { status, stderr, stdout } = spawnSync(process.execPath, [fileOf(block)], { encoding: "utf8" })
+    assert.deepStrictEqual({ status, stdout }, { status: 0, stdout: block.output }, stderr)
+  })
+})
