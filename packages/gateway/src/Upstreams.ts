@@ -5,7 +5,7 @@
  * declaration as long as nothing could get to the wrong one of them; what could (questions, logs) has a conversation to itself for as
  * long as the call lasts. Those are kept a while for the next, and bounded.
  */
-import type { Principal } from "@effect-mcp/core/Principal"
+import { callerKey, type Principal } from "@effect-mcp/core/Principal"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { Era } from "@effect-mcp/protocol/Revision"
 import * as Deferred from "effect/Deferred"
@@ -50,7 +50,7 @@ export interface Upstreams {
 
 /** Of one client, as far as it can be told apart from others. */
 const keyOf = ({ capabilities, clientInfo, principal, revision }: Asker): string =>
-  JSON.stringify([principal.subject, principal.claims.iss, revision.version, clientInfo, capabilities])
+  JSON.stringify([callerKey(principal), revision.version, clientInfo, capabilities])
 
 export const make = Effect.fnUntraced(function* <E extends { readonly message: string }>(
   upstream: Upstream.Options<E>,

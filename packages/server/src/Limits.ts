@@ -77,7 +77,7 @@ export class Limits {
     const { callerBytes, callers, sessionBytes, totalBytes } = this
     const own = holder.kept + bytes
     if (own > sessionBytes) return refusal("Too many bytes to keep for one session", "sessionBytes", own, sessionBytes)
-    const caller = Principal.nameOf(holder.principal)
+    const caller = Principal.callerKey(holder.principal)
     const ofCaller = caller === undefined ? 0 : (callers.get(caller) ?? 0) + bytes
     if (ofCaller > callerBytes) {
       return refusal("Too many bytes to keep for all sessions of one caller", "callerBytes", ofCaller, callerBytes)
@@ -95,7 +95,7 @@ export class Limits {
     const bytes = Math.min(size, holder.kept)
     holder.kept -= bytes
     this.total -= bytes
-    const caller = Principal.nameOf(holder.principal)
+    const caller = Principal.callerKey(holder.principal)
     if (caller === undefined) return
     const left = (this.callers.get(caller) ?? 0) - bytes
     if (left > 0) this.callers.set(caller, left)

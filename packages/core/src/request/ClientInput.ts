@@ -115,6 +115,12 @@ export const missingCapability = <M extends Question>(
   return wantsContext && !can.context ? "sampling.context" : undefined
 }
 
+/** Refuses every question by `CapabilityMissing` with this message: where an answer could not reach the request that asks. */
+export const unavailable = (message: string): ClientInput["Service"] => ({
+  once: (_name, _schema, effect) => effect,
+  ask: (method) => Effect.fail(new CapabilityMissing({ capability: method, message }))
+})
+
 /** Asks over the open connection and waits; the question travels with the request that caused it. */
 export const remote = (
   options: Asked & {

@@ -18,6 +18,11 @@ export class Principal extends Context.Service<
 
 export const anonymous: Principal["Service"] = { subject: undefined, scopes: [], claims: {} }
 
-/** One text per caller, for tables by caller: a subject is unique within its issuer only. Undefined for an anonymous one. */
-export const nameOf = ({ claims, subject }: Principal["Service"]): string | undefined =>
-  subject === undefined ? undefined : JSON.stringify([claims["iss"] ?? null, subject])
+/**
+ * One text per caller, for tables by caller: the principal, whose subject is unique within its issuer only, or else its address.
+ * Undefined where neither is known. The text of a principal begins with `[`; that of an address never does, whatever a proxy reports.
+ */
+export const callerKey = ({ claims, subject }: Principal["Service"], address?: string): string | undefined => {
+  if (subject !== undefined) return JSON.stringify([claims["iss"] ?? null, subject])
+  return address?.startsWith("[") === true ? `address ${address}` : address
+}

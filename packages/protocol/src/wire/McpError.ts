@@ -43,6 +43,9 @@ const make = (code: number, message: string, data?: unknown): McpError =>
 export const parseError = (message = "Parse error: this is not JSON"): McpError => make(ParseError, message)
 export const invalidRequest = (message: string, data?: unknown): McpError => make(InvalidRequest, message, data)
 export const methodNotFound = (method: string): McpError => make(MethodNotFound, `Method not found: ${excerpt(method)}`)
+/** The method belongs to a session, and the endpoint has none. */
+export const sessionRequired = (method: string): McpError =>
+  make(MethodNotFound, `${excerpt(method)} needs a session, and this endpoint has none (sessions: false)`)
 export const invalidParams = (message: string, data?: unknown): McpError => make(InvalidParams, message, data)
 /** Scrubbed on purpose: what went wrong inside never reaches the other side. */
 export const internalError = (message = "Internal error"): McpError => make(InternalError, message)

@@ -11,6 +11,7 @@ import type { Principal } from "@effect-mcp/core/Principal"
 import type { Connection } from "@effect-mcp/core/RequestContext"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import { withoutSession } from "../features/Features.ts"
 import type { Limits } from "../Limits.ts"
 import type { Negotiated, Session } from "../session/Session.ts"
 
@@ -28,6 +29,11 @@ const negotiate = (revisions: ReadonlyArray<Revision>, requested: unknown): Revi
 
 const versionOf = (params: unknown): unknown =>
   typeof params === "object" && params !== null && "protocolVersion" in params ? params.protocolVersion : undefined
+
+const sessionless = (greeting: InitializeResult): InitializeResult => ({
+  ...greeting,
+  capabilities: withoutSession(greeting.capabilities)
+})
 
 /** Who opens a session, and how. */
 export interface Asker extends Negotiated {
@@ -75,7 +81,9 @@ export const initialize = (
         const negotiated: Negotiated = { revision, clientInfo: kept, clientCapabilities: capabilities }
         session.opening = true
         return Effect.flatMap(greet?.(result, negotiated) ?? Effect.succeed(result), (greeting) =>
-          Effect.mapError(coders.result.encode(greeting), (message) => McpError.internalError(message))
+          Effect.mapError(coders.result.encode(session.sessionless ? sessionless(greeting) : greeting), (message) =>
+            McpError.internalError(message)
+          )
         ).pipe(
           Effect.onExit((exit) =>
             Effect.sync(() => {

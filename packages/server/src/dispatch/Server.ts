@@ -249,7 +249,8 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
         Effect.sync(() => {
           for (const session of sessions) {
             // Who knows of no list, or was not told that it changes, is told nothing.
-            if (session.negotiated === undefined || identity.capabilities()[kind]?.listChanged !== true) continue
+            if (session.negotiated === undefined || session.sessionless) continue
+            if (identity.capabilities()[kind]?.listChanged !== true) continue
             session.announcer.listChanged(kind)
           }
           for (const listener of listeners) listener.listChanged(kind)

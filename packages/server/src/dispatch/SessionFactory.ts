@@ -28,6 +28,8 @@ export interface ConnectOptions {
   readonly grace?: Duration.Input | undefined
   /** It has no wire of its own, as others have. Default: it has. */
   readonly passive?: Passive | undefined
+  /** It is there for the requests of one POST, and ends with their answers. Default false. */
+  readonly sessionless?: boolean | undefined
   /** Called when a passive one is over by itself: its scope is to be closed. */
   readonly over?: (() => void) | undefined
 }
@@ -97,7 +99,8 @@ class Conversation implements Peer.Handlers, Peer.Options {
       principal: this.options.principal ?? Principal.anonymous,
       scope: this.scope,
       runFork: this.shared.runFork,
-      wired: this.options.passive === undefined
+      wired: this.options.passive === undefined,
+      sessionless: this.options.sessionless
     }))
   }
 

@@ -8,6 +8,7 @@ import type { Exchange } from "@effect-mcp/core/Peer"
 import type { Connection, RequestServices } from "@effect-mcp/core/RequestContext"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
+import type { LoggingLevel } from "@effect-mcp/protocol/model/Logging"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import type * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
@@ -20,7 +21,7 @@ import * as Lifecycle from "./Initialize.ts"
 import type { Limits } from "../Limits.ts"
 import type { Logging } from "./Logging.ts"
 import type { Request, Result } from "../features/Middleware.ts"
-import type { RateLimit } from "../features/RateLimit.ts"
+import type { Caller, RateLimit } from "../features/RateLimit.ts"
 import * as Services from "../request/RequestServices.ts"
 import type { Negotiated, Session } from "../session/Session.ts"
 
@@ -38,36 +39,44 @@ export interface Options {
 
 /** Answers requests of this era. */
 export const make = ({ identity, features, greet, handlers, limits, logging, askTimeout, rateLimit }: Options) => {
+  const inputOf = (
+    session: Session,
+    { clientCapabilities: capabilities, revision }: Pick<Negotiated, "clientCapabilities" | "revision">,
+    relatedTo: JsonRpc.Id | undefined
+  ): ClientInput.ClientInput["Service"] =>
+    session.sessionless
+      ? unasked
+      : ClientInput.remote({
+          revision,
+          capabilities,
+          peer: session.peer,
+          relatedTo,
+          timeout: askTimeout,
+          ready: session.whenReady
+        })
+
+  /** Without a session logs are not declared. */
+  const levelOf = ({ logLevel, sessionless }: Session): LoggingLevel | undefined =>
+    sessionless ? undefined : (logLevel ?? logging.fallback)
+
+  /** Clients without a session, a name and an address count together. */
+  const unnamed: Caller = { buckets: [] }
+
   /** The session as what its requests share: made once, by whoever is first to need it. */
   const conversationOf = (session: Session, { revision, clientCapabilities }: Negotiated): Connection =>
     (session.conversation ??= {
       ...session.connection,
       ready: Effect.andThen(session.whenReady, session.connection.ready),
-      input: ClientInput.remote({
-        revision,
-        capabilities: clientCapabilities,
-        peer: session.peer,
-        relatedTo: undefined,
-        timeout: askTimeout,
-        ready: session.whenReady
-      }),
+      input: inputOf(session, { revision, clientCapabilities }, undefined),
       rootsChanges: clientCapabilities.roots?.listChanged === true ? session.rootsChanges : undefined
     })
 
   const factsOf = (session: Session, negotiated: Negotiated, exchange: Exchange): Services.Facts => {
-    const { revision, clientCapabilities } = negotiated
     const conversation = conversationOf(session, negotiated)
     return {
-      context: { ...negotiated, sessionId: session.id },
-      input: ClientInput.remote({
-        revision,
-        capabilities: clientCapabilities,
-        peer: session.peer,
-        relatedTo: exchange.request.id,
-        timeout: askTimeout,
-        ready: session.whenReady
-      }),
-      log: logging.forRequest(session, exchange, () => session.logLevel ?? logging.fallback),
+      context: { ...negotiated, sessionId: session.sessionless ? undefined : session.id },
+      input: inputOf(session, negotiated, exchange.request.id),
+      log: logging.forRequest(session, exchange, () => levelOf(session)),
       rootsChanges: conversation.rootsChanges,
       connection: conversation,
       closing: session.closing
@@ -105,11 +114,14 @@ export const make = ({ identity, features, greet, handlers, limits, logging, ask
     if (negotiated === undefined) return Effect.fail(unopened)
     const { revision } = negotiated
     const codec = codecOf(revision, method)
+    if (session.sessionless && Features.needsSession(method)) return Effect.fail(McpError.sessionRequired(method))
     if (codec === undefined || !Features.offers(identity.capabilities(), method, revision)) {
       return Effect.fail(McpError.methodNotFound(method))
     }
     const principal = exchange.envelope.principal ?? session.principal
-    const excess = rateLimit(method, false, session, principal, undefined)
+    const excess = session.sessionless
+      ? rateLimit(method, false, unnamed, principal, exchange.envelope.address)
+      : rateLimit(method, false, session, principal, undefined)
     if (excess !== undefined) return Effect.fail(excess)
     const one = new Services.One(exchange, principal, () => factsOf(session, negotiated, exchange), now)
     const encode = (result: Result): Effect.Effect<unknown, McpError.McpError> =>
@@ -122,6 +134,8 @@ export const make = ({ identity, features, greet, handlers, limits, logging, ask
   }
   return { handle }
 }
+
+const unasked = ClientInput.unavailable("The client cannot be asked: this endpoint has no sessions (sessions: false)")
 
 const unreadable = (message: string, method: string) =>
   McpError.invalidParams(`Invalid params for ${method}: ${message}`)

@@ -82,6 +82,28 @@ export const capabilities = (features: Features, declared: Declared): ServerCapa
   }
 }
 
+/** What needs a session that outlives its request. */
+const ofSessions: ReadonlySet<string> = new Set(["logging/setLevel", "resources/subscribe", "resources/unsubscribe"])
+
+/** Whether a method needs a session that outlives its request. */
+export const needsSession = (method: string): boolean => ofSessions.has(method)
+
+const unchanging = ({ listChanged: _listChanged, ...rest }: { readonly listChanged?: boolean }) => rest
+
+/** What can be declared without sessions: no subscriptions, no level of logs, and nothing is said outside of an answer's own stream. */
+export const withoutSession = ({
+  logging: _logging,
+  prompts,
+  resources,
+  tools,
+  ...rest
+}: ServerCapabilities): ServerCapabilities => ({
+  ...rest,
+  ...(prompts && { prompts: unchanging(prompts) }),
+  ...(resources && { resources: {} }),
+  ...(tools && { tools: unchanging(tools) })
+})
+
 /** Whether a method belongs to what is declared; the others answer -32601. */
 export const offers = (declared: ServerCapabilities, method: string, revision: Revision): boolean => {
   switch (method) {

@@ -90,7 +90,7 @@ export const make = (options: Options | false, clock: Clock.Clock): RateLimit =>
     const rule = rules.get(method)
     if (rule === undefined) return undefined
     const now = clock.currentTimeMillisUnsafe()
-    const name = Principal.nameOf(principal) ?? address
+    const name = Principal.callerKey(principal, address)
     const buckets = name === undefined ? (caller.buckets ??= []) : bucketsOf(name, now)
     const index = resumed ? rule.index + 1 : rule.index
     const perSecond = resumed ? rule.perSecond * roundsPerRequest : rule.perSecond

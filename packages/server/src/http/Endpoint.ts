@@ -36,8 +36,11 @@ export interface Options extends Admission.Options, Work.Limits {
   readonly keepAlive?: Duration.Input | undefined
   /** At shutdown: how long requests may still run. Default 10 seconds. Subscriptions end at once. */
   readonly drain?: Duration.Input | undefined
-  /** Sessions of the revisions up to 2025-11-25. */
-  readonly sessions?: SessionOptions | undefined
+  /**
+   * Sessions of the revisions up to 2025-11-25. `false`: these revisions are served without sessions, each POST by itself, as on nodes
+   * that share nothing. Then the server declares no subscriptions, changes and logs, asks nothing, and `resume` has no effect; a client that hangs up interrupts its request.
+   */
+  readonly sessions?: SessionOptions | false | undefined
   /** Whether clients may come back for what a cut connection lost, and how; `false`: they may not. The `EventStore` keeps it. */
   readonly resume?: ResumeOptions | false | undefined
 }
@@ -85,7 +88,9 @@ const storeOf = (resume: ResumeOptions | undefined | false) =>
 export const make = Effect.fnUntraced(function* (
   options: Options
 ): Effect.fn.Return<Endpoint, never, McpServer | Scope.Scope> {
-  const { drain = "10 seconds", keepAlive = "15 seconds", sessions: sessionOptions = {} } = options
+  const { drain = "10 seconds", keepAlive = "15 seconds" } = options
+  const sessionless = options.sessions === false
+  const sessionOptions = options.sessions === false ? {} : (options.sessions ?? {})
   const resume = options.resume === false ? {} : (options.resume ?? {})
   const server = yield* McpServer
   const clock = yield* Clock.Clock
@@ -112,9 +117,11 @@ export const make = Effect.fnUntraced(function* (
       clock,
       context,
       runFork,
-      store: yield* storeOf(options.resume),
+      sessionless,
+      store: yield* storeOf(!sessionless && options.resume),
       window: Duration.fromInputUnsafe(resume.window ?? "2 minutes"),
-      grace: Duration.fromInputUnsafe(sessionOptions.grace ?? "10 seconds"),
+      // Without sessions nothing else cancels a request: a notification does not reach it.
+      grace: Duration.fromInputUnsafe(sessionless ? 0 : (sessionOptions.grace ?? "10 seconds")),
       retry: Duration.fromInputUnsafe(resume.retry ?? "1 second"),
       leftBehind: (change, caller) => work.leftBehind(change, caller),
       ended: (session) => sessions.end(session, "The session has ended")
@@ -155,11 +162,11 @@ export const make = Effect.fnUntraced(function* (
   const single = (asked: Asked, body: Decoded, post: Work.Post): Answer => {
     if (body._tag !== "Message" || !JsonRpc.isRequest(body.message)) {
       const nameless = body._tag === "Unreadable" && asked.headers[Stateful.sessionId] === undefined
-      if (!stateful.hasSessions || nameless || modern(asked)) return Effect.succeed(unasked(body))
+      if (!stateful.isServed || nameless || modern(asked)) return Effect.succeed(unasked(body))
       return stateful.posted(asked, body, post)
     }
     const { message } = body
-    const alone = !stateful.hasSessions || isModern(message) || modern(asked)
+    const alone = !stateful.isServed || isModern(message) || modern(asked)
     if (alone && work.draining) return Effect.succeed(shuttingDown(message.id))
     const busy = work.busy(post, message.id)
     if (busy !== undefined) return Effect.succeed(busy)
@@ -178,8 +185,8 @@ export const make = Effect.fnUntraced(function* (
   const onlyPosts = HttpServerResponse.empty({ status: 405, headers: { allow: "POST" } })
   const notAllowed = HttpServerResponse.empty({ status: 405, headers: { allow: "GET, POST, DELETE" } })
   const other = (asked: Asked, post: Work.Post): Answer => {
-    // The stateless era has no other method.
-    if (!stateful.hasSessions || modern(asked)) return Effect.succeed(onlyPosts)
+    // Without sessions there is no other method.
+    if (!stateful.isServed || sessionless || modern(asked)) return Effect.succeed(onlyPosts)
     if (asked.method === "DELETE") return Effect.succeed(stateful.deleted(asked))
     if (asked.method !== "GET") return Effect.succeed(notAllowed)
     const unacceptable = admission.get(asked)

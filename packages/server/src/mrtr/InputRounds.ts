@@ -8,7 +8,7 @@ import type { ClientInput } from "@effect-mcp/core/ClientInput"
 import { exitOf } from "@effect-mcp/core/Done"
 import type { Now } from "@effect-mcp/core/internal/Now"
 import type { Asked as AskedFor } from "@effect-mcp/core/Peer"
-import { Principal } from "@effect-mcp/core/Principal"
+import { callerKey, Principal } from "@effect-mcp/core/Principal"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -76,11 +76,10 @@ export type Handler<A> = (
 const noParams: JsonObject = {}
 
 /** Whose state it is: a subject is unique within its issuer only. */
-const nameOf = ({ claims, subject }: Principal["Service"]): string => Journal.canonicalJson([subject, claims.iss])
+const nameOf = (principal: Principal["Service"]): string => callerKey(principal) ?? ""
 
 /** Whose budget a request takes from. */
-const callerOf = ({ exchange: { envelope }, principal }: Run): string =>
-  principal.subject === undefined ? (envelope.address ?? "") : nameOf(principal)
+const callerOf = ({ exchange: { envelope }, principal }: Run): string => callerKey(principal, envelope.address) ?? ""
 
 /** The params that make a request what it is: all but its `_meta`, the answers and the state. */
 const salient = (params: unknown): unknown => {

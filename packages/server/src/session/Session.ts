@@ -22,7 +22,8 @@ import type * as RateLimit from "../features/RateLimit.ts"
 
 export interface Negotiated {
   readonly revision: Revision
-  readonly clientInfo: Implementation
+  /** Undefined where the request came without a session: then `initialize` was answered elsewhere. */
+  readonly clientInfo: Implementation | undefined
   readonly clientCapabilities: ClientCapabilities
 }
 
@@ -35,6 +36,8 @@ export interface Options {
   readonly runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
   /** Whether it has a wire of its own: of one that has none only `ready` says whether anybody reads what nobody asked for. */
   readonly wired: boolean
+  /** Whether it is there for the requests of one POST, and ends with their answers. Default false. */
+  readonly sessionless?: boolean | undefined
 }
 
 export class Session implements Announcing {
@@ -42,6 +45,8 @@ export class Session implements Announcing {
   readonly peer: Peer
   readonly principal: Principal["Service"]
   readonly scope: Scope.Scope
+  /** Whether it ends with the answers of one POST: nothing is sent outside of them, and no question can be answered. */
+  readonly sessionless: boolean
   /** Bytes that are kept for it; see `Limits`. */
   kept = 0
   /** What it has asked lately; see `RateLimit`. */
@@ -68,13 +73,14 @@ export class Session implements Announcing {
   private rootsListeners: Set<() => void> | undefined = undefined
 
   constructor(options: Options) {
-    const { id, peer, principal, scope, runFork, wired } = options
+    const { id, peer, principal, scope, runFork, sessionless = false, wired } = options
     this.id = id
     this.peer = peer
     this.principal = principal
     this.scope = scope
     this.runFork = runFork
     this.wired = wired
+    this.sessionless = sessionless
   }
 
   /** Runs an effect in a fiber of the session. */
@@ -99,6 +105,12 @@ export class Session implements Announcing {
     this.hints = new Announcer(this)
     if (this.initialized) this.hints.open()
     return this.hints
+  }
+
+  /** Takes the revision as agreed on, of a client that has not introduced itself here. */
+  assume(revision: Revision): void {
+    this.negotiated = { revision, clientInfo: undefined, clientCapabilities: {} }
+    this.begin()
   }
 
   // ---- how the announcer is to send them

@@ -73,8 +73,8 @@ export const coreFaults: ReadonlyArray<Fault> = [
   {
     name: "callers of different addresses share a budget",
     file: rateLimit,
-    from: "Principal.nameOf(principal) ?? address",
-    to: "Principal.nameOf(principal)",
+    from: "Principal.callerKey(principal, address)",
+    to: "Principal.callerKey(principal)",
     test: rateLimitTest
   },
   {

@@ -170,7 +170,7 @@ describe.each(revisions)("a request in %s", (version) => {
   it.live("beyond the limits gets 429 and is told when to come back; answers to questions always get in", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
-      const client = yield* open(puppet.layer, { inFlight: 2, sessions: { inFlight: 1 } })
+      const client = yield* open(puppet.layer, { inFlight: 2, callerShare: 1, sessions: { inFlight: 1 } })
       const [one, two, three] = [
         yield* openSession(client, version),
         yield* openSession(client, version),

@@ -30,7 +30,6 @@ import * as Admission from "../request/Admission.ts"
 import * as Body from "../request/Body.ts"
 import * as Cors from "../request/Cors.ts"
 import * as Direct from "../response/NodeResponseWriter.ts"
-import { callerOf } from "../request/Caller.ts"
 import { events } from "../response/SseResponse.ts"
 import { noSession, type Refusal, refuse, shuttingDown, tooMany } from "../response/Responses.ts"
 import { onShutdown } from "../request/Shutdown.ts"
@@ -112,10 +111,10 @@ const principalOf = (context: Context.Context<never>): Principal =>
   Option.getOrElse(Context.getOption(context, PrincipalModule.Principal), () => PrincipalModule.anonymous)
 
 const isSame = (one: Principal, other: Principal): boolean =>
-  one.subject === other.subject && one.claims.iss === other.claims.iss
+  PrincipalModule.callerKey(one) === PrincipalModule.callerKey(other)
 
 const callerAt = (http: HttpServerRequest, principal: Principal): string =>
-  callerOf({ principal, address: Option.getOrUndefined(http.remoteAddress) })
+  PrincipalModule.callerKey(principal, Option.getOrUndefined(http.remoteAddress)) ?? ""
 
 const notAllowed = (allow: string): Refusal => HttpServerResponse.empty({ status: 405, headers: { allow } })
 

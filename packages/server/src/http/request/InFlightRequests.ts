@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import type { Asked } from "./HttpRequest.ts"
-import { callerOf } from "./Caller.ts"
+import { anonymous, callerKey } from "@effect-mcp/core/Principal"
 import { type Refusal, tooMany } from "../response/Responses.ts"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 
@@ -38,7 +38,8 @@ export class Post {
 
   /** The principal or the address; empty where neither is known. Few are ever asked. */
   get caller(): string {
-    return (this.named ??= this.asked === undefined ? "" : callerOf(this.asked))
+    if (this.asked === undefined) return this.named ?? ""
+    return (this.named ??= callerKey(this.asked.principal ?? anonymous, this.asked.address) ?? "")
   }
 
   /** It is over, and holds on to nothing: where it got old, what it was would be old with it. */

@@ -6,7 +6,7 @@
  * idle most of the time.
  */
 import { BusyMap } from "@effect-mcp/core/internal/BusyMap"
-import type * as Principal from "@effect-mcp/core/Principal"
+import * as Principal from "@effect-mcp/core/Principal"
 import { type Sink, type Transport, TransportError } from "@effect-mcp/core/Transport"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as Duration from "effect/Duration"
@@ -18,7 +18,6 @@ import * as Stream from "effect/Stream"
 import type { ConnectOptions, Passive } from "../../dispatch/SessionFactory.ts"
 import type { Session } from "../../session/Session.ts"
 import type { EventStore } from "./EventStore.ts"
-import { callerOf, ownerOf } from "../request/Caller.ts"
 import { EventStream, type Log, type Owner } from "./EventStream.ts"
 import type { PostStream } from "./SessionResponse.ts"
 import { SessionLog } from "./SessionLog.ts"
@@ -27,6 +26,8 @@ import { SessionLog } from "./SessionLog.ts"
 export interface Config extends Passive {
   /** Where events are kept for clients that come back; without one nothing is resumed. */
   readonly store: EventStore["Service"] | undefined
+  /** Whether a session is there for one POST, and ends with its answers. */
+  readonly sessionless: boolean
   /** How long a client may stay away from a stream. */
   readonly window: Duration.Duration
   /** How long a request goes on whose client cannot come back. */
@@ -67,8 +68,8 @@ export class HttpSession implements Sink, ConnectOptions, Owner {
 
   constructor(id: string, principal: Principal.Principal["Service"], address: string | undefined, config: Config) {
     this.id = id
-    this.owner = ownerOf(principal)
-    this.caller = callerOf({ address, principal })
+    this.owner = Principal.callerKey(principal) ?? ""
+    this.caller = Principal.callerKey(principal, address) ?? ""
     this.principal = principal
     this.config = config
     this.used = config.clock.currentTimeMillisUnsafe()
@@ -106,8 +107,17 @@ export class HttpSession implements Sink, ConnectOptions, Owner {
     return this.config
   }
 
+  get sessionless(): boolean {
+    return this.config.sessionless
+  }
+
   over(): void {
     this.config.ended(this)
+  }
+
+  /** Called when all that a POST asked was answered. */
+  answered(): void {
+    if (this.sessionless) queueMicrotask(() => this.over())
   }
 
   /** All of it that never fails and from which nothing comes. */
@@ -149,7 +159,7 @@ export class HttpSession implements Sink, ConnectOptions, Owner {
       else if (JsonRpc.isRequest(one) && (relatedTo !== undefined || this.standing?.wasAttached !== true)) {
         // No stream is there for it, and it must not wait for one that may never be.
         this.unanswered(one.id, true)
-      } else this.standalone().write(JsonRpc.encode(one))
+      } else if (!this.sessionless) this.standalone().write(JsonRpc.encode(one))
     }
   }
 

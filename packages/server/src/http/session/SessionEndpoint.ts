@@ -14,9 +14,9 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import type { Patience } from "../response/SlowResponseTimer.ts"
 import type { Pulse } from "../response/KeepAliveTimer.ts"
 import type { McpServer } from "../../dispatch/Server.ts"
+import type { Session } from "../../session/Session.ts"
 import type { Sessions } from "./Sessions.ts"
 import type { Asked } from "../request/HttpRequest.ts"
-import { ownerOf } from "../request/Caller.ts"
 import { events, noEvents } from "../response/SseResponse.ts"
 import { type Connection, cursorOf, type EventStream } from "./EventStream.ts"
 import { type Config, HttpSession } from "./HttpSession.ts"
@@ -45,6 +45,17 @@ export interface Options {
 type Response = HttpServerResponse.HttpServerResponse
 type Unreadable = Extract<Single, { readonly _tag: "Unreadable" }>
 
+/** Whose a session is; empty for an anonymous caller. */
+const ownerOf = ({ principal }: Asked): string => Principal.callerKey(principal ?? Principal.anonymous) ?? ""
+
+/** What a POST without a version is read as (spec 2025-06-18: basic/transports, protocol version header). */
+const unsaidVersion = "2025-03-26"
+
+const unwanted = refuse(
+  400,
+  McpError.invalidRequest("This endpoint has no sessions and asks nothing: no response is expected")
+)
+
 const requestOf = (single: Single): JsonRpc.Request | undefined =>
   single._tag === "Message" && JsonRpc.isRequest(single.message) ? single.message : undefined
 
@@ -60,6 +71,7 @@ const endsWithSession = (): void => {}
 
 /** The endpoint's side of sessions. */
 export const make = (options: Options) => {
+  const { sessionless } = options.config
   const { config, inFlight, lifetime, patience, pulse, server, sessions, work } = options
   const served: ReadonlyArray<string> = server.revisions.flatMap(({ era, version }) =>
     era === "stateful" ? [version] : []
@@ -68,20 +80,21 @@ export const make = (options: Options) => {
   /** Whether that is a version with sessions, served or not. */
   const knows = (version: string): boolean => Revision.get(version)?.era === "stateful"
 
-  const find = ({ headers, principal }: Asked, request?: JsonRpc.Id): HttpSession | Refusal => {
+  const unserved = (version: string, id: JsonRpc.Id | undefined): Refusal => {
+    const error = McpError.invalidRequest(`${Headers.version}: ${version} is not served`, { supported: served })
+    return refuse(400, error, id)
+  }
+
+  const find = (asked: Asked, request?: JsonRpc.Id): HttpSession | Refusal => {
+    const { headers } = asked
     const id = headers[sessionId]
     if (id === undefined) {
       return refuse(400, McpError.invalidRequest("Mcp-Session-Id is missing: send initialize first"), request)
     }
     const session = sessions.get(id)
-    if (session === undefined || session.owner !== ownerOf(principal ?? Principal.anonymous)) {
-      return noSession(request)
-    }
+    if (session === undefined || session.owner !== ownerOf(asked)) return noSession(request)
     const version = headers[Headers.version]
-    if (version !== undefined && !served.includes(version)) {
-      const error = McpError.invalidRequest(`${Headers.version}: ${version} is not served`, { supported: served })
-      return refuse(400, error, request)
-    }
+    if (version !== undefined && !served.includes(version)) return unserved(version, request)
     session.touch()
     return session
   }
@@ -102,7 +115,7 @@ export const make = (options: Options) => {
       timer?.interruptUnsafe()
       stream.detach(connection)
     }
-    return events(connection, pulse, { [sessionId]: session.id })
+    return events(connection, pulse, sessionless ? undefined : { [sessionId]: session.id })
   }
 
   // ---- POST
@@ -174,17 +187,78 @@ export const make = (options: Options) => {
       : Effect.succeed(refuse(400, McpError.invalidRequest(refusal), rules?.unreadableId))
   }
 
-  /** What was posted with a session's id, or ought to have been. */
-  const posted = (asked: Asked, body: Decoded, post: Post): Effect.Effect<Response> => {
-    const id = body._tag === "Batch" ? undefined : requestOf(body)?.id
-    const session = find(asked, id)
-    if (!(session instanceof HttpSession)) return Effect.succeed(session)
+  const received = (session: HttpSession, body: Decoded, post: Post): Effect.Effect<Response> => {
     if (body._tag === "Batch") return batched(session, body.members, post)
     if (body._tag === "Message") return single(session, body, post)
     if (body.response) session.session?.peer.receive(body)
     const unreadableId = session.session?.negotiated?.revision.rules.unreadableId
     return Effect.succeed(refuse(400, body.error, body.response ? undefined : (body.id ?? unreadableId)))
   }
+
+  /** What was posted with a session's id, or ought to have been. */
+  const posted = (asked: Asked, body: Decoded, post: Post): Effect.Effect<Response> => {
+    const id = body._tag === "Batch" ? undefined : requestOf(body)?.id
+    if (sessionless) return alone(asked, body, id, post)
+    const session = find(asked, id)
+    return session instanceof HttpSession ? received(session, body, post) : Effect.succeed(session)
+  }
+
+  // ---- POST without sessions
+
+  /** A session that ends with the answers to its POST. */
+  const during = (
+    asked: Asked,
+    id: JsonRpc.Id | undefined,
+    answer: (session: HttpSession, opened: Session) => Effect.Effect<Response>
+  ): Effect.Effect<Response> =>
+    Effect.suspend(() => {
+      const principal = asked.principal ?? Principal.anonymous
+      const session = new HttpSession(globalThis.crypto.randomUUID(), principal, asked.address, config)
+      sessions.add(session)
+      return session.start(server.connect(session.wire, session)).pipe(
+        Effect.flatMap(() =>
+          session.session === undefined
+            ? Effect.succeed(refuse(500, McpError.internalError(), id))
+            : answer(session, session.session)
+        ),
+        // What still runs ends it later.
+        Effect.ensuring(Effect.sync(() => session.running === 0 && session.over()))
+      )
+    })
+
+  const alone = (asked: Asked, body: Decoded, id: JsonRpc.Id | undefined, post: Post): Effect.Effect<Response> => {
+    // It was opened where there are sessions: its client has to introduce itself anew.
+    if (asked.headers[sessionId] !== undefined) return Effect.succeed(noSession(id))
+    const version = asked.headers[Headers.version] ?? unsaidVersion
+    const revision = server.revisions.find((one) => one.era === "stateful" && one.version === version)
+    if (revision === undefined) return Effect.succeed(unserved(version, id))
+    if (work.draining) return Effect.succeed(shuttingDown(id))
+    if (body._tag === "Message" && id === undefined) {
+      return Effect.succeed(JsonRpc.isNotification(body.message) ? accepted : unwanted)
+    }
+    return during(asked, id, (session, opened) => {
+      opened.assume(revision)
+      return received(session, body, post)
+    })
+  }
+
+  const introduced = (
+    initialize: Single,
+    request: JsonRpc.Request,
+    asked: Asked,
+    post: Post
+  ): Effect.Effect<Response> =>
+    work.draining
+      ? Effect.succeed(shuttingDown(request.id))
+      : during(asked, request.id, (session, opened) => {
+          const answers = new PostStream(session, request.id, 1, false)
+          opened.peer.receive(initialize, answers)
+          return Effect.map(answering(session, answers, post), (response) =>
+            opened.negotiated === undefined ? HttpServerResponse.setStatus(response, 400) : response
+          )
+        })
+
+  // ---- POST that opens a session
 
   /** The request that opens a session. */
   const opened = Effect.fnUntraced(function* (
@@ -196,7 +270,7 @@ export const make = (options: Options) => {
     if (work.draining) return shuttingDown(request.id)
     if (sessions.full) return full("sessions are open", sessions.capacity, request.id)
     const principal = asked.principal ?? Principal.anonymous
-    if (sessions.hasEnough(ownerOf(principal)))
+    if (sessions.hasEnough(ownerOf(asked)))
       return tooMany("sessions are open for this caller", sessions.perCaller, request.id)
     const session = new HttpSession(globalThis.crypto.randomUUID(), principal, asked.address, config)
     sessions.add(session)
@@ -258,5 +332,5 @@ export const make = (options: Options) => {
     return HttpServerResponse.empty({ status: 204 })
   }
 
-  return { posted, opened, got, deleted, hasSessions: served.length > 0, knows }
+  return { posted, opened: sessionless ? introduced : opened, got, deleted, isServed: served.length > 0, knows }
 }

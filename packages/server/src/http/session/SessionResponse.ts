@@ -113,6 +113,7 @@ export class PostStream implements Sink {
       this.session.retire(this.stream)
     }
     this.said?.openUnsafe()
+    this.session.answered()
   }
 
   /** From now on it is a stream. */

@@ -139,6 +139,7 @@ describe("the POSTs of a session", () => {
         context: Context.empty(),
         runFork: Effect.runFork,
         store: undefined,
+        sessionless: false,
         window: Duration.minutes(2),
         grace: Duration.seconds(10),
         retry: Duration.seconds(1),
