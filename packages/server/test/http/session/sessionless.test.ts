@@ -102,7 +102,7 @@ describe.each(revisions)("an endpoint without sessions in %s", (version) => {
         Effect.gen(function* () {
           const { clientInfo, sessionId } = yield* RequestContext
           const { ask } = yield* ClientInput
-          const missing = yield* Effect.flip(ask("roots/list", {}))
+          const missing = yield* Effect.orDie(Effect.flip(ask("roots/list", {})))
           return JSON.stringify([sessionId ?? null, clientInfo ?? null, missing._tag, missing.message])
         })
       )
