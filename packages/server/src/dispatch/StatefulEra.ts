@@ -8,7 +8,6 @@ import type { Exchange } from "@effect-mcp/core/Peer"
 import type { Connection, RequestServices } from "@effect-mcp/core/RequestContext"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
-import type { LoggingLevel } from "@effect-mcp/protocol/model/Logging"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import type * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
@@ -39,26 +38,6 @@ export interface Options {
 
 /** Answers requests of this era. */
 export const make = ({ identity, features, greet, handlers, limits, logging, askTimeout, rateLimit }: Options) => {
-  const inputOf = (
-    session: Session,
-    { clientCapabilities: capabilities, revision }: Pick<Negotiated, "clientCapabilities" | "revision">,
-    relatedTo: JsonRpc.Id | undefined
-  ): ClientInput.ClientInput["Service"] =>
-    session.sessionless
-      ? unasked
-      : ClientInput.remote({
-          revision,
-          capabilities,
-          peer: session.peer,
-          relatedTo,
-          timeout: askTimeout,
-          ready: session.whenReady
-        })
-
-  /** Without a session logs are not declared. */
-  const levelOf = ({ logLevel, sessionless }: Session): LoggingLevel | undefined =>
-    sessionless ? undefined : (logLevel ?? logging.fallback)
-
   /** Clients without a session, a name and an address count together. */
   const unnamed: Caller = { buckets: [] }
 
@@ -67,7 +46,7 @@ export const make = ({ identity, features, greet, handlers, limits, logging, ask
     (session.conversation ??= {
       ...session.connection,
       ready: Effect.andThen(session.whenReady, session.connection.ready),
-      input: inputOf(session, { revision, clientCapabilities }, undefined),
+      input: inputOf(session, { revision, clientCapabilities }, undefined, askTimeout),
       rootsChanges: clientCapabilities.roots?.listChanged === true ? session.rootsChanges : undefined
     })
 
@@ -75,8 +54,10 @@ export const make = ({ identity, features, greet, handlers, limits, logging, ask
     const conversation = conversationOf(session, negotiated)
     return {
       context: { ...negotiated, sessionId: session.sessionless ? undefined : session.id },
-      input: inputOf(session, negotiated, exchange.request.id),
-      log: logging.forRequest(session, exchange, () => levelOf(session)),
+      input: inputOf(session, negotiated, exchange.request.id, askTimeout),
+      log: logging.forRequest(session, exchange, () =>
+        session.sessionless ? undefined : (session.logLevel ?? logging.fallback)
+      ),
       rootsChanges: conversation.rootsChanges,
       connection: conversation,
       closing: session.closing
@@ -134,6 +115,16 @@ export const make = ({ identity, features, greet, handlers, limits, logging, ask
   }
   return { handle }
 }
+
+const inputOf = (
+  session: Session,
+  { clientCapabilities: capabilities, revision }: Pick<Negotiated, "clientCapabilities" | "revision">,
+  relatedTo: JsonRpc.Id | undefined,
+  timeout: Duration.Input
+): ClientInput.ClientInput["Service"] =>
+  session.sessionless
+    ? unasked
+    : ClientInput.remote({ revision, capabilities, peer: session.peer, relatedTo, timeout, ready: session.whenReady })
 
 const unasked = ClientInput.unavailable("The client cannot be asked: this endpoint has no sessions (sessions: false)")
 
