@@ -14,5 +14,5 @@ const runtime = ManagedRuntime.make(
 )
 const client = await runtime.runPromise(Effect.map(McpClient.McpClient, (client) => client))
 // As the others: so that what depends on the list (output schemas) is known.
-await runtime.runPromise(Stream.runDrain(client.tools))
-serve(({ arguments: input, name }) => runtime.runPromise(client.callTool(name, input)))
+await runtime.runPromise(Stream.runDrain(client.listTools))
+serve(({ arguments: input, name }) => runtime.runPromise(client.callToolByName(name, input)))

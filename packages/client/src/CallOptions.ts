@@ -5,7 +5,6 @@ import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as Method from "@effect-mcp/protocol/Method"
 import type { ProgressParams } from "@effect-mcp/protocol/model/Progress"
 import type * as Duration from "effect/Duration"
-import * as Queue from "effect/Queue"
 
 export type Requests = Method.ClientRequests
 
@@ -24,8 +23,6 @@ export interface CallOptions {
   readonly reconnectTimeout?: Duration.Input | undefined
   /** Told of every progress event, in the reader: it must not block. */
   readonly onProgress?: ((event: ProgressParams) => void) | undefined
-  /** Given every progress event; one that does not fit is dropped, so a sliding queue suits best. */
-  readonly progress?: Queue.Enqueue<ProgressParams> | undefined
   /** Told of the id that the request has on the wire, before it is sent; each time, if it is sent again. */
   readonly onSend?: ((id: JsonRpc.Id) => void) | undefined
   /** Sent as the request's `_meta`. */
@@ -44,22 +41,13 @@ export interface Defaults {
 
 const noop = (): void => {}
 
-const onProgress = (method: string, options: CallOptions): RequestOptions["onProgress"] => {
-  const { onProgress: callback, progress: queue } = options
-  // A tool may run long: asking for progress is what lets it restart the timeout.
-  if (queue === undefined) return callback ?? (method === "tools/call" ? noop : undefined)
-  return (event) => {
-    callback?.(event)
-    Queue.offerUnsafe(queue, event)
-  }
-}
-
 /** How a request waits: the client's defaults, as one call changes them. */
 export const requestOptions = (method: string, options: CallOptions, defaults: Defaults): RequestOptions => ({
   timeout: options.timeout ?? defaults.timeout,
   resetOnProgress: options.resetOnProgress ?? defaults.resetOnProgress,
   maxTotal: options.maxTotal ?? defaults.maxTotal,
-  onProgress: onProgress(method, options),
+  // A tool may run long: asking for progress lets it restart the timeout.
+  onProgress: options.onProgress ?? (method === "tools/call" ? noop : undefined),
   headers: options.headers,
   onSend: options.onSend
 })

@@ -71,7 +71,7 @@ export interface Options {
   readonly maxPages?: number | undefined
   /** Bytes that a listing reads at most over all of its pages, about; then it fails with `InvalidResult`. Default 64 Mi. */
   readonly maxListBytes?: number | undefined
-  /** Checks results of `callTool` against the output schemas that were listed. Default true. */
+  /** Checks results of `callToolByName` against the output schemas that were listed. Default true. */
   readonly validateOutput?: boolean | undefined
   /** Log messages that wait for a slow reader at most; the oldest are dropped. Default 256. */
   readonly logBuffer?: number | undefined
@@ -101,7 +101,13 @@ export interface Options {
 
 export type ConnectError = Negotiation.NegotiationError | TransportError
 
-/** What a program does with one server. `McpClient` is the service; this is its shape. */
+/**
+ * What a program does with one server; `McpClient` is the service, this is its shape.
+ *
+ * Names are the methods of the specification, verb first: `tools/call` is `callTool`, `resources/read` is `readResource`. `callTool` and
+ * `getPrompt` take a `Tool` or `Prompt` value and are typed by it; `...ByName` takes a name and untyped arguments. `list...` is a Stream
+ * over all pages; `...Stream` shows progress before the result. Progress also goes to `CallOptions.onProgress`.
+ */
 export interface Client {
   /** What both sides agreed to speak; after a reconnect this and the next three may be others. */
   readonly revision: Revision
@@ -112,34 +118,38 @@ export interface Client {
   /** Those for whom requests are carried: see `Sources`. */
   readonly callers: Callers
   /** Calls a tool by its contract. A failure that the contract declares comes back as itself, any other as `ToolFailure`. */
-  readonly call: <I, O, F, H>(
+  readonly callTool: <I, O, F, H>(
     tool: Tool<I, O, F, H>,
     input: NoInfer<I>,
     options?: CallOptions
   ) => Effect.Effect<O, F | ToolFailure | ClientError>
   /** The same, showing the progress; the result comes last. Leaving the stream cancels the call. */
-  readonly callStream: <I, O, F, H>(
+  readonly callToolStream: <I, O, F, H>(
     tool: Tool<I, O, F, H>,
     input: NoInfer<I>,
     options?: CallOptions
   ) => Stream.Stream<CallEvent<O>, F | ToolFailure | ClientError>
   /** Calls a tool by its name. A failed tool is a result with `isError`. */
-  readonly callTool: Calls.Calls["callTool"]
-  readonly callToolStream: (
+  readonly callToolByName: Calls.Calls["callToolByName"]
+  /** The same, showing the progress; the result comes last. Leaving the stream cancels the call. */
+  readonly callToolByNameStream: (
     name: string,
     args?: Calls.Arguments,
     options?: CallOptions
   ) => Stream.Stream<CallEvent<ToolModel.CallToolResult>, ClientError>
   /** All tools, page after page as the stream is pulled. */
-  readonly tools: Stream.Stream<ToolModel.Tool, ClientError>
-  readonly resources: Stream.Stream<ResourceModel.Resource, ClientError>
-  readonly resourceTemplates: Stream.Stream<ResourceModel.ResourceTemplate, ClientError>
-  readonly prompts: Stream.Stream<PromptModel.Prompt, ClientError>
-  readonly read: (uri: string, options?: CallOptions) => Effect.Effect<ResourceModel.ReadResourceResult, ClientError>
+  readonly listTools: Stream.Stream<ToolModel.Tool, ClientError>
+  readonly listResources: Stream.Stream<ResourceModel.Resource, ClientError>
+  readonly listResourceTemplates: Stream.Stream<ResourceModel.ResourceTemplate, ClientError>
+  readonly listPrompts: Stream.Stream<PromptModel.Prompt, ClientError>
+  readonly readResource: (
+    uri: string,
+    options?: CallOptions
+  ) => Effect.Effect<ResourceModel.ReadResourceResult, ClientError>
   /** The texts of a resource, joined by newlines; parts that are binary are left out. */
-  readonly readText: (uri: string, options?: CallOptions) => Effect.Effect<string, ClientError>
+  readonly readResourceText: (uri: string, options?: CallOptions) => Effect.Effect<string, ClientError>
   /** A prompt by its name. */
-  readonly prompt: (
+  readonly getPromptByName: (
     name: string,
     args?: { readonly [argument: string]: string },
     options?: CallOptions
@@ -158,10 +168,10 @@ export interface Client {
    * Says when to read a resource again: at once, after each update, and after each time that the subscription was lost and had again.
    * Subscribed for as long as someone watches. Fails with `Closed` when it cannot be had again.
    */
-  readonly watch: (uri: string) => Stream.Stream<Watch.WatchEvent, ClientError>
+  readonly watchResource: (uri: string) => Stream.Stream<Watch.WatchEvent, ClientError>
   /** The bare request, for those who count watchers themselves; updates come with `resourceUpdates`. A lost one is not renewed. */
-  readonly subscribe: (uri: string) => Effect.Effect<void, ClientError>
-  readonly unsubscribe: (uri: string) => Effect.Effect<void, ClientError>
+  readonly subscribeResource: (uri: string) => Effect.Effect<void, ClientError>
+  readonly unsubscribeResource: (uri: string) => Effect.Effect<void, ClientError>
   /** The URIs of all updates, whoever subscribed. */
   readonly resourceUpdates: Stream.Stream<string>
   /** Asks the server for log messages of at least this level; where there is no session, with every request from now on. */

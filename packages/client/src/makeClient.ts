@@ -151,8 +151,9 @@ export const make = Effect.fnUntraced(function* <E, R>(
       Stream.fromIterable(itemsOf(page).map(withSafeIcons))
     )
   const changesOf = (hub: Hub<void>) => Changes.stream({ conversation, hub, policy, dropped })
-  const read: Service["read"] = (uri, callOptions) => retrying(() => request("resources/read", { uri }, callOptions))
-  const prompt: Service["prompt"] = (name, args = {}, callOptions) =>
+  const readResource: Service["readResource"] = (uri, callOptions) =>
+    retrying(() => request("resources/read", { uri }, callOptions))
+  const getPromptByName: Service["getPromptByName"] = (name, args = {}, callOptions) =>
     retrying(() => request("prompts/get", { name, arguments: args }, callOptions))
 
   const client: Service = {
@@ -170,29 +171,29 @@ export const make = Effect.fnUntraced(function* <E, R>(
     },
     callers,
     ...calls,
-    callStream: (tool, input, callOptions = {}) =>
-      Calls.stream((withProgress) => calls.call(tool, input, withProgress), callOptions),
-    callToolStream: (name, args, callOptions = {}) =>
-      Calls.stream((withProgress) => calls.callTool(name, args, withProgress), callOptions),
-    tools: items("tools/list", (page) => tools.learn(page.tools)),
-    resources: items("resources/list", (page) => page.resources),
-    resourceTemplates: items("resources/templates/list", (page) => page.resourceTemplates),
-    prompts: items("prompts/list", (page) => page.prompts),
-    read,
-    readText: (uri, callOptions) =>
-      Effect.map(read(uri, callOptions), ({ contents }) =>
+    callToolStream: (tool, input, callOptions = {}) =>
+      Calls.stream((withProgress) => calls.callTool(tool, input, withProgress), callOptions),
+    callToolByNameStream: (name, args, callOptions = {}) =>
+      Calls.stream((withProgress) => calls.callToolByName(name, args, withProgress), callOptions),
+    listTools: items("tools/list", (page) => tools.learn(page.tools)),
+    listResources: items("resources/list", (page) => page.resources),
+    listResourceTemplates: items("resources/templates/list", (page) => page.resourceTemplates),
+    listPrompts: items("prompts/list", (page) => page.prompts),
+    readResource,
+    readResourceText: (uri, callOptions) =>
+      Effect.map(readResource(uri, callOptions), ({ contents }) =>
         contents.flatMap((content) => ("text" in content ? [content.text] : [])).join("\n")
       ),
-    prompt,
+    getPromptByName,
     getPrompt: ({ encode, name }, args, callOptions) =>
       Effect.mapError(encode(args), ({ message }) =>
         McpError.invalidParams(`The arguments do not fit the prompt: ${message}`)
-      ).pipe(Effect.flatMap((encoded) => prompt(name, encoded, callOptions))),
+      ).pipe(Effect.flatMap((encoded) => getPromptByName(name, encoded, callOptions))),
     complete: (params, callOptions) =>
       Effect.map(request("completion/complete", params, callOptions), ({ completion }) => completion),
-    watch: watches.watch,
-    subscribe: (uri) => Effect.asVoid(request("resources/subscribe", { uri })),
-    unsubscribe: (uri) => Effect.asVoid(request("resources/unsubscribe", { uri })),
+    watchResource: watches.watch,
+    subscribeResource: (uri) => Effect.asVoid(request("resources/subscribe", { uri })),
+    unsubscribeResource: (uri) => Effect.asVoid(request("resources/unsubscribe", { uri })),
     resourceUpdates: updates.stream(256),
     setLogLevel: conversation.setLogLevel,
     logs: logs.stream(options.logBuffer ?? 256),

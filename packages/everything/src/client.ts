@@ -25,7 +25,7 @@ const ToolCalls = Schema.Array(
   Schema.Struct({ name: Schema.String, arguments: Schema.Record(Schema.String, Schema.Unknown) })
 )
 
-const listed = (client: Client) => Stream.runCollect(client.tools)
+const listed = (client: Client) => Stream.runCollect(client.listTools)
 
 /** What a tool is called with, by the type of the argument. */
 const samples: { readonly [type: string]: unknown } = { number: 2, integer: 2, boolean: true, string: "text" }
@@ -38,7 +38,7 @@ const callAll = Effect.fnUntraced(function* (client: Client) {
       const type = isJsonObject(schema) ? schema["type"] : undefined
       return [field, typeof type === "string" ? samples[type] : "text"] as const
     })
-    yield* client.callTool(name, Object.fromEntries(args))
+    yield* client.callToolByName(name, Object.fromEntries(args))
   }
 })
 
@@ -47,11 +47,11 @@ const tour = Effect.fnUntraced(function* (client: Client) {
   const { prompts, resources, tools } = client.serverCapabilities
   if (tools !== undefined) yield* callAll(client)
   if (resources !== undefined) {
-    for (const { uri } of yield* Stream.runCollect(client.resources)) yield* client.read(uri)
+    for (const { uri } of yield* Stream.runCollect(client.listResources)) yield* client.readResource(uri)
   }
   if (prompts !== undefined) {
-    for (const { arguments: args = [], name } of yield* Stream.runCollect(client.prompts)) {
-      yield* client.prompt(name, Object.fromEntries(args.map((argument) => [argument.name, "text"])))
+    for (const { arguments: args = [], name } of yield* Stream.runCollect(client.listPrompts)) {
+      yield* client.getPromptByName(name, Object.fromEntries(args.map((argument) => [argument.name, "text"])))
     }
   }
 })
@@ -61,12 +61,12 @@ const scenarios: { readonly [name: string]: (client: Client, context: unknown) =
   "json-schema-ref-no-deref": listed,
   "json-schema-2020-12-preservation": Effect.fnUntraced(function* (client: Client) {
     const tool = (yield* listed(client)).find(({ name }) => name === "json_schema_2020_12_tool")
-    yield* client.callTool("json_schema_echo", { schema: tool?.inputSchema })
+    yield* client.callToolByName("json_schema_echo", { schema: tool?.inputSchema })
   }),
   "http-custom-headers": Effect.fnUntraced(function* (client: Client, context: unknown) {
     yield* listed(client)
     const { toolCalls } = yield* Schema.decodeUnknownEffect(Schema.Struct({ toolCalls: ToolCalls }))(context)
-    for (const { arguments: args, name } of toolCalls) yield* client.callTool(name, args)
+    for (const { arguments: args, name } of toolCalls) yield* client.callToolByName(name, args)
   })
 }
 

@@ -91,7 +91,7 @@ export const run = (scenario: string, url: string, version: Revision.Version, co
   )
   return Effect.gen(function* () {
     const client = yield* McpClient.McpClient
-    yield* Stream.runDrain(client.tools)
-    yield* client.callTool("test-tool", {})
+    yield* Stream.runDrain(client.listTools)
+    yield* client.callToolByName("test-tool", {})
   }).pipe(Effect.provide(Layer.provide(McpClient.layerHttp({ url, revisions: [version] }), http)))
 }

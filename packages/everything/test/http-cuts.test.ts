@@ -151,7 +151,7 @@ const storm = Effect.fnUntraced(function* (serve: Serve, version: Version, seed:
   const fibers = yield* Effect.forEach(calls, (n) => {
     const client = clients[n % sessions]
     if (client === undefined) return Effect.die("There is no such client")
-    return Effect.forkChild(Effect.exit(client.call(Work, { n })))
+    return Effect.forkChild(Effect.exit(client.callTool(Work, { n })))
   })
   const outcomes = yield* Effect.timeoutOrElse(Fiber.joinAll(fibers), {
     duration: patience,

@@ -66,10 +66,10 @@ describe.each(peers)("a server made with $name, that is restarted", ({ call: [to
     () =>
       Effect.gen(function* () {
         const { client, restart, sessions } = yield* scene({ file, unknown: unknown ?? "" })
-        const first = yield* client.callTool(tool, args)
+        const first = yield* client.callToolByName(tool, args)
         yield* restart
         const calls = yield* Effect.all(
-          Array.from({ length: 5 }, () => client.callTool(tool, args)),
+          Array.from({ length: 5 }, () => client.callToolByName(tool, args)),
           { concurrency: "unbounded" }
         )
         for (const { content } of calls) assert.deepStrictEqual(content, first.content)
@@ -87,12 +87,12 @@ describe.each(sdks)("a server made with the SDK %s", (_, file) => {
         const { client, restart, sessions } = yield* scene({ file, unknown: "400" })
         const events = yield* Queue.unbounded<McpClient.WatchEvent>()
         yield* Effect.forkScoped(
-          Stream.runForEach(client.watch("fixture://text"), (event) => Queue.offer(events, event))
+          Stream.runForEach(client.watchResource("fixture://text"), (event) => Queue.offer(events, event))
         )
         assert.strictEqual((yield* Queue.take(events))._tag, "Watching")
         yield* restart
         assert.strictEqual((yield* Queue.take(events))._tag, "Watching")
-        yield* client.callTool("touch")
+        yield* client.callToolByName("touch")
         assert.strictEqual((yield* Queue.take(events))._tag, "Updated")
         assert.strictEqual(sessions(), 2)
       }),
@@ -104,7 +104,7 @@ describe.each(sdks)("a server made with the SDK %s", (_, file) => {
     () =>
       Effect.gen(function* () {
         const { client, sessions } = yield* scene({ file, unknown: "never" })
-        const error = yield* Effect.flip(client.callTool(...echo))
+        const error = yield* Effect.flip(client.callToolByName(...echo))
         assert.deepInclude(error._tag === "Closed" && error.cause, { reason: "SessionLost", status: 400 })
         assert.include(error.message, "No valid session ID")
         assert.isAtMost(sessions(), 3)

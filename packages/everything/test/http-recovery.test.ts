@@ -122,7 +122,7 @@ describe.each(sessions)("a session of %s that the server ended", (version) => {
         const { features, runs } = yield* makeWorld
         const port = yield* serve(features, "Streamable HTTP")
         const { client, traffic } = yield* connect(port, { revisions: [version] })
-        yield* client.call(Pay, { n: -1 })
+        yield* client.callTool(Pay, { n: -1 })
         const { session } = traffic
         assert.isDefined(session)
         yield* Effect.promise(() =>
@@ -132,7 +132,7 @@ describe.each(sessions)("a session of %s that the server ended", (version) => {
           })
         )
         const all = Array.from({ length: 100 }, (_, n) => n)
-        yield* Effect.forEach(all, (n) => client.call(Pay, { n }), { concurrency: "unbounded" })
+        yield* Effect.forEach(all, (n) => client.callTool(Pay, { n }), { concurrency: "unbounded" })
         assert.strictEqual(traffic.sent.get("initialize"), 2)
         assert.notStrictEqual(traffic.session, session)
         assert.deepStrictEqual(
@@ -151,20 +151,20 @@ describe.each(wires)("a server of %s over %s", (version, kind) => {
       const scope = yield* Scope.make()
       const port = yield* serve(features, kind).pipe(Scope.provide(scope))
       const { client } = yield* connect(port, { revisions: [version], reconnect: { attempts: 20 } }, kind)
-      yield* client.call(Pay, { n: 0 })
-      const interrupted = yield* Effect.forkChild(Effect.flip(client.callTool("park")))
+      yield* client.callTool(Pay, { n: 0 })
+      const interrupted = yield* Effect.forkChild(Effect.flip(client.callToolByName("park")))
       yield* Queue.take(parked)
       yield* Scope.close(scope, Exit.void)
       // One that is refused is sent again, whatever it is; on a stream that has not ended yet it may have been heard.
       const pays = kind === "Streamable HTTP"
       const request: Effect.Effect<unknown, McpClient.ClientError | ToolFailure> = pays
-        ? client.call(Pay, { n: 1 })
-        : client.read(uri)
+        ? client.callTool(Pay, { n: 1 })
+        : client.readResource(uri)
       const early = yield* Effect.forkChild(request, { startImmediately: true })
       yield* serve(features, kind, port)
       yield* Fiber.join(early)
       assert.include(["Closed", "McpError"], (yield* Fiber.join(interrupted))._tag)
-      yield* client.call(Pay, { n: 2 })
+      yield* client.callTool(Pay, { n: 2 })
       assert.deepStrictEqual(
         [...runs],
         (pays ? [0, 1, 2] : [0, 2]).map((n) => [n, 1])
@@ -177,7 +177,7 @@ describe.each(wires)("a server of %s over %s", (version, kind) => {
       const { features, update } = yield* makeWorld
       const proxy = yield* TcpProxy.make(yield* serve(features, kind))
       const { client } = yield* connect(proxy.port, { revisions: [version] }, kind)
-      const next = yield* following(client.watch(uri))
+      const next = yield* following(client.watchResource(uri))
       assert.strictEqual((yield* next)._tag, "Watching")
       yield* client.ping
       yield* update

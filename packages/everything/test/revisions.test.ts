@@ -42,7 +42,7 @@ const quiet = Logger.layer([])
 const client = McpClient.McpClient
 const textOf = ({ content: [block] }: CallToolResult): string => (block?.type === "text" ? block.text : "")
 const call = (name: string, args?: { readonly [name: string]: unknown }) =>
-  Effect.flatMap(client, (mcp) => mcp.callTool(name, args))
+  Effect.flatMap(client, (mcp) => mcp.callToolByName(name, args))
 
 const cases = [
   ...Harness.cases(Revision.all, [Harness.memory, Harness.bytes, socket, stdio, http, node, web, gateway]),
@@ -68,7 +68,7 @@ for (const { open, revision, title } of cases) {
 
     it.effect("lists the same tools, and output schemas where there are any", () =>
       Effect.gen(function* () {
-        const tools = yield* Stream.runCollect((yield* client).tools)
+        const tools = yield* Stream.runCollect((yield* client).listTools)
         assert.deepStrictEqual(
           tools.map(({ name }) => name),
           toolNames
@@ -82,7 +82,7 @@ for (const { open, revision, title } of cases) {
       "calls tools, by name and by contract",
       () =>
         Effect.gen(function* () {
-          assert.deepStrictEqual(yield* (yield* client).call(Add, { a: 1, b: 2 }), { sum: 3 })
+          assert.deepStrictEqual(yield* (yield* client).callTool(Add, { a: 1, b: 2 }), { sum: 3 })
           const result = yield* call("add", { a: 1, b: 2 })
           assert.deepStrictEqual(JSON.parse(textOf(result)), { sum: 3 })
           assert.deepStrictEqual(result.structuredContent, rules.structuredOutput ? { sum: 3 } : undefined)
@@ -121,21 +121,27 @@ for (const { open, revision, title } of cases) {
     it.effect("shows progress, and interrupts the handler of a call that is given up", () =>
       Effect.gen(function* () {
         const mcp = yield* client
-        const reported = yield* Stream.runCollect(mcp.callToolStream("test_tool_with_progress"))
+        const reported = yield* Stream.runCollect(mcp.callToolByNameStream("test_tool_with_progress"))
         assert.deepStrictEqual(
           reported.flatMap((event) => (event._tag === "Progress" ? [event.progress] : [])),
           [0, 50, 100]
         )
         const uri = "test://interruptions"
-        const events = yield* listening(mcp.watch(uri))
+        const events = yield* listening(mcp.watchResource(uri))
         yield* Queue.take(events)
         const progress = yield* Queue.unbounded<{ readonly message?: string | undefined }>()
-        const slow = yield* Effect.forkChild(mcp.callTool("slow", { label: title }, { progress }))
+        const slow = yield* Effect.forkChild(
+          mcp.callToolByName(
+            "slow",
+            { label: title },
+            { onProgress: (event) => void Queue.offerUnsafe(progress, event) }
+          )
+        )
         const { message } = yield* Queue.take(progress)
         assert.strictEqual(message, rules.progressMessage ? `Waiting: ${title}` : undefined)
         yield* Fiber.interrupt(slow)
         yield* Queue.take(events)
-        assert.deepStrictEqual(JSON.parse(yield* mcp.readText(uri)), [title])
+        assert.deepStrictEqual(JSON.parse(yield* mcp.readResourceText(uri)), [title])
       })
     )
 
@@ -144,17 +150,17 @@ for (const { open, revision, title } of cases) {
       () =>
         Effect.gen(function* () {
           const mcp = yield* client
-          assert.strictEqual((yield* Stream.runCollect(mcp.resources)).length, 4)
-          assert.strictEqual((yield* Stream.runCollect(mcp.resourceTemplates)).length, 1)
-          assert.match(yield* mcp.readText("test://template/7/data"), /Data for ID: 7/)
-          const { contents } = yield* mcp.read("test://static-binary")
+          assert.strictEqual((yield* Stream.runCollect(mcp.listResources)).length, 4)
+          assert.strictEqual((yield* Stream.runCollect(mcp.listResourceTemplates)).length, 1)
+          assert.match(yield* mcp.readResourceText("test://template/7/data"), /Data for ID: 7/)
+          const { contents } = yield* mcp.readResource("test://static-binary")
           assert.deepInclude(contents[0], { mimeType: "image/png" })
-          assert.deepInclude(yield* Effect.flip(mcp.read("test://nowhere")), {
+          assert.deepInclude(yield* Effect.flip(mcp.readResource("test://nowhere")), {
             code: rules.resourceNotFound
           })
-          const { messages } = yield* mcp.prompt("test_prompt_with_arguments", { arg1: "a", arg2: "b" })
+          const { messages } = yield* mcp.getPromptByName("test_prompt_with_arguments", { arg1: "a", arg2: "b" })
           assert.deepInclude(messages[0]?.content, { text: "Prompt with arguments: arg1='a', arg2='b'" })
-          assert.deepInclude(yield* Effect.flip(mcp.prompt("no_such_prompt")), { code: -32602 })
+          assert.deepInclude(yield* Effect.flip(mcp.getPromptByName("no_such_prompt")), { code: -32602 })
         }),
       verifies("resources.read.not-found", "prompts.get.unknown")
     )
@@ -203,11 +209,11 @@ for (const { open, revision, title } of cases) {
         const mcp = yield* client
         assert.strictEqual(textOf(yield* call("test_sampling", { prompt: "?" })), "LLM response: Pieces of eight")
         yield* SubscriptionRef.set(roots, [{ uri: "file:///old" }])
-        assert.deepStrictEqual(yield* mcp.call(RootsTool, {}), { roots: [{ uri: "file:///old" }] })
+        assert.deepStrictEqual(yield* mcp.callTool(RootsTool, {}), { roots: [{ uri: "file:///old" }] })
         // A client without a session has nobody to tell.
         if (revision.era === "stateless") return
         const events = yield* Stream.runCollect(
-          Stream.tap(mcp.callStream(RootsTool, { afterChange: true }), ({ _tag }) =>
+          Stream.tap(mcp.callToolStream(RootsTool, { afterChange: true }), ({ _tag }) =>
             _tag === "Progress" ? SubscriptionRef.set(roots, [{ uri: "file:///new" }]) : Effect.void
           )
         )

@@ -77,12 +77,12 @@ describe("a stream that is cut", () => {
       const proxy = yield* TcpProxy.make(server.port)
       const client = yield* connect(proxy.port)
       for (let n = 0; n < 3; n++) {
-        const waiting = yield* Effect.forkChild(Effect.flip(client.callTool("park")))
+        const waiting = yield* Effect.forkChild(Effect.flip(client.callToolByName("park")))
         yield* Queue.take(parked)
         proxy.cut()
         assert.strictEqual((yield* Fiber.join(waiting))._tag, "Closed")
         yield* Queue.take(left)
-        assert.deepStrictEqual(yield* client.call(Pay, { n }), { n })
+        assert.deepStrictEqual(yield* client.callTool(Pay, { n }), { n })
       }
       assert.deepStrictEqual(runs, [0, 1, 2])
       yield* Effect.repeat(server.sessions, { until: (sessions) => sessions.length === 1 })
@@ -94,7 +94,7 @@ describe("a stream that is cut", () => {
       const { features, update } = yield* makeWorld
       const proxy = yield* TcpProxy.make((yield* serve(features)).port)
       const client = yield* connect(proxy.port)
-      const events = yield* listening(client.watch(uri))
+      const events = yield* listening(client.watchResource(uri))
       assert.strictEqual((yield* Queue.take(events))._tag, "Watching")
       for (let n = 0; n < 3; n++) {
         assert.isAbove(proxy.cut(), 0)
@@ -115,15 +115,15 @@ describe("a server that is restarted at its place", () => {
       const scope = yield* Scope.make()
       const { port } = yield* Scope.provide(serve(features), scope)
       const client = yield* connect(port, { attempts: 20 })
-      const interrupted = yield* Effect.forkChild(Effect.flip(client.callTool("park")))
+      const interrupted = yield* Effect.forkChild(Effect.flip(client.callToolByName("park")))
       yield* Queue.take(parked)
       yield* Scope.close(scope, Exit.void)
       // What only reads may be sent again, whether or not the end of the stream was noticed before.
-      const early = yield* Effect.forkChild(client.readText(uri), { startImmediately: true })
+      const early = yield* Effect.forkChild(client.readResourceText(uri), { startImmediately: true })
       yield* serve(features, port)
       assert.strictEqual(yield* Fiber.join(early), "text")
       assert.include(["Closed", "McpError"], (yield* Fiber.join(interrupted))._tag)
-      assert.deepStrictEqual(yield* client.call(Pay, { n: 1 }), { n: 1 })
+      assert.deepStrictEqual(yield* client.callTool(Pay, { n: 1 }), { n: 1 })
       assert.deepStrictEqual(runs, [1])
     })
   )

@@ -36,7 +36,7 @@ describe("Our client, told nothing,", () => {
         Effect.gen(function* () {
           const mcp = yield* client
           assert.strictEqual(mcp.revision.version, speaks)
-          assert.strictEqual(textOf(yield* mcp.callTool("echo", { message: "hi" })), echo)
+          assert.strictEqual(textOf(yield* mcp.callToolByName("echo", { message: "hi" })), echo)
           assert.deepStrictEqual((yield* Host).dropped, [])
         }).pipe(Effect.provide(layerClient(args, { exitTimeout: "100 millis" }))),
       { ...verifies("stdio.compatibility.probes", "stdio.compatibility.any-error"), timeout }
@@ -49,7 +49,7 @@ describe("Our client, told nothing,", () => {
       Effect.gen(function* () {
         const mcp = yield* client
         assert.strictEqual(mcp.revision.version, "2024-11-05")
-        assert.strictEqual(textOf(yield* mcp.callTool("any")), "said at last")
+        assert.strictEqual(textOf(yield* mcp.callToolByName("any")), "said at last")
       }).pipe(Effect.provide(layerClient([fileOf("../fixtures/silent-server.ts")], { probeTimeout: "200 millis" }))),
     { ...verifies("stdio.compatibility.probes"), timeout }
   )
@@ -60,7 +60,7 @@ describe("Our client, told nothing,", () => {
       Effect.gen(function* () {
         const mcp = yield* client
         assert.strictEqual(mcp.revision.version, "2025-06-18")
-        assert.strictEqual(textOf(yield* mcp.callTool("any")), "said at last")
+        assert.strictEqual(textOf(yield* mcp.callToolByName("any")), "said at last")
       }).pipe(Effect.provide(layerClient([fileOf("../fixtures/strict-server.ts")]))),
     { ...verifies("stdio.compatibility.any-error"), timeout }
   )

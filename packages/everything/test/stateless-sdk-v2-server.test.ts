@@ -17,12 +17,18 @@ describe("Our client, left by a server of the SDK v2,", () => {
         const uri = "fixture://touched"
         const watching = yield* Queue.unbounded<unknown>()
         const watched = yield* Effect.forkChild(
-          Stream.runForEach(mcp.watch(uri), (event) => Queue.offer(watching, event)),
+          Stream.runForEach(mcp.watchResource(uri), (event) => Queue.offer(watching, event)),
           { startImmediately: true }
         )
         assert.deepStrictEqual(yield* Queue.take(watching), { _tag: "Watching", uri })
         const progress = yield* Queue.unbounded<unknown>()
-        const waiting = yield* Effect.forkChild(mcp.callTool("wait", { label: "left" }, { progress }))
+        const waiting = yield* Effect.forkChild(
+          mcp.callToolByName(
+            "wait",
+            { label: "left" },
+            { onProgress: (event) => void Queue.offerUnsafe(progress, event) }
+          )
+        )
         yield* Queue.take(progress)
         assert.strictEqual(yield* call("quit"), "Bye.")
         assert.strictEqual((yield* Effect.flip(Fiber.join(watched)))._tag, "Closed")

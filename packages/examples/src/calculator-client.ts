@@ -10,7 +10,7 @@ const calculator = McpClient.layerStdio({
 
 const program = Effect.gen(function* () {
   const client = yield* McpClient.McpClient
-  const { sum } = yield* client.call(Add, { a: 1, b: 2 })
+  const { sum } = yield* client.callTool(Add, { a: 1, b: 2 })
   yield* Console.log(`1 + 2 = ${sum}, over MCP ${client.revision.version}`)
 })
 

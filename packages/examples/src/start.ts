@@ -47,10 +47,10 @@ const open = (folder: string) =>
 const milliseconds = (since: number) => `${Math.round(performance.now() - since)} ms`
 
 const offers = Effect.fnUntraced(function* (client: Client) {
-  const tools = yield* Stream.runCollect(client.tools)
-  const prompts = yield* Stream.runCollect(client.prompts)
-  const templates = yield* Stream.runCollect(client.resourceTemplates)
-  const resources = yield* Stream.runCollect(client.resources)
+  const tools = yield* Stream.runCollect(client.listTools)
+  const prompts = yield* Stream.runCollect(client.listPrompts)
+  const templates = yield* Stream.runCollect(client.listResourceTemplates)
+  const resources = yield* Stream.runCollect(client.listResources)
   yield* Screen.line(tools.map(({ name }) => name).join(", "), "tools")
   yield* Screen.line(
     prompts
@@ -73,7 +73,7 @@ const search = Effect.fnUntraced(function* (client: Client, query: string) {
   const bar = Screen.bar()
   const since = performance.now()
   yield* client
-    .callStream(Search, { query, maxResults: 1000 })
+    .callToolStream(Search, { query, maxResults: 1000 })
     .pipe(
       Stream.runForEach((event) =>
         event._tag === "Progress"
@@ -90,7 +90,7 @@ const found = Effect.fnUntraced(function* ({ files, matches }: Found, time: stri
 
 /** Leaving a call's stream cancels it: the server stops within one file's work. */
 const cancel = Effect.fnUntraced(function* (client: Client) {
-  const last = yield* client.callStream(Search, { query: "e", maxResults: 1000 }).pipe(
+  const last = yield* client.callToolStream(Search, { query: "e", maxResults: 1000 }).pipe(
     Stream.filter((event) => event._tag === "Progress"),
     Stream.runHead
   )
@@ -103,7 +103,7 @@ const cancel = Effect.fnUntraced(function* (client: Client) {
 })
 
 const read = Effect.fnUntraced(function* (client: Client, uri: string) {
-  const { contents } = yield* client.read(uri)
+  const { contents } = yield* client.readResource(uri)
   for (const content of contents) {
     const size = "text" in content ? `${content.text.length} characters` : `${content.blob.length} of base64`
     yield* Screen.line(`${content.uri}  (${content.mimeType}, ${size})`, "read")
@@ -132,10 +132,10 @@ const scratch = Effect.gen(function* () {
   yield* Screen.line("a resource, subscribed to while another program writes it", "watch")
   const watching = Deferred.makeUnsafe<void>()
   const since = performance.now()
-  const update = yield* client.watch(uri).pipe(
+  const update = yield* client.watchResource(uri).pipe(
     Stream.tap(({ _tag }) => (_tag === "Watching" ? Deferred.succeed(watching, undefined) : Effect.void)),
     Stream.filter(({ _tag }) => _tag === "Updated"),
-    Stream.mapEffect(() => client.readText(uri)),
+    Stream.mapEffect(() => client.readResourceText(uri)),
     // A file is emptied before it is written anew: an update may well come in between.
     Stream.filter((text) => text !== ""),
     Stream.runHead,
@@ -147,11 +147,11 @@ const scratch = Effect.gen(function* () {
   if (seen._tag === "Some") yield* Screen.detail(`note.md is now "${seen.value.trim()}" (${milliseconds(since)})`)
 
   yield* Screen.line("a tool that needs a model, and borrows the client's", "sampling")
-  const { content } = yield* client.call(Summarize, { path: "note.md" })
+  const { content } = yield* client.callTool(Summarize, { path: "note.md" })
   for (const block of content) if (block.type === "text") yield* Screen.detail(`summarize(note.md) = "${block.text}"`)
 
   yield* Screen.line("a tool that changes something, and asks the user first", "elicitation")
-  const { from, to } = yield* client.call(Rename, { from: "note.md", to: "greeting.md" })
+  const { from, to } = yield* client.callTool(Rename, { from: "note.md", to: "greeting.md" })
   yield* Screen.detail(`${from} is ${to} now: ${(yield* fs.readDirectory(folder)).join(", ")}`)
 })
 

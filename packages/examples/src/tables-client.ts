@@ -8,8 +8,8 @@ import { BookTable } from "./tables.ts"
 
 const program = Effect.gen(function* () {
   const tables = yield* McpClient.McpClient
-  yield* Console.log(`Today: ${yield* tables.readText("menu://today")}`)
-  const { reference } = yield* tables.call(BookTable, { guests: 2 })
+  yield* Console.log(`Today: ${yield* tables.readResourceText("menu://today")}`)
+  const { reference } = yield* tables.callTool(BookTable, { guests: 2 })
   yield* Console.log(`Booked: ${reference}`)
 })
 

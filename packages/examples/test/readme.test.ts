@@ -23,7 +23,7 @@ const start = Effect.fnUntraced(function* (name: string) {
   return { said: yield* Queue.take(said), terminate: () => server.kill("SIGTERM"), ended: Queue.take(ended) }
 })
 
-const add = Effect.flatMap(McpClient.McpClient, (client) => client.call(Add, { a: 1, b: 2 }))
+const add = Effect.flatMap(McpClient.McpClient, (client) => client.callTool(Add, { a: 1, b: 2 }))
 const clientOf = (place: string) => Layer.provide(McpClient.layerHttp({ url: `${place}/mcp` }), FetchHttpClient.layer)
 
 describe("the README", () => {

@@ -25,7 +25,7 @@ describe.each(Revision.withElicitation)("book_table over $version", (revision) =
     Effect.gen(function* () {
       const { booked, layer } = yield* restaurant
       const tables = yield* Effect.provide(McpTest.connect(features, revision), layer)
-      assert.deepStrictEqual(yield* tables.call(BookTable, { guests: 2 }), { reference: "no. 1" })
+      assert.deepStrictEqual(yield* tables.callTool(BookTable, { guests: 2 }), { reference: "no. 1" })
       assert.deepStrictEqual(booked, [2])
     }).pipe(Effect.provide(Elicitation.layerAccept()))
   )
@@ -34,7 +34,7 @@ describe.each(Revision.withElicitation)("book_table over $version", (revision) =
     Effect.gen(function* () {
       const { booked, layer } = yield* restaurant
       const tables = yield* Effect.provide(McpTest.connect(features, revision), layer)
-      const error = yield* Effect.flip(tables.call(BookTable, { guests: 2 }))
+      const error = yield* Effect.flip(tables.callTool(BookTable, { guests: 2 }))
       assert.strictEqual(error._tag, "ToolFailure")
       assert.deepStrictEqual(booked, [])
     }).pipe(Effect.provide(Elicitation.layerDecline))
@@ -47,8 +47,8 @@ describe.each(Revision.all)("the menu over $version", (revision) => {
       const { layer, serve } = yield* restaurant
       const tables = yield* Effect.provide(McpTest.connect(features, revision), layer)
       const seen = yield* Queue.unbounded<string>()
-      const watching = yield* tables.watch("menu://today").pipe(
-        Stream.mapEffect(() => tables.readText("menu://today")),
+      const watching = yield* tables.watchResource("menu://today").pipe(
+        Stream.mapEffect(() => tables.readResourceText("menu://today")),
         Stream.runForEach((menu) => Queue.offer(seen, menu)),
         Effect.forkChild
       )

@@ -46,7 +46,7 @@ export const listen = Effect.fnUntraced(function* (
     uris,
     (uri) => {
       const established = Deferred.makeUnsafe<boolean>()
-      const updates = Stream.runForEach(client.watch(uri), (event) =>
+      const updates = Stream.runForEach(client.watchResource(uri), (event) =>
         Effect.flatMap(
           event._tag === "Watching" ? Deferred.succeed(established, true) : Effect.succeed(false),
           (first) =>

@@ -204,11 +204,12 @@ const send = (
     onProgress: ({ progress, ...event }) => call.progress(progress, event),
     ...(meta === undefined ? undefined : { meta })
   }
-  if ("uri" in params) return visiting ? client.read(params.uri, options) : client.request(method, params, options)
+  if ("uri" in params)
+    return visiting ? client.readResource(params.uri, options) : client.request(method, params, options)
   if (method === "tools/call" && (visiting || client.revision.era === "stateless")) {
-    return client.callTool(params.name, params.arguments, options)
+    return client.callToolByName(params.name, params.arguments, options)
   }
   return visiting
-    ? client.prompt(params.name, params.arguments as { readonly [name: string]: string } | undefined, options)
+    ? client.getPromptByName(params.name, params.arguments as { readonly [name: string]: string } | undefined, options)
     : client.request(method, params, options)
 }

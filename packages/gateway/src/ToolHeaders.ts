@@ -32,7 +32,7 @@ export class ToolHeaders {
   }
 
   private read(tool: string) {
-    return Effect.map(Stream.runCollect(this.client.tools), (tools) => {
+    return Effect.map(Stream.runCollect(this.client.listTools), (tools) => {
       const known = new Map(tools.map((one) => [one.name, HeaderParams.parse(one.inputSchema).params]))
       this.known = known
       return known.get(tool) ?? []

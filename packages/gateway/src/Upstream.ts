@@ -190,7 +190,7 @@ export const open = Effect.fnUntraced(function* <E>(
         const established = Deferred.makeUnsafe<void, ClientError>()
         const following: Following = { fiber: undefined }
         updates.set(uri, following)
-        const run = Stream.runForEach(client.watch(uri), (event) =>
+        const run = Stream.runForEach(client.watchResource(uri), (event) =>
           Effect.flatMap(
             event._tag === "Watching" ? Deferred.succeed(established, undefined) : Effect.succeed(false),
             // Watching again, it may have missed one.

@@ -38,12 +38,12 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
           (name) => name !== "completions" || downstream.rules.completionsDeclared
         )
       )
-      const tools = yield* Stream.runCollect(client.tools)
+      const tools = yield* Stream.runCollect(client.listTools)
       const odd = tools.find(({ name }) => name === "odd")
       assert.deepStrictEqual(odd?.inputSchema["x-unknown"], { kept: true })
       assert.strictEqual(tools.length, 12)
       assert.deepStrictEqual(
-        (yield* Stream.runCollect(client.resourceTemplates)).map(({ uriTemplate }) => uriTemplate),
+        (yield* Stream.runCollect(client.listResourceTemplates)).map(({ uriTemplate }) => uriTemplate),
         ["test://item/{id}"]
       )
       assert.deepStrictEqual(
@@ -53,8 +53,8 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
         })).values,
         ["main.ts", "map.ts"]
       )
-      assert.strictEqual(yield* client.readText("test://item/7"), "item 7")
-      const { messages } = yield* client.prompt("review", { file: "a.ts" })
+      assert.strictEqual(yield* client.readResourceText("test://item/7"), "item 7")
+      const { messages } = yield* client.getPromptByName("review", { file: "a.ts" })
       assert.deepStrictEqual(messages[0]?.content, { type: "text", text: "Review a.ts" })
     })
   )
@@ -63,16 +63,16 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
     "results as they are, errors with code, message and data",
     Effect.gen(function* () {
       const client = yield* join(downstream)
-      const sum = yield* client.callTool("add", { a: 1, b: 2 })
+      const sum = yield* client.callToolByName("add", { a: 1, b: 2 })
       assert.strictEqual(text(sum), `{"sum":3}`)
       if (downstream.rules.structuredOutput && upstream.rules.structuredOutput) {
         assert.deepStrictEqual(sum.structuredContent, { sum: 3 })
       }
-      const odd: { readonly [key: string]: unknown } = yield* client.callTool("odd")
+      const odd: { readonly [key: string]: unknown } = yield* client.callToolByName("odd")
       assert.deepStrictEqual(odd.unknown, { kept: true })
-      const error = yield* Effect.flip(client.callTool("break"))
+      const error = yield* Effect.flip(client.callToolByName("break"))
       assert.deepInclude(error, { code: 4711, message: "broken", data: { why: "so" } })
-      const missing = yield* Effect.flip(client.read("test://nowhere"))
+      const missing = yield* Effect.flip(client.readResource("test://nowhere"))
       assert.deepInclude(missing, { code: downstream.rules.resourceNotFound, data: { uri: "test://nowhere" } })
     })
   )
@@ -82,7 +82,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
     Effect.gen(function* () {
       const client = yield* join(downstream, { clientInfo: { name: "asker", version: "9" } })
       const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-      const said = yield* client.callTool("meta", {}, { meta: { traceparent, "example.com/x": { y: 1 } } })
+      const said = yield* client.callToolByName("meta", {}, { meta: { traceparent, "example.com/x": { y: 1 } } })
       const { clientInfo, meta } = JSON.parse(text(said))
       assert.deepInclude(clientInfo, { name: "asker", version: "9" })
       assert.deepInclude(meta, { traceparent, "example.com/x": { y: 1 } })
@@ -96,7 +96,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
     "progress, in order and before the result",
     Effect.gen(function* () {
       const client = yield* join(downstream)
-      const events = yield* Stream.runCollect(client.callToolStream("count"))
+      const events = yield* Stream.runCollect(client.callToolByNameStream("count"))
       const message = (n: number) =>
         downstream.rules.progressMessage && upstream.rules.progressMessage ? `step ${n}` : undefined
       assert.deepStrictEqual(
@@ -118,10 +118,10 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
         { startImmediately: true }
       )
       yield* client.setLogLevel("warning")
-      yield* client.callTool("talk")
+      yield* client.callToolByName("talk")
       assert.deepInclude(yield* Queue.take(logs), { level: "warning", logger: "talker", data: { said: "something" } })
       yield* client.setLogLevel("error")
-      yield* client.callTool("talk")
+      yield* client.callToolByName("talk")
       assert.strictEqual(yield* Queue.size(logs), 0)
     })
   )
@@ -132,7 +132,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
       : "no questions that a side has no words for",
     Effect.gen(function* () {
       const client = yield* Effect.provide(join(downstream), everyone)
-      const result = yield* client.callTool("greet", { first: "Ada" }).pipe(Effect.result)
+      const result = yield* client.callToolByName("greet", { first: "Ada" }).pipe(Effect.result)
       const { calls } = yield* Behind
       if (!asks) {
         assert.deepStrictEqual(calls, [])
@@ -140,7 +140,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
       }
       assert.strictEqual(result._tag === "Success" ? text(result.success) : "", "Ada! and And after Ada!!")
       assert.deepStrictEqual(calls, ["greeted Ada! and And after Ada!!"])
-      assert.strictEqual(text(yield* client.callTool("both")), "left!,right!")
+      assert.strictEqual(text(yield* client.callToolByName("both")), "left!,right!")
     })
   )
 
@@ -148,8 +148,8 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
     "questions to the model, and for the roots",
     Effect.gen(function* () {
       const client = yield* Effect.provide(join(downstream), everyone)
-      assert.strictEqual(text(yield* client.callTool("think")), "model 7")
-      assert.strictEqual(text(yield* client.callTool("look")), "file:///work")
+      assert.strictEqual(text(yield* client.callToolByName("think")), "model 7")
+      assert.strictEqual(text(yield* client.callToolByName("look")), "file:///work")
       assert.strictEqual((yield* Gateway.Gateway).calls(), 0)
     })
   )
@@ -158,7 +158,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
     "nothing that the client did not declare is asked",
     Effect.gen(function* () {
       const client = yield* join(downstream)
-      const result = yield* Effect.result(client.callTool("think"))
+      const result = yield* Effect.result(client.callToolByName("think"))
       assert.isTrue(result._tag === "Failure" || result.success.isError === true)
     })
   )
@@ -168,7 +168,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
     Effect.gen(function* () {
       const client = yield* join(downstream)
       const { interrupted, started } = yield* Behind
-      const fiber = yield* Effect.forkChild(client.callTool("hang"))
+      const fiber = yield* Effect.forkChild(client.callToolByName("hang"))
       yield* Deferred.await(started)
       yield* Fiber.interrupt(fiber)
       yield* Deferred.await(interrupted)
@@ -187,9 +187,9 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
       )
       // Where changes are subscribed to, that takes a round trip.
       yield* Effect.repeat(client.ping, { times: 3 })
-      yield* client.callTool("grow")
+      yield* client.callToolByName("grow")
       yield* Queue.take(changes)
-      assert.strictEqual(text(yield* client.callTool("late")), "late")
+      assert.strictEqual(text(yield* client.callToolByName("late")), "late")
     })
   )
 
@@ -200,7 +200,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
       const { updates } = yield* Behind
       const events = yield* Queue.unbounded<string>()
       const fiber = yield* Effect.forkChild(
-        Stream.runForEach(client.watch("test://news"), ({ _tag, uri }) => Queue.offer(events, `${_tag} ${uri}`))
+        Stream.runForEach(client.watchResource("test://news"), ({ _tag, uri }) => Queue.offer(events, `${_tag} ${uri}`))
       )
       assert.strictEqual(yield* Queue.take(events), "Watching test://news")
       yield* PubSub.publish(updates, undefined)

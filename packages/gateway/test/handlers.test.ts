@@ -87,7 +87,7 @@ describe.each(pairs)("a handler of $upstream, asked by a client of $downstream",
           const gateway = yield* Layer.build(Gateway.layer({ connector, client: { revisions: [upstream] } }))
           const client = yield* Effect.scoped(
             Effect.flatMap(Effect.provide(join(Revision.get(downstream)!), everyone), (client) =>
-              client.callTool("run")
+              client.callToolByName("run")
             )
           ).pipe(Effect.provideContext(gateway))
           const [block] = client.content

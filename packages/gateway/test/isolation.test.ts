@@ -42,7 +42,7 @@ describe.each(both.flatMap((downstream) => both.map((upstream) => ({ downstream,
             names,
             (name) =>
               Effect.flatMap(Effect.provide(join(downstream), user(name)), (client) =>
-                client.callTool("greet", { first: name })
+                client.callToolByName("greet", { first: name })
               ),
             { concurrency: "unbounded" }
           )
@@ -71,9 +71,9 @@ describe.each(both.flatMap((downstream) => both.map((upstream) => ({ downstream,
               return logs
             })
           const [own, other] = yield* Effect.all([heard(talking), heard(silent)])
-          const waiting = yield* Effect.forkChild(silent.callTool("hang"))
+          const waiting = yield* Effect.forkChild(silent.callToolByName("hang"))
           yield* Effect.flatMap(Behind, ({ started }) => Deferred.await(started))
-          yield* talking.callTool("talk")
+          yield* talking.callToolByName("talk")
           yield* Queue.take(own)
           yield* settle
           assert.strictEqual(yield* Queue.size(other), 0)
@@ -89,10 +89,10 @@ describe.each(both.flatMap((downstream) => both.map((upstream) => ({ downstream,
         yield* Effect.scoped(
           Effect.gen(function* () {
             const client = yield* Effect.provide(join(downstream), user("Ada"))
-            yield* Effect.forkScoped(Stream.runDrain(client.watch("test://news")))
+            yield* Effect.forkScoped(Stream.runDrain(client.watchResource("test://news")))
             yield* Effect.forkScoped(Stream.runDrain(client.toolChanges))
-            yield* client.callTool("greet", { first: "x" })
-            yield* Effect.forkScoped(client.callTool("hang"))
+            yield* client.callToolByName("greet", { first: "x" })
+            yield* Effect.forkScoped(client.callToolByName("hang"))
             yield* Effect.flatMap(Behind, ({ started }) => Deferred.await(started))
             assert.deepStrictEqual(yield* counts, [1, 1])
           })
@@ -323,12 +323,12 @@ describe("a server behind that goes away", () => {
       Effect.gen(function* () {
         const client = yield* join(stateful)
         const { cut, started } = yield* Behind
-        const running = yield* Effect.forkChild(Effect.exit(client.callTool("hang")))
+        const running = yield* Effect.forkChild(Effect.exit(client.callToolByName("hang")))
         yield* Deferred.await(started)
         for (const end of cut.splice(0)) yield* end
         const exit = yield* Fiber.join(running)
         assert.isTrue(Exit.isFailure(exit))
-        assert.strictEqual(text(yield* client.callTool("add", { a: 1, b: 2 })), `{"sum":3}`)
+        assert.strictEqual(text(yield* client.callToolByName("add", { a: 1, b: 2 })), `{"sum":3}`)
       })
     ),
     { client: { revisions: ["2025-11-25"], reconnect: false } }

@@ -55,7 +55,7 @@ describe.each(pairs)(
         const { die, gateway } = yield* mortal(upstream)
         const client = yield* Effect.provide(join(Revision.get(downstream)!), gateway)
         const calls = yield* Effect.forEach(Array.from({ length: 50 }), () =>
-          Effect.forkChild(Effect.exit(client.callTool("hang")), { startImmediately: true })
+          Effect.forkChild(Effect.exit(client.callToolByName("hang")), { startImmediately: true })
         )
         yield* Effect.flatMap(Gateway.Gateway, (self) =>
           Effect.repeat(Effect.yieldNow, { until: () => self.calls() === 50 })
@@ -71,9 +71,9 @@ describe.each(pairs)(
       Effect.gen(function* () {
         const { alive, die, gateway } = yield* mortal(upstream)
         const client = yield* Effect.provide(join(Revision.get(downstream)!), gateway)
-        yield* client.callTool("add", { a: 1, b: 2 })
+        yield* client.callToolByName("add", { a: 1, b: 2 })
         yield* die
-        const call = client.callTool("add", { a: 1, b: 2 })
+        const call = client.callToolByName("add", { a: 1, b: 2 })
         const ref = { type: "ref/prompt", name: "review" } as const
         const query = client.complete({ ref, argument: { name: "file", value: "" } })
         const requests: ReadonlyArray<Effect.Effect<unknown, ClientError>> = [call, query]
@@ -83,7 +83,7 @@ describe.each(pairs)(
           assert.include(error.message, "there is no other yet")
         }
         yield* alive.open
-        assert.deepInclude(yield* client.callTool("add", { a: 1, b: 2 }), { structuredContent: { sum: 3 } })
+        assert.deepInclude(yield* client.callToolByName("add", { a: 1, b: 2 }), { structuredContent: { sum: 3 } })
       }).pipe(Effect.provide(Behind.layer))
     )
   }

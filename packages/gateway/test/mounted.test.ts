@@ -44,9 +44,9 @@ describe.each(pairs)("Mounted features, $title", ({ downstream, upstream }) => {
   it.effect.skipIf(!asks)("ask the caller of the tool, not the user of the process that mounts it", () =>
     Effect.gen(function* () {
       const client = yield* caller("caller")
-      assert.strictEqual(text(yield* client.callTool("b.greet", { first: "first" })), "caller and caller")
+      assert.strictEqual(text(yield* client.callToolByName("b.greet", { first: "first" })), "caller and caller")
       const other = yield* caller("other")
-      assert.strictEqual(text(yield* other.callTool("b.greet", { first: "first" })), "other and other")
+      assert.strictEqual(text(yield* other.callToolByName("b.greet", { first: "first" })), "other and other")
     }).pipe(Effect.provide(mounting(upstream, user("process"))))
   )
 
@@ -54,15 +54,15 @@ describe.each(pairs)("Mounted features, $title", ({ downstream, upstream }) => {
     Effect.gen(function* () {
       const services = Layer.merge(model("caller's"), roots("file:///caller"))
       const client = yield* Effect.provide(join(downstream), services)
-      assert.strictEqual(text(yield* client.callTool("b.think")), "caller's")
-      assert.strictEqual(text(yield* client.callTool("b.look")), "file:///caller")
+      assert.strictEqual(text(yield* client.callToolByName("b.think")), "caller's")
+      assert.strictEqual(text(yield* client.callToolByName("b.look")), "file:///caller")
     }).pipe(Effect.provide(mounting(upstream, Sources.layerCallers)))
   )
 
   it.effect.skipIf(!upstream.rules.elicitation.form)("ask nobody when the caller cannot be asked", () =>
     Effect.gen(function* () {
       const client = yield* join(downstream)
-      const result = yield* Effect.result(client.callTool("b.greet", { first: "first" }))
+      const result = yield* Effect.result(client.callToolByName("b.greet", { first: "first" }))
       assert.notInclude(JSON.stringify(result), "process and process")
       assert.deepStrictEqual(
         (yield* Behind).calls.filter((call) => call.startsWith("greeted")),
@@ -94,21 +94,21 @@ describe.each(pairs)("Mounted features, $title", ({ downstream, upstream }) => {
   it.effect("of resources have the prefix in lists, in what is read and nowhere else", () =>
     Effect.gen(function* () {
       const client = yield* join(downstream)
-      const listed = yield* Stream.runCollect(client.resources)
+      const listed = yield* Stream.runCollect(client.listResources)
       assert.deepStrictEqual(
         listed.map(({ uri }) => uri),
         ["b+test://news"]
       )
-      const templates = yield* Stream.runCollect(client.resourceTemplates)
+      const templates = yield* Stream.runCollect(client.listResourceTemplates)
       assert.deepStrictEqual(
         templates.map(({ uriTemplate }) => uriTemplate),
         ["b+test://item/{id}"]
       )
-      assert.deepInclude((yield* client.read("b+test://item/7")).contents[0], {
+      assert.deepInclude((yield* client.readResource("b+test://item/7")).contents[0], {
         uri: "b+test://item/7",
         text: "item 7"
       })
-      assert.include((yield* Effect.flip(client.read("test://news"))).message, "test://news")
+      assert.include((yield* Effect.flip(client.readResource("test://news"))).message, "test://news")
     }).pipe(Effect.provide(mounting(upstream, Sources.layerCallers)))
   )
 })
@@ -119,9 +119,9 @@ describe("A question that names no call", () => {
       const { started } = yield* Behind
       const first = yield* Effect.provide(join(Revision.latestStateful), user("first"), { local: true })
       const second = yield* Effect.provide(join(Revision.latestStateful), user("second"), { local: true })
-      const waiting = yield* Effect.forkChild(first.callTool("b.hang"), { startImmediately: true })
+      const waiting = yield* Effect.forkChild(first.callToolByName("b.hang"), { startImmediately: true })
       yield* Deferred.await(started)
-      const result = yield* Effect.result(second.callTool("b.greet", { first: "first" }))
+      const result = yield* Effect.result(second.callToolByName("b.greet", { first: "first" }))
       assert.include(JSON.stringify(result), "Several callers")
       yield* Fiber.interrupt(waiting)
     }).pipe(Effect.provide(mounting(Revision.latestStateful, user("process"))))
@@ -131,9 +131,9 @@ describe("A question that names no call", () => {
     Effect.gen(function* () {
       const { started } = yield* Behind
       const client = yield* Effect.provide(join(Revision.latestStateful), user("caller"))
-      const waiting = yield* Effect.forkChild(client.callTool("b.hang"), { startImmediately: true })
+      const waiting = yield* Effect.forkChild(client.callToolByName("b.hang"), { startImmediately: true })
       yield* Deferred.await(started)
-      assert.strictEqual(text(yield* client.callTool("b.greet", { first: "first" })), "caller and caller")
+      assert.strictEqual(text(yield* client.callToolByName("b.greet", { first: "first" })), "caller and caller")
       yield* Fiber.interrupt(waiting)
     }).pipe(Effect.provide(mounting(Revision.latestStateful, user("process"))))
   )

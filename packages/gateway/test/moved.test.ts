@@ -42,9 +42,9 @@ describe.each(["2025-11-25", "2026-07-28"] as const)("a question of a newer call
       })
       const body = Effect.gen(function* () {
         const client = yield* Effect.provide(join(Revision.get(version)!), user)
-        const older = yield* Effect.forkChild(client.callTool("older"))
+        const older = yield* Effect.forkChild(client.callToolByName("older"))
         yield* Deferred.await(running)
-        const newer = yield* Effect.forkChild(client.callTool("newer"))
+        const newer = yield* Effect.forkChild(client.callToolByName("newer"))
         assert.strictEqual(yield* Queue.take(asked), "Who?")
         yield* Deferred.succeed(end, undefined)
         const { content } = yield* Fiber.join(newer)

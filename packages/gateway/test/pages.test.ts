@@ -57,7 +57,7 @@ describe("a tool that is refused until a page was visited", () => {
       })
       const body = Effect.gen(function* () {
         const client = yield* Effect.provide(join(Revision.get("2026-07-28")!), user)
-        const { content } = yield* client.callTool("enter")
+        const { content } = yield* client.callToolByName("enter")
         assert.deepStrictEqual(content, [{ type: "text", text: "welcome" }])
         assert.deepStrictEqual(asked, [[page.message, page.url]])
       })
@@ -76,7 +76,7 @@ describe("a tool that is refused until a page was visited", () => {
           Stream.runForEach(client.elicitationsCompleted, (id) => Queue.offer(done, id)),
           { startImmediately: true }
         )
-        const entering = yield* Effect.forkChild(client.callTool("enter"))
+        const entering = yield* Effect.forkChild(client.callToolByName("enter"))
         yield* Queue.take(refusals)
         // The refusal has to get there first: news of a page that nobody asked for is not passed on.
         yield* Effect.repeat(Effect.yieldNow, { times: 200 })
@@ -114,7 +114,7 @@ it.effect("a page without an id gets one, for a client whose revision knows page
     })
     const body = Effect.gen(function* () {
       const client = yield* Effect.provide(join(Revision.get("2025-11-25")!), user)
-      assert.deepStrictEqual((yield* client.callTool("visit")).content, [{ type: "text", text: "consented" }])
+      assert.deepStrictEqual((yield* client.callToolByName("visit")).content, [{ type: "text", text: "consented" }])
       assert.match(String(asked), /^[0-9a-f-]{36}$/)
     })
     yield* Effect.provide(Effect.scoped(body), Gateway.layer({ connector, client: { revisions: ["2026-07-28"] } }))

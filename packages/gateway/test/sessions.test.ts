@@ -27,16 +27,16 @@ describe.each([stateful, Revision.get("2026-07-28")!])("a session before $versio
         Stream.runForEach(client.resourceUpdates, (uri) => Queue.offer(heard, uri)),
         { startImmediately: true }
       )
-      yield* client.subscribe("test://news")
-      yield* client.subscribe("test://news")
+      yield* client.subscribeResource("test://news")
+      yield* client.subscribeResource("test://news")
       yield* PubSub.publish(updates, undefined)
       assert.strictEqual(yield* Queue.take(heard), "test://news")
-      yield* client.unsubscribe("test://news")
-      yield* client.subscribe("test://news")
+      yield* client.unsubscribeResource("test://news")
+      yield* client.subscribeResource("test://news")
       yield* PubSub.publish(updates, undefined)
       assert.strictEqual(yield* Queue.take(heard), "test://news")
-      yield* client.unsubscribe("test://news")
-      yield* client.unsubscribe("test://news")
+      yield* client.unsubscribeResource("test://news")
+      yield* client.unsubscribeResource("test://news")
       yield* PubSub.publish(updates, undefined)
       yield* client.ping
       assert.strictEqual(yield* Queue.size(heard), 0)
@@ -47,7 +47,7 @@ describe.each([stateful, Revision.get("2026-07-28")!])("a session before $versio
     "is refused a subscription to what is not there",
     Effect.gen(function* () {
       const client = yield* join(stateful)
-      const error = yield* Effect.flip(client.subscribe("test://nowhere"))
+      const error = yield* Effect.flip(client.subscribeResource("test://nowhere"))
       // A server without sessions does not say why.
       assert.deepInclude(error, { _tag: "McpError", code: upstream === stateful ? -32002 : -32601 })
     })
@@ -109,7 +109,7 @@ it.effect("a server of the other era only is spoken to in that one; which is fou
     })
     const body = Effect.gen(function* () {
       const one = yield* join(stateful)
-      assert.deepStrictEqual((yield* one.callTool("hello")).content, [{ type: "text", text: "hello" }])
+      assert.deepStrictEqual((yield* one.callToolByName("hello")).content, [{ type: "text", text: "hello" }])
       assert.strictEqual(opened, 2)
       const two = yield* join(stateful)
       assert.strictEqual(two.serverInfo.name, "modern")

@@ -126,7 +126,7 @@ const interpret = <A, E, W, LE, LR>(
     server: options.server
   })
   // How the handler ended is known from inside; what the client sees of it is not compared.
-  const called = Effect.flatMap(connected, (client) => Effect.exit(client.call(Check, {})))
+  const called = Effect.flatMap(connected, (client) => Effect.exit(client.callTool(Check, {})))
   const run = Effect.map(called, (): Run<A, E> => ({ interpreter, exit, steps, rounds, difference }))
   // What the handler needs beyond its request's services is `W`; the compiler cannot subtract unknown types.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the boundary named above

@@ -33,8 +33,8 @@ describe("a scripted user", () => {
     it.effect(`is asked over the wire in ${revision.version}`, () =>
       Effect.gen(function* () {
         const client = yield* McpTest.connect(features, revision)
-        assert.deepStrictEqual(textOf(yield* client.call(Greet, {})), ["Hello Ada"])
-        assert.strictEqual((yield* Effect.flip(client.call(Greet, {})))._tag, "ToolFailure")
+        assert.deepStrictEqual(textOf(yield* client.callTool(Greet, {})), ["Hello Ada"])
+        assert.strictEqual((yield* Effect.flip(client.callTool(Greet, {})))._tag, "ToolFailure")
         assert.strictEqual((yield* (yield* ElicitationTest.ElicitationTest).asked).length, 2)
       }).pipe(Effect.provide([Bookings.layerTest, ElicitationTest.layerScripted([{ name: "Ada" }, "cancel"])]))
     )
@@ -46,7 +46,7 @@ describe("a scripted model", () => {
     it.effect(`answers in order over the wire and keeps the prompts in ${revision.version}`, () =>
       Effect.gen(function* () {
         const client = yield* McpTest.connect(features, revision)
-        const think = (about: string) => client.call(Think, { about })
+        const think = (about: string) => client.callTool(Think, { about })
         assert.deepStrictEqual(textOf(yield* think("one")), ["I"])
         // Where there is a session the tool hears of the refusal; where there is none, the client does not ask again.
         assert.deepInclude(

@@ -13,7 +13,7 @@ describe.each(Harness.cases(Revision.withElicitation))("book_table in $title", (
   it.effect("books nothing when the guest declines", () =>
     Effect.gen(function* () {
       const tables = yield* open(features)
-      const error = yield* Effect.flip(tables.call(BookTable, { restaurant: "Maaemo", guests: 2 }))
+      const error = yield* Effect.flip(tables.callTool(BookTable, { restaurant: "Maaemo", guests: 2 }))
       assert.strictEqual(error._tag, "ToolFailure")
       assert.deepStrictEqual(yield* (yield* Bookings).made, [])
     }).pipe(Effect.provide([Bookings.layerTest, Elicitation.layerDecline]))
@@ -23,7 +23,7 @@ describe.each(Harness.cases(Revision.withElicitation))("book_table in $title", (
     Effect.gen(function* () {
       const tables = yield* open(features)
       const steps: Array<number> = []
-      const { reference } = yield* tables.call(
+      const { reference } = yield* tables.callTool(
         BookTable,
         { restaurant: "Maaemo", guests: 2 },
         { onProgress: ({ progress }) => void steps.push(progress) }
@@ -38,7 +38,7 @@ describe.each(Harness.cases(Revision.withElicitation))("book_table in $title", (
   it.effect("takes what the user filled in", () =>
     Effect.gen(function* () {
       const client = yield* open(features)
-      const { content } = yield* client.call(Greet, {})
+      const { content } = yield* client.callTool(Greet, {})
       assert.deepInclude(content[0], { text: "Hello Ada" })
     }).pipe(Effect.provide([Bookings.layerTest, Elicitation.layerAccept({ name: "Ada" })]))
   )
@@ -47,7 +47,7 @@ describe.each(Harness.cases(Revision.withElicitation))("book_table in $title", (
     Effect.gen(function* () {
       const tell = Effect.fnUntraced(function* (user: Layer.Layer<Elicitation.Elicitation>) {
         const client = yield* Effect.provide(open(features), user)
-        return (yield* Effect.flip(client.call(Greet, {}))).message
+        return (yield* Effect.flip(client.callTool(Greet, {}))).message
       })
       const dismissed = yield* tell(Elicitation.layerCancel)
       const declined = yield* tell(Elicitation.layerDecline)
@@ -69,8 +69,8 @@ describe.each(Harness.cases(Revision.all))("a connection in $title", ({ open, re
     Effect.gen(function* () {
       const client = yield* open(features, { server: { name: "named" } })
       assert.strictEqual(client.serverInfo.name, "named")
-      assert.strictEqual(yield* client.readText("menu://today"), "soup")
-      assert.strictEqual((yield* client.prompt("review", { file: "a.ts" })).messages.length, 1)
+      assert.strictEqual(yield* client.readResourceText("menu://today"), "soup")
+      assert.strictEqual((yield* client.getPromptByName("review", { file: "a.ts" })).messages.length, 1)
       yield* client.ping
     }).pipe(Effect.provide(Bookings.layerTest))
   )
@@ -78,7 +78,7 @@ describe.each(Harness.cases(Revision.all))("a connection in $title", ({ open, re
   it.effect("lets the server ask what the test's context offers", () =>
     Effect.gen(function* () {
       const client = yield* open(features)
-      const { content } = yield* client.call(Folders, {})
+      const { content } = yield* client.callTool(Folders, {})
       assert.deepInclude(content[0], { text: "file:///a\nfile:///b" })
     }).pipe(Effect.provide([Bookings.layerTest, Roots.layerStatic([{ uri: "file:///a" }, { uri: "file:///b" }])]))
   )
@@ -87,7 +87,7 @@ describe.each(Harness.cases(Revision.all))("a connection in $title", ({ open, re
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const client = yield* Scope.provide(open(features), scope)
-      const call = yield* Effect.forkChild(Effect.exit(client.call(Wait, {})), { startImmediately: true })
+      const call = yield* Effect.forkChild(Effect.exit(client.callTool(Wait, {})), { startImmediately: true })
       yield* Effect.repeat(Effect.yieldNow, { times: 50 })
       yield* Scope.close(scope, Exit.void)
       const exit = yield* Fiber.join(call)
@@ -102,7 +102,7 @@ describe("McpTest", () => {
       const clients = yield* Effect.forEach(Revision.all, (revision) => McpTest.join(revision))
       const server = yield* McpServer.McpServer
       assert.strictEqual((yield* server.sessions).length, Revision.all.length)
-      for (const client of clients) assert.strictEqual(yield* client.readText("menu://today"), "soup")
+      for (const client of clients) assert.strictEqual(yield* client.readResourceText("menu://today"), "soup")
     }).pipe(
       Effect.provide(
         McpServer.layer({ name: "shared", version: "1", features }).pipe(Layer.provide(Bookings.layerTest))
@@ -113,7 +113,7 @@ describe("McpTest", () => {
   it.effect("gives a layer for bodies that take their client from the context", () =>
     Effect.gen(function* () {
       const client = yield* McpClient.McpClient
-      assert.strictEqual(yield* client.readText("menu://today"), "soup")
+      assert.strictEqual(yield* client.readResourceText("menu://today"), "soup")
     }).pipe(Effect.provide(McpTest.layer(features).pipe(Layer.provide(Bookings.layerTest))))
   )
 

@@ -30,7 +30,7 @@ describe.each(Revision.all)("trace context in $version", (revision) => {
         Tools.layer(Look, () => Effect.succeed("seen")),
         revision
       )
-      const caller = yield* Effect.withSpan(Effect.andThen(client.callTool("look"), Effect.currentSpan), "caller")
+      const caller = yield* Effect.withSpan(Effect.andThen(client.callToolByName("look"), Effect.currentSpan), "caller")
       const span = spans.find(({ name }) => name === "tools/call look")
       assert(span !== undefined && span.parent._tag === "Some")
       assert.strictEqual(span.kind, "server")
@@ -55,7 +55,7 @@ describe.each(Revision.all)("trace context in $version", (revision) => {
       )
       return Effect.gen(function* () {
         const client = yield* McpTest.connect(features, revision)
-        yield* client.callTool(
+        yield* client.callToolByName(
           "look",
           {},
           { meta: { traceparent: parent, tracestate: "vendor=1", baggage: "user=ada" } }
@@ -128,7 +128,7 @@ describe.each(Revision.all)("an extension in $version", (revision) => {
           }
         )
         assert.isUndefined(client.serverCapabilities.extensions)
-        assert.deepStrictEqual((yield* client.callTool("look")).content, [{ type: "text", text: "seen" }])
+        assert.deepStrictEqual((yield* client.callToolByName("look")).content, [{ type: "text", text: "seen" }])
       }),
     verifies("versioning.extension.unsupported")
   )

@@ -151,7 +151,7 @@ const play = Effect.fnUntraced(function* (program: Program, revision: Revision.R
   )
   const features = Tools.layer(Run, () => Effect.map(handled, (outcome) => JSON.stringify(outcome)))
   const client = yield* McpTest.connect(features, revision)
-  const { content } = yield* client.call(Run, {}, { onProgress: () => {} })
+  const { content } = yield* client.callTool(Run, {}, { onProgress: () => {} })
   const [block] = content
   assert(block?.type === "text")
   return { ...said(block.text), steps: log }

@@ -72,7 +72,7 @@ describe.each(Revision.withElicitation)("book_table in $version", (revision) => 
       for (const user of [Elicitation.layerDecline, Elicitation.layerCancel]) {
         const { calls, wire } = counted()
         const tables = yield* Effect.provide(McpTest.connect(features, revision, { wire }), user)
-        const error = yield* Effect.flip(tables.call(BookTable, { restaurant: "Maaemo", guests: 2 }))
+        const error = yield* Effect.flip(tables.callTool(BookTable, { restaurant: "Maaemo", guests: 2 }))
         assert.strictEqual(error._tag, "ToolFailure")
         assert.strictEqual(calls().length, stateless ? 2 : 1)
       }
@@ -84,7 +84,7 @@ describe.each(Revision.withElicitation)("book_table in $version", (revision) => 
     Effect.gen(function* () {
       const { calls, wire } = counted()
       const client = yield* McpTest.connect(order, revision, { wire })
-      const { reference } = yield* client.call(Order, {})
+      const { reference } = yield* client.callTool(Order, {})
       assert.strictEqual(reference, "ref-1,ref-2,ref-3")
       assert.deepStrictEqual(yield* (yield* Bookings).made, ["hold a table", "order for Ada", "pay for Ada"])
       assert.strictEqual(calls().length, stateless ? 3 : 1)
@@ -95,7 +95,7 @@ describe.each(Revision.withElicitation)("book_table in $version", (revision) => 
     Effect.gen(function* () {
       const { calls, wire } = counted()
       const tables = yield* McpTest.connect(features, revision, { wire })
-      const error = yield* Effect.flip(tables.call(BookTable, { restaurant: "Maaemo", guests: 2 }))
+      const error = yield* Effect.flip(tables.callTool(BookTable, { restaurant: "Maaemo", guests: 2 }))
       assert.strictEqual(error._tag, stateless ? "McpError" : "ToolFailure")
       assert.match(error.message, /elicitation/)
       assert.strictEqual(calls().length, 1)
@@ -109,7 +109,7 @@ describe.each(without)("book_table in $version", (revision) => {
   it.effect("fails typed: this revision has no such question", () =>
     Effect.gen(function* () {
       const tables = yield* McpTest.connect(features, revision)
-      const error = yield* Effect.flip(tables.call(BookTable, { restaurant: "Maaemo", guests: 2 }))
+      const error = yield* Effect.flip(tables.callTool(BookTable, { restaurant: "Maaemo", guests: 2 }))
       assert.strictEqual(error._tag, "ToolFailure")
       assert.match(error.message, /elicitation/)
       assert.deepStrictEqual(yield* (yield* Bookings).made, [])
@@ -122,7 +122,7 @@ it.effect("one features value serves every revision at once, each booking once",
     const clients = yield* Effect.forEach(Revision.withElicitation, (revision) => McpTest.connect(features, revision))
     const booked = yield* Effect.forEach(
       clients,
-      (client, i) => client.call(BookTable, { restaurant: `r${i}`, guests: 2 }),
+      (client, i) => client.callTool(BookTable, { restaurant: `r${i}`, guests: 2 }),
       { concurrency: "unbounded" }
     )
     assert.strictEqual(new Set(booked.map(({ reference }) => reference)).size, clients.length)

@@ -436,14 +436,14 @@ describe.each(revisions)("Auth at %s", (revision) => {
         whoami.pipe(Auth.requires("files:write"), Layer.provide(local)),
         "2025-11-25"
       )
-      const { content } = yield* client.call(Who, {})
+      const { content } = yield* client.callTool(Who, {})
       assert.deepStrictEqual(content, [{ type: "text", text: "me files:write" }])
       const less = Auth.layerLocal({ subject: "me" })
       const refused = yield* McpTest.connect(
         whoami.pipe(Auth.requires("files:write"), Layer.provide(less)),
         "2026-07-28"
       )
-      const error = yield* Effect.flip(refused.call(Who, {}))
+      const error = yield* Effect.flip(refused.callTool(Who, {}))
       assert.include(String(error), "files:write")
     })
   )

@@ -99,11 +99,11 @@ export const call = Command.make(
     Session.use(
       Effect.fnUntraced(function* (session) {
         const { client, output, patient, settings } = session
-        const tool = yield* toolOf(yield* all(client.tools), name)
+        const tool = yield* toolOf(yield* all(client.listTools), name)
         const input = yield* argumentsOf(words, args, tool, output)
         const asEvents = settings.json && progress
         const last = yield* client
-          .callToolStream(name, input, patient)
+          .callToolByNameStream(name, input, patient)
           .pipe(Stream.tap(follow(session, asEvents)), Stream.runLast, Effect.ensuring(output.live(undefined)))
         if (Option.isNone(last) || last.value._tag !== "Result") return
         const result = last.value.value

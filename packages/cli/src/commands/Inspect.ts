@@ -17,10 +17,10 @@ const collect = Effect.fnUntraced(function* (session: Session.Session) {
     protocolVersion: client.revision.version,
     capabilities: client.serverCapabilities,
     ...(client.instructions === undefined ? undefined : { instructions: client.instructions }),
-    tools: yield* listed(tools, "tools", client.tools),
-    resources: yield* listed(resources, "resources", client.resources),
-    resourceTemplates: yield* listed(resources, "resource templates", client.resourceTemplates),
-    prompts: yield* listed(prompts, "prompts", client.prompts)
+    tools: yield* listed(tools, "tools", client.listTools),
+    resources: yield* listed(resources, "resources", client.listResources),
+    resourceTemplates: yield* listed(resources, "resource templates", client.listResourceTemplates),
+    prompts: yield* listed(prompts, "prompts", client.listPrompts)
   }
   return found
 })

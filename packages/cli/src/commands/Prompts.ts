@@ -15,7 +15,7 @@ import { all, assignments, name, print } from "./Shared.ts"
 export const prompts = Command.make("prompts", {}, () =>
   Session.use(
     Effect.fnUntraced(function* (session) {
-      const listed = yield* all(session.client.prompts)
+      const listed = yield* all(session.client.listPrompts)
       yield* print(session, listed, (view) =>
         listed.length === 0 ? "No prompts" : listed.map((prompt) => Listing.prompt(view, prompt)).join("\n\n")
       )
@@ -32,7 +32,7 @@ export const prompt = Command.make(
   Effect.fnUntraced(function* ({ name, words }) {
     const args = Object.fromEntries(yield* orUsage(assembleText(words)))
     yield* Session.use((session) =>
-      Effect.flatMap(session.client.prompt(name, args, session.patient), (result) =>
+      Effect.flatMap(session.client.getPromptByName(name, args, session.patient), (result) =>
         print(session, result, (view) => promptResult(view, result))
       )
     )

@@ -16,8 +16,8 @@ import { all, ifThere, outputFile, print, uri } from "./Shared.ts"
 export const resources = Command.make("resources", {}, () =>
   Session.use(
     Effect.fnUntraced(function* (session) {
-      const resources = yield* all(session.client.resources)
-      const resourceTemplates = yield* ifThere(session, "resource templates", all(session.client.resourceTemplates))
+      const resources = yield* all(session.client.listResources)
+      const resourceTemplates = yield* ifThere(session, "resource templates", all(session.client.listResourceTemplates))
       yield* print(session, { resources, resourceTemplates }, (view) =>
         Listing.resources(view, resources, resourceTemplates)
       )
@@ -50,7 +50,7 @@ const printContents = Effect.fnUntraced(function* (session: Session.Session, res
 export const read = Command.make("read", { uri, output: outputFile }, ({ output: file, uri }) =>
   Session.use(
     Effect.fnUntraced(function* (session) {
-      const result = yield* session.client.read(uri, session.patient)
+      const result = yield* session.client.readResource(uri, session.patient)
       if (Option.isNone(file)) yield* printContents(session, result)
       else {
         const parts = result.contents.flatMap((part) => binaryOfResource(part) ?? [])
@@ -69,10 +69,10 @@ export const read = Command.make("read", { uri, output: outputFile }, ({ output:
 export const watch = Command.make("watch", { uri }, ({ uri }) =>
   Session.use((session) =>
     Stream.runForEach(
-      session.client.watch(uri),
+      session.client.watchResource(uri),
       Effect.fnUntraced(function* (event) {
         const { client, output, settings } = session
-        const { contents } = yield* client.read(uri, session.patient)
+        const { contents } = yield* client.readResource(uri, session.patient)
         if (settings.json) {
           yield* output.line(jsonLine({ event: event._tag.toLowerCase(), uri: event.uri, contents }))
           return

@@ -14,7 +14,7 @@ export const tools = Command.make(
   ({ name }) =>
     Session.use(
       Effect.fnUntraced(function* (session) {
-        const listed = yield* all(session.client.tools)
+        const listed = yield* all(session.client.listTools)
         if (Option.isNone(name)) {
           return yield* print(session, listed, (view) =>
             listed.length === 0 ? "No tools" : listed.map((tool) => Listing.tool(view, tool)).join("\n\n")

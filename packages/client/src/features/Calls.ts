@@ -75,12 +75,12 @@ const structured = (result: CallToolResult, mirrored: boolean): Effect.Effect<un
 }
 
 export interface Calls {
-  readonly callTool: (
+  readonly callToolByName: (
     name: string,
     args?: Arguments,
     options?: CallOptions
   ) => Effect.Effect<CallToolResult, ClientError>
-  readonly call: <I, O, F, H>(
+  readonly callTool: <I, O, F, H>(
     tool: Tool<I, O, F, H>,
     input: NoInfer<I>,
     options?: CallOptions
@@ -115,7 +115,7 @@ export const make = ({ catalog, connection, consent, headers, retrying, validate
       )
     )
 
-  const callTool: Calls["callTool"] = (name, args = {}, options) =>
+  const callToolByName: Calls["callToolByName"] = (name, args = {}, options) =>
     Effect.suspend(() =>
       Effect.flatMapEager(headers.know(name), () =>
         validate
@@ -149,7 +149,7 @@ export const make = ({ catalog, connection, consent, headers, retrying, validate
           (error) => invalid(`The result of ${tool.name} does not fit: ${error.message}`, result)
         )
 
-  const call = <I, O, F, H>(tool: Tool<I, O, F, H>, input: NoInfer<I>, options?: CallOptions) =>
+  const callTool = <I, O, F, H>(tool: Tool<I, O, F, H>, input: NoInfer<I>, options?: CallOptions) =>
     Effect.mapError(tool.input.encode(input), unsayable).pipe(
       Effect.flatMap((args) => send(tool.name, isJsonObject(args) ? args : {}, options, tool.input.jsonSchema)),
       Effect.flatMap((result): Effect.Effect<O, F | ToolFailure | InvalidResult> =>
@@ -157,7 +157,7 @@ export const make = ({ catalog, connection, consent, headers, retrying, validate
       )
     )
 
-  return { callTool, call }
+  return { callToolByName, callTool }
 }
 
 /** What the caller gave does not fit its own Tool value: nothing was sent. */

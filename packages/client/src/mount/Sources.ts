@@ -89,26 +89,26 @@ const completer =
     )
 
 export const tools = (client: Service): ToolSource => ({
-  list: listed(client.tools),
+  list: listed(client.listTools),
   call: (params) =>
     Effect.flatMap(Progress, (progress) =>
       carried(client, params, (options): Effect.Effect<CallToolResult, ClientError> =>
         progress.wanted
-          ? relayed(client.callToolStream(params.name, params.arguments, options), progress)
-          : client.callTool(params.name, params.arguments, options)
+          ? relayed(client.callToolByNameStream(params.name, params.arguments, options), progress)
+          : client.callToolByName(params.name, params.arguments, options)
       )
     ),
   changes: client.toolChanges
 })
 
 export const resources = (client: Service): ResourceSource => ({
-  list: listed(client.resources),
-  templates: listed(client.resourceTemplates),
-  read: (params) => carried(client, params, (options) => client.read(params.uri, options)),
+  list: listed(client.listResources),
+  templates: listed(client.listResourceTemplates),
+  read: (params) => carried(client, params, (options) => client.readResource(params.uri, options)),
   // The first event only says that the subscription stands. A subscription that fails ends: there is nothing to announce.
   watch: (uri) =>
     client.serverCapabilities.resources?.subscribe === true
-      ? Stream.catchCause(Stream.drop(client.watch(uri), 1), () => Stream.empty)
+      ? Stream.catchCause(Stream.drop(client.watchResource(uri), 1), () => Stream.empty)
       : undefined,
   ...(completes(client) && {
     completerOf: (uri: string, variable: string) => completer(client, { type: "ref/resource", uri }, variable)
@@ -117,8 +117,8 @@ export const resources = (client: Service): ResourceSource => ({
 })
 
 export const prompts = (client: Service): PromptSource => ({
-  list: listed(client.prompts),
-  get: (params) => carried(client, params, (options) => client.prompt(params.name, params.arguments, options)),
+  list: listed(client.listPrompts),
+  get: (params) => carried(client, params, (options) => client.getPromptByName(params.name, params.arguments, options)),
   ...(completes(client) && {
     completerOf: (name: string, argument: string) => completer(client, { type: "ref/prompt", name }, argument)
   }),

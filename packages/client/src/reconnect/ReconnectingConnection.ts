@@ -143,9 +143,9 @@ const patience = (
       last + Duration.toMillis(options.timeout ?? defaults.timeout),
       started + Duration.toMillis(options.maxTotal ?? defaults.maxTotal)
     )
-  const { onProgress, progress } = options
+  const { onProgress } = options
   const resets = options.resetOnProgress ?? defaults.resetOnProgress
-  const watched = resets && (onProgress !== undefined || progress !== undefined || method === "tools/call")
+  const watched = resets && (onProgress !== undefined || method === "tools/call")
   return {
     deadline: { method, at },
     options: watched

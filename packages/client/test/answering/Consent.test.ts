@@ -29,9 +29,9 @@ describe("consent", () => {
           audit: (_, outcome) => Effect.sync(() => void audits.push(outcome._tag))
         })
         const { client, server } = yield* calls(version).pipe(Effect.provide(policy))
-        yield* client.callTool("x", { a: 1 })
-        yield* Stream.runDrain(client.tools)
-        assert.strictEqual((yield* Effect.flip(client.callTool("x")))._tag, "ConsentDenied")
+        yield* client.callToolByName("x", { a: 1 })
+        yield* Stream.runDrain(client.listTools)
+        assert.strictEqual((yield* Effect.flip(client.callToolByName("x")))._tag, "ConsentDenied")
         assert.strictEqual(server.requests("tools/call").length, 1)
         assert.deepStrictEqual(audits, ["Success", "Failure"])
         const [first, second] = asks as ReadonlyArray<Extract<Consent.Action, { _tag: "CallTool" }>>
@@ -48,7 +48,7 @@ describe("consent", () => {
   it.effect("can be refused altogether", () =>
     Effect.gen(function* () {
       const { client } = yield* calls("2025-11-25").pipe(Effect.provide(Consent.layerDeny))
-      assert.strictEqual((yield* Effect.flip(client.callTool("x")))._tag, "ConsentDenied")
+      assert.strictEqual((yield* Effect.flip(client.callToolByName("x")))._tag, "ConsentDenied")
     })
   )
 })

@@ -49,7 +49,7 @@ describe.each(["2025-11-25"] as const)("a request of %s that needs pages visited
         version,
         answers: { "tools/call": refusing(required(page("a"), page("b"))) }
       }).pipe(Effect.provide(ada.layer))
-      const call = yield* Effect.forkChild(client.callTool("x", { n: 1 }))
+      const call = yield* Effect.forkChild(client.callToolByName("x", { n: 1 }))
       assert.strictEqual(yield* ada.asked, "https://example.com/a")
       // Done before the dialogue is.
       complete(server, "a")
@@ -82,8 +82,8 @@ describe.each(["2025-11-25"] as const)("a request of %s that needs pages visited
           complete(server, id)
           yield* Fiber.join(fiber)
         })
-      yield* visits("a", client.read("a:"))
-      yield* visits("b", client.prompt("p"))
+      yield* visits("a", client.readResource("a:"))
+      yield* visits("b", client.getPromptByName("p"))
     })
   )
 
@@ -94,7 +94,7 @@ describe.each(["2025-11-25"] as const)("a request of %s that needs pages visited
         version,
         answers: { "tools/call": refusing(required(page("a")), 2) }
       }).pipe(Effect.provide(ada.layer))
-      const call = yield* Effect.forkChild(Effect.flip(client.callTool("x")))
+      const call = yield* Effect.forkChild(Effect.flip(client.callToolByName("x")))
       yield* ada.asked
       yield* ada.answer("accept")
       complete(server, "a")
@@ -110,7 +110,7 @@ describe.each(["2025-11-25"] as const)("a request of %s that needs pages visited
         version,
         answers: { "tools/call": refusing(required(page("a"), page("b"))) }
       }).pipe(Effect.provide(ada.layer))
-      const call = yield* Effect.forkChild(Effect.flip(client.callTool("x")))
+      const call = yield* Effect.forkChild(Effect.flip(client.callToolByName("x")))
       yield* ada.asked
       yield* ada.answer(action)
       assert.strictEqual(((yield* Fiber.join(call)) as McpError.McpError).code, -32042)
@@ -125,7 +125,7 @@ describe.each(["2025-11-25"] as const)("a request of %s that needs pages visited
         { version, answers: { "tools/call": refusing(required(page("a"))) } },
         { urlTimeout: "5 minutes" }
       ).pipe(Effect.provide(ada.layer))
-      const call = yield* Effect.forkChild(Effect.flip(client.callTool("x")))
+      const call = yield* Effect.forkChild(Effect.flip(client.callToolByName("x")))
       yield* ada.asked
       yield* ada.answer("accept")
       yield* settle
@@ -143,7 +143,7 @@ describe.each(["2025-11-25"] as const)("a request of %s that needs pages visited
         const { client } = yield* connected({ version, answers: { "tools/call": refusing(error) } }).pipe(
           Effect.provide(ada.layer)
         )
-        assert.strictEqual(((yield* Effect.flip(client.callTool("x"))) as McpError.McpError).code, -32042)
+        assert.strictEqual(((yield* Effect.flip(client.callToolByName("x"))) as McpError.McpError).code, -32042)
       }
     })
   )
@@ -151,7 +151,7 @@ describe.each(["2025-11-25"] as const)("a request of %s that needs pages visited
   it.effect("keeps its error when there is nobody to show a page to", () =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({ version, answers: { "tools/call": refusing(required(page("a"))) } })
-      assert.strictEqual(((yield* Effect.flip(client.callTool("x"))) as McpError.McpError).code, -32042)
+      assert.strictEqual(((yield* Effect.flip(client.callToolByName("x"))) as McpError.McpError).code, -32042)
       assert.strictEqual(server.requests("tools/call").length, 1)
     })
   )

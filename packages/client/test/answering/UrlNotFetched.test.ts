@@ -91,7 +91,7 @@ describe("a URL that 2025-11-25 requires to be visited first", () => {
         yield* Effect.gen(function* () {
           const answers = { "tools/call": () => Effect.fail(required) }
           const { client } = yield* connected({ version: "2025-11-25", answers })
-          yield* Effect.flip(client.callTool("a"))
+          yield* Effect.flip(client.callToolByName("a"))
         }).pipe(Effect.provide(user), Effect.provideService(HttpClient.HttpClient, http))
         assert.deepStrictEqual(shown, [url])
         assert.deepStrictEqual(yield* visits, none)

@@ -23,7 +23,7 @@ describe("a request of 2026-07-28 that is answered with questions", () => {
         const { client, server } = yield* Modern.connected(
           rounds(asks({ a: form("Name?"), b: thought, c: places, d: page() }, "state-1"), done)
         )
-        const result = yield* client.callTool("t", { x: 1 })
+        const result = yield* client.callToolByName("t", { x: 1 })
         assert.deepStrictEqual(result.content, [{ type: "text", text: "done" }])
         const [first, second] = calls(server)
         assert.deepStrictEqual(without(first?.params), { name: "t", arguments: { x: 1 } })
@@ -59,8 +59,8 @@ describe("a request of 2026-07-28 that is answered with questions", () => {
           "prompts/get": answered({ messages: [] })
         }
       })
-      assert.strictEqual(yield* client.readText("a:b"), "text")
-      assert.deepStrictEqual((yield* client.prompt("p")).messages, [])
+      assert.strictEqual(yield* client.readResourceText("a:b"), "text")
+      assert.deepStrictEqual((yield* client.getPromptByName("p")).messages, [])
     }).pipe(Effect.provide(host))
   )
 
@@ -74,7 +74,7 @@ describe("a request of 2026-07-28 that is answered with questions", () => {
       const { client, server } = yield* Modern.connected(rounds(asks({ a: form("?"), b: thought }), done)).pipe(
         Effect.provide([waiting, meeting])
       )
-      yield* client.callTool("t")
+      yield* client.callToolByName("t")
       assert.strictEqual(calls(server).length, 2)
     })
   )
@@ -91,7 +91,7 @@ describe("a request of 2026-07-28 that is answered with questions", () => {
       const { client } = yield* Modern.connected(rounds(asks({ a: form("?"), b: thought, c: places }), done)).pipe(
         Effect.provide(asked)
       )
-      yield* client.callTool("t")
+      yield* client.callToolByName("t")
       assert.deepStrictEqual(
         heard,
         ["a", "b", "c"].map((key) => ({ server: Scripted.info, relatedTo: undefined, key }))
@@ -104,7 +104,7 @@ describe("a request of 2026-07-28 that is answered with questions", () => {
     (state) =>
       Effect.gen(function* () {
         const { client, server } = yield* Modern.connected(rounds(asks(undefined, state), done))
-        yield* client.callTool("t")
+        yield* client.callToolByName("t")
         assert.strictEqual(calls(server)[1]?.params?.requestState, state)
         assert.notProperty(calls(server)[1]?.params, "inputResponses")
       }),
@@ -118,7 +118,7 @@ describe("a request of 2026-07-28 that is answered with questions", () => {
         const { client, server } = yield* Modern.connected(
           rounds(asks({ c: places }, "first"), asks({ c: places }), asks({ d: places }, "third"), done)
         )
-        yield* client.callTool("t")
+        yield* client.callToolByName("t")
         assert.deepStrictEqual(
           calls(server).map(({ params }) => params?.requestState),
           [undefined, "first", undefined, "third"]
@@ -171,7 +171,7 @@ describe("a request of 2026-07-28 that is answered with questions", () => {
       const keys = ["__proto__", "constructor", "", "0", "\ud83d\ude42"]
       const questions = JSON.parse(`{${keys.map((key) => `${JSON.stringify(key)}: ${JSON.stringify(places)}`).join()}}`)
       const { client, server } = yield* Modern.connected(rounds(asks(questions), done))
-      yield* client.callTool("t")
+      yield* client.callToolByName("t")
       assert.sameMembers(Object.keys(calls(server)[1]?.params?.inputResponses as object), keys)
     }).pipe(Effect.provide(host))
   )
@@ -179,7 +179,7 @@ describe("a request of 2026-07-28 that is answered with questions", () => {
   it.effect("is given up after a number of rounds", () =>
     Effect.gen(function* () {
       const { client, server } = yield* Modern.connected(rounds(asks(undefined, "again")), { maxRounds: 3 })
-      const error = yield* Effect.flip(client.callTool("t"))
+      const error = yield* Effect.flip(client.callToolByName("t"))
       assert.strictEqual(error._tag, "InvalidResult")
       if (error._tag === "InvalidResult") assert.deepStrictEqual(error.result, asks(undefined, "again"))
       assert.strictEqual(calls(server).length, 4)
@@ -190,7 +190,7 @@ describe("a request of 2026-07-28 that is answered with questions", () => {
     Effect.gen(function* () {
       const again = asks(undefined, "again")
       const { client, server } = yield* Modern.connected(rounds(again, again, again, done), { maxRounds: 3 })
-      yield* client.callTool("t")
+      yield* client.callToolByName("t")
       assert.strictEqual(calls(server).length, 4)
     })
   )
@@ -209,7 +209,7 @@ it.effect("progress of 2026-07-28 only grows, though every round begins anew", (
       }
     })
     const seen: Array<number> = []
-    yield* client.callTool("t", {}, { onProgress: ({ progress }) => void seen.push(progress) })
+    yield* client.callToolByName("t", {}, { onProgress: ({ progress }) => void seen.push(progress) })
     assert.deepStrictEqual(seen, [1, 2, 3, 4])
     const tokens = calls(server).map((call) => Modern.declared(call, "progressToken"))
     assert.strictEqual(new Set(tokens).size, 3)

@@ -13,7 +13,7 @@ describe("watching a resource over 2026-07-28", () => {
   it.effect("is a subscription for as long as someone watches, and cancelled in the end", () =>
     Effect.gen(function* () {
       const { client, next, server } = yield* Modern.listening()
-      const watch = yield* following(client.watch("file:///a"))
+      const watch = yield* following(client.watchResource("file:///a"))
       const subscription = yield* next
       assert.deepStrictEqual(subscription.filter, { resourceSubscriptions: ["file:///a"] })
       assert.deepStrictEqual(yield* watch.next, { _tag: "Watching", uri: "file:///a" })
@@ -29,7 +29,7 @@ describe("watching a resource over 2026-07-28", () => {
   it.effect("begins when the server has acknowledged, and not before", () =>
     Effect.gen(function* () {
       const { client, next } = yield* Modern.listening({ granting: false })
-      const watch = yield* following(client.watch("file:///a"))
+      const watch = yield* following(client.watchResource("file:///a"))
       const subscription = yield* next
       yield* settle
       assert.strictEqual(yield* watch.waiting, 0)
@@ -41,7 +41,7 @@ describe("watching a resource over 2026-07-28", () => {
   it.effect("is one subscription however many watch, until the last one leaves", () =>
     Effect.gen(function* () {
       const { client, next, server } = yield* Modern.listening()
-      const [one, two] = [yield* following(client.watch("a:b")), yield* following(client.watch("a:b"))]
+      const [one, two] = [yield* following(client.watchResource("a:b")), yield* following(client.watchResource("a:b"))]
       const subscription = yield* next
       yield* one.next
       yield* two.next
@@ -64,9 +64,9 @@ describe("watching a resource over 2026-07-28", () => {
     () =>
       Effect.gen(function* () {
         const { client, next } = yield* Modern.listening()
-        const a = yield* following(client.watch("db://a"))
+        const a = yield* following(client.watchResource("db://a"))
         const first = yield* next
-        const b = yield* following(client.watch("db://b"))
+        const b = yield* following(client.watchResource("db://b"))
         const second = yield* next
         yield* a.next
         yield* b.next
@@ -86,7 +86,7 @@ describe("watching a resource over 2026-07-28", () => {
     () =>
       Effect.gen(function* () {
         const { client, next, server } = yield* Modern.listening({ granting: false })
-        const watch = yield* following(client.watch("a:b"))
+        const watch = yield* following(client.watchResource("a:b"))
         const all = yield* following(client.resourceUpdates)
         const { acknowledge, id, tell } = yield* next
         for (const other of [0, "", String(id), -Number(id), null, Number(id) + 1]) {
@@ -111,7 +111,7 @@ describe("watching a resource over 2026-07-28", () => {
   it.effect("copes with a server that forgets to say which subscription it means", () =>
     Effect.gen(function* () {
       const { client, next, server } = yield* Modern.listening()
-      const watch = yield* following(client.watch("a:b"))
+      const watch = yield* following(client.watchResource("a:b"))
       yield* next
       yield* watch.next
       server.peer.notify(updated, { uri: "a:b" })
@@ -124,7 +124,7 @@ describe("watching a resource over 2026-07-28", () => {
     (granted) =>
       Effect.gen(function* () {
         const { client, next, server } = yield* Modern.listening({ granting: false })
-        const watch = yield* following(client.watch("a:b"))
+        const watch = yield* following(client.watchResource("a:b"))
         const { acknowledge, id } = yield* next
         acknowledge(granted[0])
         assert.strictEqual((yield* endOf(watch))._tag, "CapabilityMissing")
@@ -136,7 +136,7 @@ describe("watching a resource over 2026-07-28", () => {
   it.effect("asks for nothing where the server does not tell of resources", () =>
     Effect.gen(function* () {
       const { client, server } = yield* Modern.listening({ capabilities: { resources: {} } })
-      assert.strictEqual((yield* Effect.flip(Stream.runDrain(client.watch("a:b"))))._tag, "CapabilityMissing")
+      assert.strictEqual((yield* Effect.flip(Stream.runDrain(client.watchResource("a:b"))))._tag, "CapabilityMissing")
       assert.strictEqual(server.requests("subscriptions/listen").length, 0)
     })
   )
@@ -144,7 +144,7 @@ describe("watching a resource over 2026-07-28", () => {
   it.effect("fails at once when the acknowledgement makes no sense", () =>
     Effect.gen(function* () {
       const { client, next } = yield* Modern.listening({ granting: false })
-      const watch = yield* following(client.watch("a:b"))
+      const watch = yield* following(client.watchResource("a:b"))
       ;(yield* next).acknowledge("everything")
       assert.strictEqual((yield* endOf(watch))._tag, "InvalidResult")
     })
@@ -153,12 +153,12 @@ describe("watching a resource over 2026-07-28", () => {
   it.effect("fails when nothing is acknowledged in time, and takes the request back", () =>
     Effect.gen(function* () {
       const { client, next, server } = yield* Modern.listening({ granting: false })
-      const watch = yield* following(client.watch("a:b"))
+      const watch = yield* following(client.watchResource("a:b"))
       const { id } = yield* next
       yield* TestClock.adjust("60 seconds")
       assert.strictEqual((yield* endOf(watch))._tag, "Timeout")
       assert.strictEqual((yield* server.notification).params?.requestId, id)
-      const again = yield* following(client.watch("a:b"))
+      const again = yield* following(client.watchResource("a:b"))
       ;(yield* next).acknowledge()
       assert.strictEqual((yield* again.next)._tag, "Watching")
     })
@@ -167,7 +167,7 @@ describe("watching a resource over 2026-07-28", () => {
   it.effect("stands open however long nothing happens", () =>
     Effect.gen(function* () {
       const { client, next } = yield* Modern.listening()
-      const watch = yield* following(client.watch("a:b"))
+      const watch = yield* following(client.watchResource("a:b"))
       const { tell } = yield* next
       yield* watch.next
       yield* TestClock.adjust("2 days")
@@ -186,8 +186,8 @@ describe("watching a resource over 2026-07-28", () => {
             attempts++ === 0 ? Effect.fail(McpError.invalidParams("No")) : answer(params, exchange)
         }
       })
-      assert.strictEqual((yield* Effect.flip(Stream.runDrain(client.watch("a:b"))))._tag, "McpError")
-      const watch = yield* following(client.watch("a:b"))
+      assert.strictEqual((yield* Effect.flip(Stream.runDrain(client.watchResource("a:b"))))._tag, "McpError")
+      const watch = yield* following(client.watchResource("a:b"))
       assert.strictEqual((yield* watch.next)._tag, "Watching")
     })
   )
@@ -205,8 +205,11 @@ describe("watching a resource over 2026-07-28", () => {
     ([, end]) =>
       Effect.gen(function* () {
         const { client, next, server } = yield* Modern.listening({ reconnect: false })
-        const [one, two] = [yield* following(client.watch("a:b")), yield* following(client.watch("a:b"))]
-        const other = yield* following(client.watch("a:c"))
+        const [one, two] = [
+          yield* following(client.watchResource("a:b")),
+          yield* following(client.watchResource("a:b"))
+        ]
+        const other = yield* following(client.watchResource("a:c"))
         const subscription = yield* next
         yield* next
         yield* one.next
@@ -220,7 +223,7 @@ describe("watching a resource over 2026-07-28", () => {
         // It is over: there is nothing to cancel.
         assert.notInclude(Modern.methods(server), "notifications/cancelled")
         assert.isUndefined(other.fiber.pollUnsafe())
-        const again = yield* following(client.watch("a:b"))
+        const again = yield* following(client.watchResource("a:b"))
         assert.strictEqual((yield* again.next)._tag, "Watching")
       }),
     verifies("cancellation.client.own-request")
@@ -229,7 +232,7 @@ describe("watching a resource over 2026-07-28", () => {
   it.effect("fails with Closed when the connection ends", () =>
     Effect.gen(function* () {
       const { client, next, server } = yield* Modern.listening()
-      const watch = yield* following(client.watch("a:b"))
+      const watch = yield* following(client.watchResource("a:b"))
       yield* next
       yield* watch.next
       server.end()
@@ -242,7 +245,7 @@ describe("watching a resource over 2026-07-28", () => {
   it.effect("loses no update that follows the acknowledgement at once", () =>
     Effect.gen(function* () {
       const { client, next } = yield* Modern.listening({ granting: false })
-      const watch = yield* following(client.watch("a:b"))
+      const watch = yield* following(client.watchResource("a:b"))
       const { acknowledge, tell } = yield* next
       acknowledge()
       tell(updated, { uri: "a:b" })
@@ -258,7 +261,7 @@ describe("watching a resource over 2026-07-28", () => {
   it.effect("a watcher that leaves before the acknowledgement leaves nothing behind", () =>
     Effect.gen(function* () {
       const { client, next, server } = yield* Modern.listening({ granting: false })
-      const watch = yield* following(client.watch("a:b"))
+      const watch = yield* following(client.watchResource("a:b"))
       const { id } = yield* next
       yield* Fiber.interrupt(watch.fiber)
       assert.strictEqual((yield* server.notification).params?.requestId, id)
@@ -272,7 +275,7 @@ it.effect("a client of 2026-07-28 that closes takes its subscriptions back", () 
     const scope = yield* Scope.make()
     const server = yield* Modern.make({ answers: { "subscriptions/listen": subscriptions.answer } })
     const client = yield* McpClient.connect(server.transport).pipe(Scope.provide(scope))
-    const watch = yield* following(client.watch("a:b"))
+    const watch = yield* following(client.watchResource("a:b"))
     yield* watch.next
     yield* Scope.close(scope, Exit.void)
     assert.strictEqual((yield* endOf(watch))._tag, "Closed")

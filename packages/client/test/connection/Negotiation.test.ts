@@ -168,7 +168,7 @@ it.effect.each(all)(
           "tools/list": () => ({ tools: [{ name: "t", inputSchema: { type: "object" }, icons }] })
         }
       })
-      const [tool] = yield* collect(client.tools)
+      const [tool] = yield* collect(client.listTools)
       assert.deepStrictEqual(client.serverInfo.icons, safe)
       assert.deepStrictEqual(tool?.icons, safe)
     }),

@@ -49,13 +49,13 @@ const metaOf = (server: Scripted.Scripted) => {
 /** Every request that a client has. */
 const all = (client: McpClient.McpClient["Service"]) =>
   Effect.all([
-    client.callTool("t"),
-    Stream.runDrain(client.tools),
-    Stream.runDrain(client.prompts),
-    Stream.runDrain(client.resources),
-    Stream.runDrain(client.resourceTemplates),
-    client.read("a:b"),
-    client.prompt("p"),
+    client.callToolByName("t"),
+    Stream.runDrain(client.listTools),
+    Stream.runDrain(client.listPrompts),
+    Stream.runDrain(client.listResources),
+    Stream.runDrain(client.listResourceTemplates),
+    client.readResource("a:b"),
+    client.getPromptByName("p"),
     client.complete({ ref: { type: "ref/prompt", name: "p" }, argument: { name: "a", value: "" } }),
     client.ping,
     client.request("server/discover", {})
@@ -79,7 +79,7 @@ describe("requests of 2026-07-28", () => {
           { clientInfo, experimental: { x: {} }, extensions: { "com.example/y": { z: 1 } } }
         ).pipe(Effect.provide(host))
         yield* all(client)
-        yield* Effect.forkScoped(Stream.runDrain(client.watch("a:b")), { startImmediately: true })
+        yield* Effect.forkScoped(Stream.runDrain(client.watchResource("a:b")), { startImmediately: true })
         yield* Effect.forkScoped(Stream.runDrain(client.toolChanges), { startImmediately: true })
         yield* next
         yield* next
@@ -129,7 +129,7 @@ describe("requests of 2026-07-28", () => {
   it.effect("carry what a call adds to `_meta`, but for what the client declares", () =>
     Effect.gen(function* () {
       const { client, server } = yield* Modern.connected({ answers })
-      yield* client.callTool("t", {}, { meta: { "com.example/a": 1, [Meta.protocolVersion]: "1999-01-01" } })
+      yield* client.callToolByName("t", {}, { meta: { "com.example/a": 1, [Meta.protocolVersion]: "1999-01-01" } })
       const [call] = server.requests("tools/call")
       assert.strictEqual(Modern.declared(call, "com.example/a"), 1)
       assert.strictEqual(Modern.declared(call, Meta.protocolVersion), "2026-07-28")
@@ -164,11 +164,11 @@ describe("requests of 2026-07-28", () => {
   it.effect("ask for log messages from when a level is set", () =>
     Effect.gen(function* () {
       const { client, server } = yield* Modern.connected({ answers })
-      yield* client.callTool("t")
+      yield* client.callToolByName("t")
       yield* client.setLogLevel("warning")
-      yield* client.callTool("t")
+      yield* client.callToolByName("t")
       yield* client.setLogLevel("debug")
-      yield* client.callTool("t", {}, { meta: { [Meta.logLevel]: "error" } })
+      yield* client.callToolByName("t", {}, { meta: { [Meta.logLevel]: "error" } })
       assert.deepStrictEqual(
         server.requests("tools/call").map((call) => Modern.declared(call, Meta.logLevel)),
         [undefined, "warning", "debug"]
@@ -181,7 +181,7 @@ describe("requests of 2026-07-28", () => {
     Effect.gen(function* () {
       const { client, server } = yield* Modern.connected({ answers, capabilities: { tools: {} } })
       assert.strictEqual((yield* Effect.flip(client.setLogLevel("debug")))._tag, "CapabilityMissing")
-      yield* client.callTool("t")
+      yield* client.callToolByName("t")
       assert.isUndefined(Modern.declared(server.requests("tools/call")[0], Meta.logLevel))
     })
   )
@@ -190,14 +190,14 @@ describe("requests of 2026-07-28", () => {
     Effect.gen(function* () {
       const { client, server } = yield* Modern.connected({ capabilities: {} })
       const missing = [
-        client.callTool("t"),
-        client.read("a:b"),
-        client.prompt("p"),
-        Stream.runDrain(client.tools),
-        Stream.runDrain(client.watch("a:b")),
+        client.callToolByName("t"),
+        client.readResource("a:b"),
+        client.getPromptByName("p"),
+        Stream.runDrain(client.listTools),
+        Stream.runDrain(client.watchResource("a:b")),
         client.complete({ ref: { type: "ref/prompt", name: "p" }, argument: { name: "a", value: "" } }),
-        client.subscribe("a:b"),
-        client.unsubscribe("a:b"),
+        client.subscribeResource("a:b"),
+        client.unsubscribeResource("a:b"),
         client.request("ping", undefined)
       ]
       for (const request of missing) assert.strictEqual((yield* Effect.flip(request))._tag, "CapabilityMissing")
@@ -235,7 +235,7 @@ describe("requests of 2026-07-28", () => {
         yield* settle
       }
       assert.strictEqual(server.requests("server/discover").length, 6)
-      yield* client.callTool("t").pipe(Effect.flip)
+      yield* client.callToolByName("t").pipe(Effect.flip)
       alive = false
       const closed = yield* Effect.forkChild(Effect.flip(client.awaitClosed), { startImmediately: true })
       for (let step = 0; step < 15; step++) {

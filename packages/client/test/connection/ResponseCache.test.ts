@@ -17,7 +17,7 @@ const read =
   ({ uri }) =>
     Modern.complete({ contents: [{ uri, text: `of ${text(uri)}` }], ...hints(ttlMs, cacheScope) })
 const names = (client: McpClient.McpClient["Service"]) =>
-  Effect.map(Stream.runCollect(client.tools), (tools) => tools.map(({ name }) => name))
+  Effect.map(Stream.runCollect(client.listTools), (tools) => tools.map(({ name }) => name))
 
 const reading = (answer: Scripted.Answer, options?: McpClient.Options) =>
   Effect.map(Modern.connected({ answers: { "resources/read": answer } }, options), ({ client, server }) => ({
@@ -32,14 +32,14 @@ describe("what a server of 2026-07-28 allows to be kept", () => {
     (scope) =>
       Effect.gen(function* () {
         const { asked, client } = yield* reading(read(1000, scope))
-        assert.strictEqual(yield* client.readText("a:1"), "of a:1")
+        assert.strictEqual(yield* client.readResourceText("a:1"), "of a:1")
         yield* TestClock.adjust("999 millis")
-        assert.strictEqual(yield* client.readText("a:1"), "of a:1")
+        assert.strictEqual(yield* client.readResourceText("a:1"), "of a:1")
         assert.deepStrictEqual(asked(), ["a:1"])
         yield* TestClock.adjust("1 millis")
         yield* settle
         assert.deepStrictEqual(asked(), ["a:1"])
-        yield* client.readText("a:1")
+        yield* client.readResourceText("a:1")
         assert.deepStrictEqual(asked(), ["a:1", "a:1"])
       }),
     verifies("caching.ttl.positive", "caching.stale.fetched-again", "caching.ttl.not-polled")
@@ -50,11 +50,11 @@ describe("what a server of 2026-07-28 allows to be kept", () => {
       const { asked, client } = yield* reading((params, exchange) =>
         Effect.as(Effect.sleep("5 seconds"), read(1000)(params, exchange))
       )
-      const first = yield* Effect.forkChild(client.read("a:1"), { startImmediately: true })
+      const first = yield* Effect.forkChild(client.readResource("a:1"), { startImmediately: true })
       yield* settle
       yield* TestClock.adjust("5 seconds")
       yield* Fiber.join(first)
-      yield* client.read("a:1")
+      yield* client.readResource("a:1")
       assert.deepStrictEqual(asked(), ["a:1"])
     })
   )
@@ -64,8 +64,8 @@ describe("what a server of 2026-07-28 allows to be kept", () => {
     ([ttlMs]) =>
       Effect.gen(function* () {
         const { asked, client } = yield* reading(read(ttlMs))
-        yield* client.readText("a:1")
-        yield* client.readText("a:1")
+        yield* client.readResourceText("a:1")
+        yield* client.readResourceText("a:1")
         assert.deepStrictEqual(asked(), ["a:1", "a:1"])
       }),
     verifies("caching.ttl.zero", "caching.ttl.absent", "caching.ttl.negative")
@@ -105,8 +105,8 @@ describe("what a server of 2026-07-28 allows to be kept", () => {
           "resources/templates/list",
           "prompts/list"
         ])
-        yield* client.read("a:1", { meta: { "com.example/tenant": "b" } })
-        yield* client.read("a:1", { meta: { "com.example/tenant": "b" } })
+        yield* client.readResource("a:1", { meta: { "com.example/tenant": "b" } })
+        yield* client.readResource("a:1", { meta: { "com.example/tenant": "b" } })
         assert.strictEqual(server.requests("resources/read").length, 4)
       }),
     verifies("caching.key.method-and-params")
@@ -121,8 +121,8 @@ describe("what a server of 2026-07-28 allows to be kept", () => {
         }
       })
       for (let time = 0; time < 2; time++) {
-        yield* client.callTool("t")
-        yield* client.prompt("p")
+        yield* client.callToolByName("t")
+        yield* client.getPromptByName("p")
       }
       assert.strictEqual(server.requests("tools/call").length, 2)
       assert.strictEqual(server.requests("prompts/get").length, 2)
@@ -138,8 +138,8 @@ describe("what a server of 2026-07-28 allows to be kept", () => {
             ? { resultType: "input_required", inputRequests: { a: { method: "roots/list" } }, requestState: "s" }
             : read(60_000)(params, exchange)
         )
-        yield* client.readText("a:1")
-        yield* client.readText("a:1")
+        yield* client.readResourceText("a:1")
+        yield* client.readResourceText("a:1")
         assert.deepStrictEqual(asked(), ["a:1", "a:1", "a:1", "a:1"])
       }).pipe(Effect.provide(Roots.layerStatic([]))),
     verifies("caching.key.no-retries")
@@ -151,10 +151,10 @@ describe("what a server of 2026-07-28 allows to be kept", () => {
       const { asked, client } = yield* reading((params, exchange) =>
         broken ? Effect.fail(McpError.internalError("Broken")) : read(60_000)(params, exchange)
       )
-      yield* Effect.flip(client.read("a:1"))
+      yield* Effect.flip(client.readResource("a:1"))
       broken = false
-      yield* client.read("a:1")
-      yield* client.read("a:1")
+      yield* client.readResource("a:1")
+      yield* client.readResource("a:1")
       assert.deepStrictEqual(asked(), ["a:1", "a:1"])
     })
   )
@@ -162,7 +162,7 @@ describe("what a server of 2026-07-28 allows to be kept", () => {
   it.effect("is bounded: what was stored first goes first", () =>
     Effect.gen(function* () {
       const { asked, client } = yield* reading(read(60_000), { cacheSize: 2 })
-      for (const uri of ["a:1", "a:2", "a:3", "a:3", "a:2", "a:1"]) yield* client.read(uri)
+      for (const uri of ["a:1", "a:2", "a:3", "a:3", "a:2", "a:1"]) yield* client.readResource(uri)
       assert.deepStrictEqual(asked(), ["a:1", "a:2", "a:3", "a:1"])
     })
   )
@@ -170,8 +170,8 @@ describe("what a server of 2026-07-28 allows to be kept", () => {
   it.effect("is nothing for a client that keeps nothing", () =>
     Effect.gen(function* () {
       const { asked, client } = yield* reading(read(60_000), { cacheSize: 0 })
-      yield* client.read("a:1")
-      yield* client.read("a:1")
+      yield* client.readResource("a:1")
+      yield* client.readResource("a:1")
       assert.strictEqual(asked().length, 2)
     })
   )
@@ -181,8 +181,8 @@ describe("what a server of 2026-07-28 allows to be kept", () => {
     () =>
       Effect.gen(function* () {
         const [one, two] = [yield* reading(read(60_000)), yield* reading(read(60_000))]
-        yield* one.client.read("a:1")
-        yield* two.client.read("a:1")
+        yield* one.client.readResource("a:1")
+        yield* two.client.readResource("a:1")
         assert.strictEqual(one.asked().length, 1)
         assert.strictEqual(two.asked().length, 1)
       }),
@@ -212,11 +212,11 @@ describe("what was kept of 2026-07-28 is forgotten", () => {
         const { answer, next } = yield* Modern.subscriptions(true)
         const { client, server } = yield* Modern.connected({ answers: { ...answers, "subscriptions/listen": answer } })
         const everything = Effect.all([
-          client.read("a:1"),
-          Stream.runDrain(client.tools),
-          Stream.runDrain(client.prompts),
-          Stream.runDrain(client.resources),
-          Stream.runDrain(client.resourceTemplates)
+          client.readResource("a:1"),
+          Stream.runDrain(client.listTools),
+          Stream.runDrain(client.listPrompts),
+          Stream.runDrain(client.listResources),
+          Stream.runDrain(client.listResourceTemplates)
         ])
         yield* Effect.forkScoped(Stream.runDrain(client.toolChanges), { startImmediately: true })
         const { tell } = yield* next
@@ -244,13 +244,13 @@ describe("what was kept of 2026-07-28 is forgotten", () => {
       })
       yield* Effect.forkScoped(Stream.runDrain(client.toolChanges), { startImmediately: true })
       const { tell } = yield* next
-      const first = yield* Effect.forkChild(Stream.runDrain(client.tools), { startImmediately: true })
+      const first = yield* Effect.forkChild(Stream.runDrain(client.listTools), { startImmediately: true })
       yield* settle
       tell("notifications/tools/list_changed")
       yield* settle
       yield* Deferred.succeed(go, undefined)
       yield* Fiber.join(first)
-      yield* Stream.runDrain(client.tools)
+      yield* Stream.runDrain(client.listTools)
       assert.strictEqual(server.requests("tools/list").length, 2)
     })
   )

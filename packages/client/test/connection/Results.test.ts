@@ -35,8 +35,8 @@ describe("results of 2026-07-28", () => {
             "tools/list": () => ({ tools: [{ name: "t", inputSchema: { type: "object" } }] })
           }
         })
-        assert.deepStrictEqual((yield* client.callTool("t")).content, [{ type: "text", text: "old" }])
-        assert.strictEqual((yield* Stream.runCollect(client.tools)).length, 1)
+        assert.deepStrictEqual((yield* client.callToolByName("t")).content, [{ type: "text", text: "old" }])
+        assert.strictEqual((yield* Stream.runCollect(client.listTools)).length, 1)
       }),
     verifies("json-rpc.result.type-absent")
   )
@@ -47,7 +47,7 @@ describe("results of 2026-07-28", () => {
       Effect.gen(function* () {
         const result = { resultType, content: [] }
         const { client } = yield* Modern.connected({ answers: { "tools/call": () => result } })
-        const error = yield* Effect.flip(client.callTool("t"))
+        const error = yield* Effect.flip(client.callToolByName("t"))
         assert.strictEqual(error._tag, "InvalidResult")
         if (error._tag === "InvalidResult") assert.deepStrictEqual(error.result, result)
       }),
@@ -57,7 +57,7 @@ describe("results of 2026-07-28", () => {
   it.effect("that are malformed are shown to whoever wants to know", () =>
     Effect.gen(function* () {
       const { client } = yield* Modern.connected({ answers: { "tools/call": () => Modern.complete({ content: 1 }) } })
-      const error = yield* Effect.flip(client.callTool("t"))
+      const error = yield* Effect.flip(client.callToolByName("t"))
       assert.deepStrictEqual(error._tag === "InvalidResult" && error.result, Modern.complete({ content: 1 }))
     })
   )
@@ -69,7 +69,7 @@ describe("results of 2026-07-28", () => {
         const { client, server } = yield* Modern.connected({
           answers: { "tools/call": () => Effect.fail(new McpError.McpError({ code, message: "Once upon a time" })) }
         })
-        const error = yield* Effect.flip(client.callTool("t"))
+        const error = yield* Effect.flip(client.callToolByName("t"))
         assert.strictEqual(error._tag === "McpError" && error.code, code)
         yield* client.ping
         assert.deepStrictEqual(Modern.methods(server), ["server/discover", "tools/call", "server/discover"])
@@ -88,7 +88,7 @@ describe("results of 2026-07-28", () => {
             Effect.fail(new McpError.McpError({ code: -32042, message: "Visit", data: { elicitations } }))
         }
       }).pipe(Effect.provide(user))
-      const error = yield* Effect.flip(client.callTool("t"))
+      const error = yield* Effect.flip(client.callToolByName("t"))
       assert.strictEqual(error._tag === "McpError" && error.code, -32042)
       assert.strictEqual(visits, 0)
       assert.strictEqual(server.requests("tools/call").length, 1)
@@ -130,7 +130,7 @@ describe("a server of 2026-07-28", () => {
         const { client, server } = yield* Modern.connected({
           answers: { "tools/call": () => Effect.andThen(Deferred.succeed(reached, undefined), Effect.never) }
         })
-        const call = yield* Effect.forkChild(client.callTool("t"), { startImmediately: true })
+        const call = yield* Effect.forkChild(client.callToolByName("t"), { startImmediately: true })
         yield* Deferred.await(reached)
         yield* Fiber.interrupt(call)
         const notification = yield* server.notification

@@ -32,7 +32,7 @@ describe("questions of 2026-07-28 that must not be asked", () => {
   it.effect.each(malformed)("are an invalid result: %s", ([, result]) =>
     Effect.gen(function* () {
       const { client, server } = yield* Modern.connected(rounds(result, done))
-      const error = yield* Effect.flip(client.callTool("t"))
+      const error = yield* Effect.flip(client.callToolByName("t"))
       assert.strictEqual(error._tag, "InvalidResult")
       if (error._tag === "InvalidResult") assert.deepStrictEqual(error.result, result)
       assert.strictEqual(calls(server).length, 1)
@@ -58,7 +58,7 @@ describe("questions of 2026-07-28 that must not be asked", () => {
         const { client, server } = yield* Modern.connected(rounds(asks({ a: question }), done)).pipe(
           Effect.provide(services as Layer.Layer<never>)
         )
-        assert.strictEqual((yield* Effect.flip(client.callTool("t")))._tag, "InvalidResult")
+        assert.strictEqual((yield* Effect.flip(client.callToolByName("t")))._tag, "InvalidResult")
         assert.strictEqual(calls(server).length, 1)
       }),
     verifies("elicitation.error.undeclared-mode")
@@ -92,7 +92,7 @@ describe("a question of 2026-07-28 that gets no answer", () => {
       const { client, server } = yield* Modern.connected(rounds(asks({ a: form("?"), b: thought }), done)).pipe(
         Effect.provide([never, refusing])
       )
-      const error = yield* Effect.flip(client.callTool("t"))
+      const error = yield* Effect.flip(client.callToolByName("t"))
       assert.strictEqual(error._tag === "McpError" ? error.code : error._tag, -1)
       yield* Deferred.await(stopped)
       assert.strictEqual(calls(server).length, 1)
@@ -102,7 +102,7 @@ describe("a question of 2026-07-28 that gets no answer", () => {
   it.effect("is an answer when the user declines a form", () =>
     Effect.gen(function* () {
       const { client, server } = yield* Modern.connected(rounds(asks({ a: form("?") }), done))
-      yield* client.callTool("t")
+      yield* client.callToolByName("t")
       assert.deepStrictEqual(calls(server)[1]?.params?.inputResponses, { a: { action: "decline" } })
     }).pipe(Effect.provide(Elicitation.layerDecline))
   )
@@ -124,7 +124,7 @@ describe("a question of 2026-07-28 that gets no answer", () => {
   it.effect("ends when its caller leaves, and nothing is sent: no request is open", () =>
     Effect.gen(function* () {
       const { asked, client, server, stopped } = yield* patient
-      const call = yield* Effect.forkChild(client.callTool("t"), { startImmediately: true })
+      const call = yield* Effect.forkChild(client.callToolByName("t"), { startImmediately: true })
       yield* Deferred.await(asked)
       yield* Fiber.interrupt(call)
       yield* Deferred.await(stopped)
@@ -136,7 +136,7 @@ describe("a question of 2026-07-28 that gets no answer", () => {
   it.effect("may take its time, but not for ever", () =>
     Effect.gen(function* () {
       const { asked, client, stopped } = yield* patient
-      const call = yield* Effect.forkChild(Effect.flip(client.callTool("t", {}, { timeout: "1 second" })), {
+      const call = yield* Effect.forkChild(Effect.flip(client.callToolByName("t", {}, { timeout: "1 second" })), {
         startImmediately: true
       })
       yield* Deferred.await(asked)
@@ -159,7 +159,7 @@ describe("a question of 2026-07-28 that gets no answer", () => {
               : Effect.andThen(Deferred.succeed(reached, undefined), Effect.never)
         }
       })
-      const call = yield* Effect.forkChild(client.callTool("t"), { startImmediately: true })
+      const call = yield* Effect.forkChild(client.callToolByName("t"), { startImmediately: true })
       yield* Deferred.await(reached)
       yield* Fiber.interrupt(call)
       const { method, params } = yield* server.notification

@@ -115,8 +115,8 @@ describe("the end", () => {
       const client = yield* McpClient.connect(server.transport, { revisions: all }).pipe(Scope.provide(scope))
       const fork = <A, E>(effect: Effect.Effect<A, E>) =>
         Effect.forkChild(Effect.exit(effect), { startImmediately: true })
-      const call = yield* fork(client.callTool("x"))
-      const watch = yield* fork(Stream.runDrain(client.watch("a:")))
+      const call = yield* fork(client.callToolByName("x"))
+      const watch = yield* fork(Stream.runDrain(client.watchResource("a:")))
       const ending = yield* Effect.forEach(
         [client.logs, client.toolChanges, client.resourceChanges, client.promptChanges, client.resourceUpdates],
         (stream) => fork(Stream.runDrain<unknown, never, never>(stream))
@@ -133,7 +133,7 @@ describe("the end", () => {
   it.effect("of the server's side fails calls at once", () =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({ answers: { "tools/call": () => Effect.never } })
-      const call = yield* Effect.forkChild(Effect.flip(client.callTool("x")), { startImmediately: true })
+      const call = yield* Effect.forkChild(Effect.flip(client.callToolByName("x")), { startImmediately: true })
       yield* settle
       server.end()
       assert.strictEqual((yield* Fiber.join(call))._tag, "Closed")

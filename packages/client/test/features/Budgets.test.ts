@@ -24,14 +24,14 @@ const lists: ReadonlyArray<
   [
     "tools/list",
     (at) => ({ tools: [{ name: `t${at}`, description: fat, inputSchema: { type: "object" } }] }),
-    (client) => client.tools
+    (client) => client.listTools
   ],
-  ["prompts/list", (at) => ({ prompts: [{ name: `p${at}`, description: fat }] }), (client) => client.prompts],
-  ["resources/list", (at) => ({ resources: [{ uri: `a:${at}`, name: fat }] }), (client) => client.resources],
+  ["prompts/list", (at) => ({ prompts: [{ name: `p${at}`, description: fat }] }), (client) => client.listPrompts],
+  ["resources/list", (at) => ({ resources: [{ uri: `a:${at}`, name: fat }] }), (client) => client.listResources],
   [
     "resources/templates/list",
     (at) => ({ resourceTemplates: [{ uriTemplate: `a:${at}/{b}`, name: fat }] }),
-    (client) => client.resourceTemplates
+    (client) => client.listResourceTemplates
   ]
 ]
 
@@ -76,7 +76,7 @@ describe.each(all)("a list of %s without an end", (version) => {
         { version, answers: { "prompts/list": answer } },
         { maxListBytes: 10_000 }
       )
-      assert.strictEqual((yield* Effect.flip(Stream.runDrain(client.prompts)))._tag, "InvalidResult")
+      assert.strictEqual((yield* Effect.flip(Stream.runDrain(client.listPrompts)))._tag, "InvalidResult")
       assert.strictEqual(server.requests("prompts/list").length, 10)
     })
   )
@@ -180,7 +180,7 @@ describe("a subscription that tells of an update and ends at once", () => {
   it.effect("over 2026-07-28 does not make the client ask without a pause", () =>
     Effect.gen(function* () {
       const { client, next, server } = yield* Modern.listening()
-      const watching = yield* Effect.forkChild(Stream.runDrain(client.watch("a:b")), { startImmediately: true })
+      const watching = yield* Effect.forkChild(Stream.runDrain(client.watchResource("a:b")), { startImmediately: true })
       const first = yield* next
       first.tell("notifications/resources/updated", { uri: "a:b" })
       yield* client.ping

@@ -43,12 +43,12 @@ describe.each(since("2025-06-18"))("the result of a listed tool over %s", (versi
           },
           { version, tools: [{ ...listed, outputSchema }] }
         )
-        yield* Stream.runDrain(client.tools)
-        const error = yield* Effect.flip(client.callTool("book"))
+        yield* Stream.runDrain(client.listTools)
+        const error = yield* Effect.flip(client.callToolByName("book"))
         assert.strictEqual(error._tag, "InvalidResult")
         assert.include(error.message, "reference")
-        assert.deepStrictEqual((yield* client.callTool("book")).structuredContent, { reference: "R1" })
-        assert.strictEqual((yield* Effect.flip(client.callTool("book")))._tag, "InvalidResult")
+        assert.deepStrictEqual((yield* client.callToolByName("book")).structuredContent, { reference: "R1" })
+        assert.strictEqual((yield* Effect.flip(client.callToolByName("book")))._tag, "InvalidResult")
       }),
     verifies("tools.result.structured-validated", "tools.security.result-validated")
   )
@@ -57,16 +57,16 @@ describe.each(since("2025-06-18"))("the result of a listed tool over %s", (versi
     Effect.gen(function* () {
       const failed = { content: [], isError: true }
       const { client } = yield* calling(() => failed, { version, tools: [{ ...listed, outputSchema }] })
-      yield* Stream.runDrain(client.tools)
-      assert.deepStrictEqual(yield* client.callTool("book"), failed)
+      yield* Stream.runDrain(client.listTools)
+      assert.deepStrictEqual(yield* client.callToolByName("book"), failed)
 
       const wrong = { content: [], structuredContent: { reference: 1 } }
       const unlisted = yield* calling(() => wrong, { version })
-      assert.deepStrictEqual(yield* unlisted.client.callTool("book"), wrong)
+      assert.deepStrictEqual(yield* unlisted.client.callToolByName("book"), wrong)
 
       const off = yield* calling(() => wrong, { version, tools: [{ ...listed, outputSchema }], validateOutput: false })
-      yield* Stream.runDrain(off.client.tools)
-      assert.deepStrictEqual(yield* off.client.callTool("book"), wrong)
+      yield* Stream.runDrain(off.client.listTools)
+      assert.deepStrictEqual(yield* off.client.callToolByName("book"), wrong)
     })
   )
 
@@ -74,10 +74,10 @@ describe.each(since("2025-06-18"))("the result of a listed tool over %s", (versi
     Effect.gen(function* () {
       const result = { content: [], structuredContent: { renamed: 1 } }
       const { client, server } = yield* calling(() => result, { version, tools: [{ ...listed, outputSchema }] })
-      yield* Stream.runDrain(client.tools)
+      yield* Stream.runDrain(client.listTools)
       server.peer.notify("notifications/tools/list_changed")
       yield* settle
-      assert.deepStrictEqual(yield* client.callTool("book"), result)
+      assert.deepStrictEqual(yield* client.callToolByName("book"), result)
     })
   )
 
@@ -90,8 +90,8 @@ describe.each(since("2025-06-18"))("the result of a listed tool over %s", (versi
           version,
           tools: [{ ...listed, outputSchema: odd }]
         })
-        yield* Stream.runDrain(client.tools)
-        const error = yield* Effect.flip(client.callTool("book"))
+        yield* Stream.runDrain(client.listTools)
+        const error = yield* Effect.flip(client.callToolByName("book"))
         assert.strictEqual(error._tag, "InvalidResult")
         assert.include(error.message, "my-own-dialect")
         assert.deepStrictEqual(server.requests("tools/call"), [])
@@ -104,14 +104,14 @@ describe.each(until("2025-03-26"))("structured output over %s, which has none", 
   it.effect("is read from the text", () =>
     Effect.gen(function* () {
       const { client } = yield* calling(() => ({ content: text(`{"reference":"R1"}`) }), { version })
-      assert.deepStrictEqual(yield* client.call(Book, { guests: 1 }), { reference: "R1" })
+      assert.deepStrictEqual(yield* client.callTool(Book, { guests: 1 }), { reference: "R1" })
     })
   )
 
   it.effect("is a typed error when the text is no JSON", () =>
     Effect.gen(function* () {
       const { client } = yield* calling(() => ({ content: text("R1") }), { version })
-      assert.strictEqual((yield* Effect.flip(client.call(Book, { guests: 1 })))._tag, "InvalidResult")
+      assert.strictEqual((yield* Effect.flip(client.callTool(Book, { guests: 1 })))._tag, "InvalidResult")
     })
   )
 })
@@ -123,9 +123,9 @@ describe.each(since("2025-11-25"))("a tool that runs only as a task over %s", (v
         version,
         tools: [{ ...listed, execution: { taskSupport: "required" } }]
       })
-      yield* Stream.runDrain(client.tools)
-      assert.strictEqual((yield* Effect.flip(client.call(Book, { guests: 1 })))._tag, "TaskRequired")
-      assert.strictEqual((yield* Effect.flip(client.callTool("book")))._tag, "TaskRequired")
+      yield* Stream.runDrain(client.listTools)
+      assert.strictEqual((yield* Effect.flip(client.callTool(Book, { guests: 1 })))._tag, "TaskRequired")
+      assert.strictEqual((yield* Effect.flip(client.callToolByName("book")))._tag, "TaskRequired")
       assert.deepStrictEqual(server.requests("tools/call"), [])
     })
   )

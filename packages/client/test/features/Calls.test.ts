@@ -6,7 +6,7 @@ import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Queue, Schema, Stream } from "effect"
+import { Deferred, Effect, Fiber, Schema, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { all, cancellation, collect, connected, settle } from "../support/connected.ts"
 import type * as Scripted from "../support/scripted.ts"
@@ -51,7 +51,7 @@ describe.each(all)("calling a tool over %s", (version) => {
         () => ({ content: text(`{"reference":"R1"}`), structuredContent: { reference: "R1" } }),
         { version }
       )
-      assert.deepStrictEqual(yield* client.call(Book, { guests: 2 }), { reference: "R1" })
+      assert.deepStrictEqual(yield* client.callTool(Book, { guests: 2 }), { reference: "R1" })
       const params = server.requests("tools/call")[0]?.params
       assert.strictEqual(params?.name, "book")
       assert.deepStrictEqual(params?.arguments, { guests: 2 })
@@ -61,7 +61,7 @@ describe.each(all)("calling a tool over %s", (version) => {
   it.effect("without an output schema: gives the whole result", () =>
     Effect.gen(function* () {
       const { client } = yield* calling(() => ({ content: text("hello") }), { version })
-      assert.deepStrictEqual(yield* client.call(Say, {}), { content: [{ type: "text", text: "hello" }] })
+      assert.deepStrictEqual(yield* client.callTool(Say, {}), { content: [{ type: "text", text: "hello" }] })
     })
   )
 
@@ -72,7 +72,7 @@ describe.each(all)("calling a tool over %s", (version) => {
         () => ({ content: text("full"), isError: true, _meta: { [failureKey]: failure } }),
         { version }
       )
-      const error = yield* Effect.flip(client.call(Book, { guests: 9 }))
+      const error = yield* Effect.flip(client.callTool(Book, { guests: 9 }))
       assert.instanceOf(error, NoTable)
       assert.strictEqual(error.guests, 9)
     })
@@ -84,10 +84,10 @@ describe.each(all)("calling a tool over %s", (version) => {
         () => ({ content: [...text("The kitchen"), ...text("is on fire")], isError: true }),
         { version }
       )
-      const error = yield* Effect.flip(client.call(Book, { guests: 9 }))
+      const error = yield* Effect.flip(client.callTool(Book, { guests: 9 }))
       assert.strictEqual(error._tag, "ToolFailure")
       assert.strictEqual(error.message, "The kitchen\nis on fire")
-      assert.isTrue((yield* client.callTool("book")).isError)
+      assert.isTrue((yield* client.callToolByName("book")).isError)
     })
   )
 
@@ -97,7 +97,7 @@ describe.each(all)("calling a tool over %s", (version) => {
         () => ({ content: text("full"), isError: true, _meta: { [failureKey]: "what?" } }),
         { version }
       )
-      assert.strictEqual((yield* Effect.flip(client.call(Book, { guests: 9 })))._tag, "ToolFailure")
+      assert.strictEqual((yield* Effect.flip(client.callTool(Book, { guests: 9 })))._tag, "ToolFailure")
     })
   )
 
@@ -106,14 +106,14 @@ describe.each(all)("calling a tool over %s", (version) => {
       const { client } = yield* calling(() => ({ content: text("{}"), structuredContent: { reference: 1 } }), {
         version
       })
-      assert.strictEqual((yield* Effect.flip(client.call(Book, { guests: 9 })))._tag, "InvalidResult")
+      assert.strictEqual((yield* Effect.flip(client.callTool(Book, { guests: 9 })))._tag, "InvalidResult")
     })
   )
 
   it.effect("refuses an input that is not the contract's, and sends nothing", () =>
     Effect.gen(function* () {
       const { client, server } = yield* calling(() => ({ content: [] }), { version })
-      const error = yield* Effect.flip(client.call(Book, { guests: 1.5 }))
+      const error = yield* Effect.flip(client.callTool(Book, { guests: 1.5 }))
       assert.strictEqual((error as McpError.McpError).code, McpError.InvalidParams)
       assert.deepStrictEqual(server.requests("tools/call"), [])
     })
@@ -122,7 +122,7 @@ describe.each(all)("calling a tool over %s", (version) => {
   it.effect("passes on the server's error", () =>
     Effect.gen(function* () {
       const { client } = yield* calling(() => Effect.fail(McpError.invalidParams("Unknown tool: x")), { version })
-      const error = yield* Effect.flip(client.callTool("x"))
+      const error = yield* Effect.flip(client.callToolByName("x"))
       assert.deepStrictEqual(error, McpError.invalidParams("Unknown tool: x"))
     })
   )
@@ -130,14 +130,14 @@ describe.each(all)("calling a tool over %s", (version) => {
   it.effect("reports an answer that is no result", () =>
     Effect.gen(function* () {
       const { client } = yield* calling(() => ({ content: "hello" }), { version })
-      assert.strictEqual((yield* Effect.flip(client.callTool("x")))._tag, "InvalidResult")
+      assert.strictEqual((yield* Effect.flip(client.callToolByName("x")))._tag, "InvalidResult")
     })
   )
 
   it.effect("sends the call's own _meta", () =>
     Effect.gen(function* () {
       const { client, server } = yield* calling(() => ({ content: [] }), { version })
-      yield* client.callTool("x", {}, { meta: { "example.com/a": 1 } })
+      yield* client.callToolByName("x", {}, { meta: { "example.com/a": 1 } })
       const meta = server.requests("tools/call")[0]?.params?._meta as JsonRpc.Params
       assert.strictEqual(meta["example.com/a"], 1)
     })
@@ -155,18 +155,13 @@ describe.each(all)("calling a tool over %s", (version) => {
           },
           { version }
         )
-        const seen: Array<number> = []
-        const queue = yield* Queue.sliding<any>(16)
-        yield* client.callTool("x", {}, { onProgress: ({ progress }) => seen.push(progress), progress: queue })
-        yield* client.callTool("x")
-        assert.deepStrictEqual(seen, [1, 2])
-        assert.deepStrictEqual(
-          (yield* Queue.takeAll(queue)).map(({ progress, total }) => [progress, total]),
-          [
-            [1, 2],
-            [2, 2]
-          ]
-        )
+        const seen: Array<readonly [number, number | undefined]> = []
+        yield* client.callToolByName("x", {}, { onProgress: ({ progress, total }) => seen.push([progress, total]) })
+        yield* client.callToolByName("x")
+        assert.deepStrictEqual(seen, [
+          [1, 2],
+          [2, 2]
+        ])
         const tokens = server.requests("tools/call").map(tokenOf)
         assert.strictEqual(new Set(tokens).size, 2)
         assert.isTrue(tokens.every((token) => typeof token === "string" || Number.isInteger(token)))
@@ -183,7 +178,7 @@ describe.each(all)("calling a tool over %s", (version) => {
         },
         { version }
       )
-      const events = yield* collect(client.callStream(Book, { guests: 1 }))
+      const events = yield* collect(client.callToolStream(Book, { guests: 1 }))
       assert.deepStrictEqual(events, [
         { _tag: "Progress", progress: 1, total: undefined, message: "one" },
         { _tag: "Result", value: { reference: "R1" } }
@@ -194,7 +189,7 @@ describe.each(all)("calling a tool over %s", (version) => {
   it.effect("as a stream: fails as the call does", () =>
     Effect.gen(function* () {
       const { client } = yield* calling(() => Effect.fail(McpError.internalError()), { version })
-      assert.strictEqual((yield* Effect.flip(Stream.runDrain(client.callToolStream("x"))))._tag, "McpError")
+      assert.strictEqual((yield* Effect.flip(Stream.runDrain(client.callToolByNameStream("x"))))._tag, "McpError")
     })
   )
 
@@ -207,7 +202,7 @@ describe.each(all)("calling a tool over %s", (version) => {
           () => Effect.andThen(Deferred.succeed(reached, undefined), Effect.never),
           { version }
         )
-        const fiber = yield* Effect.forkChild(client.callTool("x"))
+        const fiber = yield* Effect.forkChild(client.callToolByName("x"))
         yield* Deferred.await(reached)
         yield* Fiber.interrupt(fiber)
         const cancelled = yield* cancellation(server)
@@ -233,7 +228,7 @@ describe.each(all)("calling a tool over %s", (version) => {
         },
         { version }
       )
-      yield* Stream.runDrain(Stream.take(client.callToolStream("x"), 1))
+      yield* Stream.runDrain(Stream.take(client.callToolByNameStream("x"), 1))
       yield* cancellation(server)
     })
   )
@@ -243,7 +238,7 @@ describe.each(all)("calling a tool over %s", (version) => {
     () =>
       Effect.gen(function* () {
         const { client, server } = yield* calling(() => Effect.never, { version })
-        const fiber = yield* Effect.forkChild(Effect.flip(client.callTool("x")))
+        const fiber = yield* Effect.forkChild(Effect.flip(client.callToolByName("x")))
         yield* settle
         yield* TestClock.adjust("59 seconds")
         assert.isUndefined(fiber.pollUnsafe())
@@ -264,7 +259,7 @@ describe.each(all)("calling a tool over %s", (version) => {
           { version }
         )
         const fiber = yield* Effect.forkChild(
-          Effect.flip(client.callTool("x", {}, { timeout: "30 seconds", maxTotal: "70 seconds" }))
+          Effect.flip(client.callToolByName("x", {}, { timeout: "30 seconds", maxTotal: "70 seconds" }))
         )
         const exchange = yield* Deferred.await(called)
         for (let at = 20; at <= 60; at += 20) {

@@ -32,7 +32,7 @@ describe.each(all)("lists over %s", (version) => {
           }
         })
         assert.deepStrictEqual(
-          (yield* collect(client.tools)).map(({ name }) => name),
+          (yield* collect(client.listTools)).map(({ name }) => name),
           ["a", "b", "c", "d"]
         )
         assert.deepStrictEqual(
@@ -63,11 +63,11 @@ describe.each(all)("lists over %s", (version) => {
           }
         })
         assert.deepStrictEqual(
-          (yield* collect(client.prompts)).map(({ name }) => name),
+          (yield* collect(client.listPrompts)).map(({ name }) => name),
           ["p", "q"]
         )
-        assert.deepStrictEqual(yield* collect(client.resources), [{ uri: "a:b", name: "r" }])
-        assert.deepStrictEqual(yield* collect(client.resourceTemplates), [{ uriTemplate: "a:{b}", name: "t" }])
+        assert.deepStrictEqual(yield* collect(client.listResources), [{ uri: "a:b", name: "r" }])
+        assert.deepStrictEqual(yield* collect(client.listResourceTemplates), [{ uriTemplate: "a:{b}", name: "t" }])
       }),
     verifies("prompts.list.client-paginates")
   )
@@ -78,7 +78,7 @@ describe.each(all)("lists over %s", (version) => {
         version,
         answers: { "tools/list": paged("tools", { first: [[tool("a")], "2"], "at 2": [[tool("b")]] }) }
       })
-      assert.strictEqual((yield* collect(Stream.take(client.tools, 1))).length, 1)
+      assert.strictEqual((yield* collect(Stream.take(client.listTools, 1))).length, 1)
       assert.strictEqual(server.requests("tools/list").length, 1)
     })
   )
@@ -91,8 +91,8 @@ describe.each(all)("lists over %s", (version) => {
           version,
           answers: { "tools/list": paged("tools", { first: [[tool("a")], "2"], "at 2": [[tool("b")]] }) }
         })
-        yield* collect(client.tools)
-        assert.strictEqual((yield* collect(client.tools)).length, 2)
+        yield* collect(client.listTools)
+        assert.strictEqual((yield* collect(client.listTools)).length, 2)
         assert.isUndefined(server.requests("tools/list")[2]?.params?.cursor)
       }),
     verifies("pagination.client.opaque-not-persisted")
@@ -106,7 +106,7 @@ describe.each(all)("lists over %s", (version) => {
           "tools/list": paged("tools", { first: [[], "a"], "at a": [[], "b"], "at b": [[], "a"] })
         }
       })
-      const error = yield* Effect.flip(Stream.runDrain(client.tools))
+      const error = yield* Effect.flip(Stream.runDrain(client.listTools))
       assert.strictEqual(error._tag, "InvalidResult")
       assert.include(error.message, "twice")
       assert.strictEqual(server.requests("tools/list").length, 3)
@@ -120,7 +120,7 @@ describe.each(all)("lists over %s", (version) => {
         { version, answers: { "tools/list": () => ({ tools: [], nextCursor: `${++page}` }) } },
         { maxPages: 5 }
       )
-      assert.strictEqual((yield* Effect.flip(Stream.runDrain(client.tools)))._tag, "InvalidResult")
+      assert.strictEqual((yield* Effect.flip(Stream.runDrain(client.listTools)))._tag, "InvalidResult")
       assert.strictEqual(server.requests("tools/list").length, 5)
     })
   )
@@ -131,14 +131,14 @@ describe.each(all)("lists over %s", (version) => {
       Effect.gen(function* () {
         const { client, server } = yield* connected({ version, capabilities: {} })
         const requests: ReadonlyArray<readonly [string, Effect.Effect<unknown, { readonly _tag: string }>]> = [
-          ["tools", Stream.runDrain(client.tools)],
-          ["tools", client.callTool("x")],
-          ["prompts", Stream.runDrain(client.prompts)],
-          ["prompts", client.prompt("x")],
-          ["resources", Stream.runDrain(client.resources)],
-          ["resources", client.read("a:b")],
-          ["resources.subscribe", client.subscribe("a:b")],
-          ["resources.subscribe", Stream.runDrain(client.watch("a:b"))],
+          ["tools", Stream.runDrain(client.listTools)],
+          ["tools", client.callToolByName("x")],
+          ["prompts", Stream.runDrain(client.listPrompts)],
+          ["prompts", client.getPromptByName("x")],
+          ["resources", Stream.runDrain(client.listResources)],
+          ["resources", client.readResource("a:b")],
+          ["resources.subscribe", client.subscribeResource("a:b")],
+          ["resources.subscribe", Stream.runDrain(client.watchResource("a:b"))],
           ["logging", client.setLogLevel("info")]
         ]
         for (const [capability, request] of requests) {

@@ -27,7 +27,7 @@ describe.each(versions)("watching a resource over %s", (version) => {
   it.effect("says at once that it watches, then every update, and unsubscribes in the end", () =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({ version, answers })
-      const watch = yield* watching(client.watch("file:///a"))
+      const watch = yield* watching(client.watchResource("file:///a"))
       assert.deepStrictEqual(yield* watch.next, { _tag: "Watching", uri: "file:///a" })
       assert.deepStrictEqual(subscriptions(server), ["subscribe file:///a"])
       updated(server, "file:///a")
@@ -41,7 +41,10 @@ describe.each(versions)("watching a resource over %s", (version) => {
   it.effect("is one subscription however many watch, until the last one leaves", () =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({ version, answers })
-      const [one, two] = [yield* watching(client.watch("file:///a")), yield* watching(client.watch("file:///a"))]
+      const [one, two] = [
+        yield* watching(client.watchResource("file:///a")),
+        yield* watching(client.watchResource("file:///a"))
+      ]
       yield* one.next
       yield* two.next
       updated(server, "file:///a")
@@ -53,7 +56,7 @@ describe.each(versions)("watching a resource over %s", (version) => {
       updated(server, "file:///a")
       assert.strictEqual((yield* two.next)._tag, "Updated")
       yield* Fiber.interrupt(two.fiber)
-      const again = yield* watching(client.watch("file:///a"))
+      const again = yield* watching(client.watchResource("file:///a"))
       yield* again.next
       assert.deepStrictEqual(
         server.heard.flatMap((message) =>
@@ -67,8 +70,8 @@ describe.each(versions)("watching a resource over %s", (version) => {
   it.effect("hears of the parts of a resource, and not of other resources", () =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({ version, answers })
-      const folder = yield* watching(client.watch("file:///a"))
-      const other = yield* watching(client.watch("file:///ab"))
+      const folder = yield* watching(client.watchResource("file:///a"))
+      const other = yield* watching(client.watchResource("file:///ab"))
       yield* folder.next
       yield* other.next
       updated(server, "file:///a/b.txt")
@@ -83,7 +86,7 @@ describe.each(versions)("watching a resource over %s", (version) => {
   it.effect("would rather hear of an update that it cannot place than miss it", () =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({ version, answers })
-      const watch = yield* watching(client.watch("db://table"))
+      const watch = yield* watching(client.watchResource("db://table"))
       yield* watch.next
       updated(server, "row:17")
       assert.deepStrictEqual(yield* watch.next, { _tag: "Updated", uri: "row:17" })
@@ -100,8 +103,8 @@ describe.each(versions)("watching a resource over %s", (version) => {
           "resources/subscribe": () => (attempts++ === 0 ? Effect.fail(McpError.invalidParams("No")) : {})
         }
       })
-      assert.strictEqual((yield* Effect.flip(Stream.runDrain(client.watch("file:///a"))))._tag, "McpError")
-      const watch = yield* watching(client.watch("file:///a"))
+      assert.strictEqual((yield* Effect.flip(Stream.runDrain(client.watchResource("file:///a"))))._tag, "McpError")
+      const watch = yield* watching(client.watchResource("file:///a"))
       assert.strictEqual((yield* watch.next)._tag, "Watching")
     })
   )
@@ -109,7 +112,7 @@ describe.each(versions)("watching a resource over %s", (version) => {
   it.effect("fails when the connection ends", () =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({ version, answers })
-      const watch = yield* watching(client.watch("file:///a"))
+      const watch = yield* watching(client.watchResource("file:///a"))
       yield* watch.next
       server.end()
       const exit = yield* Fiber.join(watch.fiber)
@@ -123,10 +126,10 @@ describe.each(versions)("watching a resource over %s", (version) => {
     Effect.gen(function* () {
       const { client, server } = yield* connected({ version, answers })
       const first = yield* Effect.forkChild(Stream.runHead(client.resourceUpdates), { startImmediately: true })
-      yield* client.subscribe("file:///a")
+      yield* client.subscribeResource("file:///a")
       updated(server, "file:///a")
       assert.deepStrictEqual(yield* Fiber.join(first), yield* Stream.runHead(Stream.make("file:///a")))
-      yield* client.unsubscribe("file:///a")
+      yield* client.unsubscribeResource("file:///a")
       assert.deepStrictEqual(subscriptions(server), ["subscribe file:///a", "unsubscribe file:///a"])
     })
   )
@@ -138,7 +141,7 @@ it.effect("a watcher that leaves while it still subscribes leaves nothing behind
     const { client, server } = yield* connected({
       answers: { "resources/subscribe": () => Effect.andThen(Deferred.succeed(reached, undefined), Effect.never) }
     })
-    const watch = yield* watching(client.watch("file:///a"))
+    const watch = yield* watching(client.watchResource("file:///a"))
     yield* Deferred.await(reached)
     yield* Fiber.interrupt(watch.fiber)
     yield* server.notification

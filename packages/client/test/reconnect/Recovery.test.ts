@@ -17,7 +17,7 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
       })
       server(0).cut()
       yield* settle
-      yield* Effect.forEach(Array.from({ length: 100 }), () => client.callTool("x"), { concurrency: "unbounded" })
+      yield* Effect.forEach(Array.from({ length: 100 }), () => client.callToolByName("x"), { concurrency: "unbounded" })
       assert.strictEqual(opened.length, 2)
       assert.isTrue(server(0).released())
       assert.strictEqual(server(1).requests("tools/call").length, 100)
@@ -113,7 +113,7 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
       yield* client.setLogLevel("debug")
       server(0).cut()
       yield* settle
-      yield* client.callTool("x")
+      yield* client.callToolByName("x")
       if (version === Modern.version) {
         assert.strictEqual(
           Modern.declared(server(1).requests("tools/call")[0], "io.modelcontextprotocol/logLevel"),
@@ -147,7 +147,7 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
       yield* client.setLogLevel("debug")
       server(0).cut()
       yield* settle
-      const call = yield* fork(client.callTool("x"))
+      const call = yield* fork(client.callToolByName("x"))
       yield* until(() => opened[1]?.requests(asked).length === 1)
       server(1).cut()
       yield* settle
@@ -173,13 +173,13 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
           }
         })
       })
-      yield* collect(client.tools)
+      yield* collect(client.listTools)
       assert.strictEqual(client.instructions, "I am 0")
       assert.isUndefined(client.serverCapabilities.prompts)
       server(0).cut()
       yield* settle
       // What it was listed with is of no account any more.
-      yield* client.callTool("x")
+      yield* client.callToolByName("x")
       assert.strictEqual(client.instructions, "I am 1")
       assert.isDefined(client.serverCapabilities.prompts)
     })
@@ -234,7 +234,7 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
   it.effect("does none of it when told not to", () =>
     Effect.gen(function* () {
       const { client, server, tries } = yield* recovering({ version }, { reconnect: false })
-      const waiting = yield* fork(Effect.flip(client.read("a:b")))
+      const waiting = yield* fork(Effect.flip(client.readResource("a:b")))
       yield* settle
       server(0).cut()
       yield* Fiber.join(waiting)

@@ -32,7 +32,7 @@ describe.each(all)("an exchange of %s that fails", (version) => {
         version,
         script: () => ({ answers: { "tools/call": after(2, tool) } })
       })
-      const call = yield* fork(client.callTool("pay"))
+      const call = yield* fork(client.callToolByName("pay"))
       yield* settle
       fail(server(0), "tools/call", cut, true)
       yield* Effect.repeat(settle, { times: 5 })
@@ -56,8 +56,8 @@ describe.each(all)("an exchange of %s that fails", (version) => {
         version,
         script: () => ({ answers: { "resources/read": after(1, contents), "tools/call": after(1, tool) } })
       })
-      const read = yield* fork(client.read("a:b"))
-      const call = yield* fork(Effect.flip(client.callTool("pay")))
+      const read = yield* fork(client.readResource("a:b"))
+      const call = yield* fork(Effect.flip(client.callToolByName("pay")))
       yield* settle
       fail(server(0), "resources/read", status(503), false)
       fail(server(0), "tools/call", status(503), false)
@@ -75,7 +75,7 @@ describe.each(all)("an exchange of %s that fails", (version) => {
         version,
         script: () => ({ answers: { "resources/read": () => Effect.never } })
       })
-      const read = yield* fork(Effect.flip(client.read("a:b")))
+      const read = yield* fork(Effect.flip(client.readResource("a:b")))
       yield* settle
       fail(server(0), "resources/read", status(code), true)
       assert.deepInclude(yield* Fiber.join(read), { _tag: "Closed", cause: status(code) })
@@ -89,7 +89,7 @@ describe.each(all)("an exchange of %s that fails", (version) => {
         version,
         script: () => ({ answers: { "tools/call": after(1, tool) } })
       })
-      const call = yield* fork(client.callTool("pay"))
+      const call = yield* fork(client.callToolByName("pay"))
       yield* settle
       fail(server(0), "tools/call", status(code), true)
       yield* settle
@@ -104,7 +104,7 @@ describe.each(all)("an exchange of %s that fails", (version) => {
         version,
         script: () => ({ answers: { "tools/call": () => Effect.never } })
       })
-      const call = yield* fork(Effect.flip(client.callTool("pay")))
+      const call = yield* fork(Effect.flip(client.callToolByName("pay")))
       yield* settle
       const [request] = server(0).requests("tools/call")
       const progressToken = Modern.declared(request, "progressToken")
@@ -123,7 +123,7 @@ describe.each(all)("an exchange of %s that fails", (version) => {
         { version, script: () => ({ answers: { "tools/call": () => Effect.never } }) },
         { reconnect: { attempts: 3 } }
       )
-      const call = yield* fork(Effect.flip(client.callTool("pay")))
+      const call = yield* fork(Effect.flip(client.callToolByName("pay")))
       for (let n = 1; n <= 3; n++) {
         yield* until(() => server(0).requests("tools/call").length === n)
         fail(server(0), "tools/call", cut, true)
@@ -141,7 +141,7 @@ describe.each(all)("an exchange of %s that fails", (version) => {
         version,
         script: (n) => ({ answers: { "tools/call": () => (n === 0 ? Effect.never : tool) } })
       })
-      const calls = yield* Effect.forEach(Array.from({ length: 100 }), () => fork(client.callTool("pay")))
+      const calls = yield* Effect.forEach(Array.from({ length: 100 }), () => fork(client.callToolByName("pay")))
       yield* settle
       for (const { id } of server(0).requests("tools/call")) {
         server(0).inject({ _tag: "Unanswered", id, error: gone, unsent: true })
@@ -160,9 +160,9 @@ describe.each(all)("an exchange of %s that fails", (version) => {
         script: (n) => ({ answers: { "tools/call": () => (n === 0 ? Effect.never : tool) } })
       })
       const [lost, answered, silent] = [
-        yield* fork(client.callTool("a")),
-        yield* fork(client.callTool("b")),
-        yield* fork(Effect.exit(client.callTool("c")))
+        yield* fork(client.callToolByName("a")),
+        yield* fork(client.callToolByName("b")),
+        yield* fork(Effect.exit(client.callToolByName("c")))
       ]
       yield* settle
       const [a = 0, b = 0] = server(0)
@@ -179,7 +179,7 @@ describe.each(all)("an exchange of %s that fails", (version) => {
       yield* settle
       assert.isTrue(server(0).released())
       // Its end is not that of the next.
-      yield* client.callTool("d")
+      yield* client.callToolByName("d")
       assert.strictEqual(opened.length, 2)
     })
   )
@@ -190,7 +190,7 @@ describe.each(all)("an exchange of %s that fails", (version) => {
         version,
         script: (n) => ({ answers: { "tools/call": () => (n === 2 ? tool : Effect.never) } })
       })
-      const call = yield* fork(Effect.flip(client.callTool("pay")))
+      const call = yield* fork(Effect.flip(client.callToolByName("pay")))
       for (const n of [0, 1]) {
         yield* until(() => opened[n]?.requests("tools/call").length === 1)
         fail(server(n), "tools/call", forgotten, true)
@@ -198,7 +198,7 @@ describe.each(all)("an exchange of %s that fails", (version) => {
       assert.deepInclude(yield* Fiber.join(call), { _tag: "Closed", cause: forgotten, unsent: true })
       assert.strictEqual(opened.length, 2)
       // The next may have more luck.
-      const next = yield* fork(client.callTool("pay"))
+      const next = yield* fork(client.callToolByName("pay"))
       yield* until(() => opened[1]?.requests("tools/call").length === 2)
       fail(server(1), "tools/call", forgotten, true)
       yield* TestClock.adjust("1 second")
@@ -212,7 +212,7 @@ describe.each(all)("an exchange of %s that fails", (version) => {
         { version, script: () => ({ answers: { "resources/read": () => Effect.never } }) },
         { reconnect: false }
       )
-      const read = yield* fork(Effect.flip(client.read("a:b")))
+      const read = yield* fork(Effect.flip(client.readResource("a:b")))
       yield* settle
       fail(server(0), "resources/read", cut, true)
       assert.deepInclude(yield* Fiber.join(read), { _tag: "Closed", cause: cut })
@@ -243,7 +243,7 @@ describe("a round of a call whose questions were answered", () => {
   it.effect("is sent again, as it was, when it does not reach the server", () =>
     Effect.gen(function* () {
       const { begun, client, server } = yield* asking(1)
-      const call = yield* fork(client.callTool("pay"))
+      const call = yield* fork(client.callToolByName("pay"))
       yield* until(() => server(0).requests("tools/call").length === 2)
       fail(server(0), "tools/call", cut, true)
       yield* settle
@@ -261,7 +261,7 @@ describe("a round of a call whose questions were answered", () => {
   ] as const)("is not sent again, nor is the call begun anew, when %s", ([, error, unsent]) =>
     Effect.gen(function* () {
       const { begun, client, server } = yield* asking(1)
-      const call = yield* fork(Effect.flip(client.callTool("pay")))
+      const call = yield* fork(Effect.flip(client.callToolByName("pay")))
       yield* until(() => server(0).requests("tools/call").length === 2)
       fail(server(0), "tools/call", error, unsent)
       const closed = yield* Fiber.join(call)
@@ -274,7 +274,7 @@ describe("a round of a call whose questions were answered", () => {
   it.effect("is given up at once when the connection is lost meanwhile, and the call is not begun anew", () =>
     Effect.gen(function* () {
       const { begun, client, server, tries } = yield* asking(1)
-      const call = yield* fork(Effect.flip(client.callTool("pay")))
+      const call = yield* fork(Effect.flip(client.callToolByName("pay")))
       yield* until(() => server(0).requests("tools/call").length === 2)
       fail(server(0), "tools/call", cut, true)
       yield* settle
@@ -288,7 +288,7 @@ describe("a round of a call whose questions were answered", () => {
   it.effect("is not sent again when nothing is", () =>
     Effect.gen(function* () {
       const { client, server } = yield* asking(1, false)
-      const call = yield* fork(Effect.flip(client.callTool("pay")))
+      const call = yield* fork(Effect.flip(client.callToolByName("pay")))
       yield* until(() => server(0).requests("tools/call").length === 2)
       fail(server(0), "tools/call", cut, true)
       assert.deepInclude(yield* Fiber.join(call), { _tag: "Closed", cause: cut })

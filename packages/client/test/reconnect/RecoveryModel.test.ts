@@ -108,11 +108,11 @@ const live = Effect.fnUntraced(function* (script: ReadonlyArray<Command>, versio
   const asked: Array<Asked> = []
   const ask = (method: Asked["method"], parks: boolean): Effect.Effect<unknown, McpClient.ClientError> => {
     const n = asked.length
-    return method === "call" ? client.callTool("pay", { n, parks }) : client.read(parks ? "parks:" : uri)
+    return method === "call" ? client.callToolByName("pay", { n, parks }) : client.readResource(parks ? "parks:" : uri)
   }
   let seen = -1
   const watch = yield* Effect.forkChild(
-    Effect.exit(Stream.runForEach(client.watch(uri), () => Effect.sync(() => (seen = world.version)))),
+    Effect.exit(Stream.runForEach(client.watchResource(uri), () => Effect.sync(() => (seen = world.version)))),
     { startImmediately: true }
   )
   const run: { readonly [T in Command["_tag"]]: (command: Extract<Command, { _tag: T }>) => Effect.Effect<unknown> } = {

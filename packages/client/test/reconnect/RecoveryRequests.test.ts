@@ -24,7 +24,7 @@ describe.each(all)("a request of %s whose connection is lost", (version) => {
           }
         })
       })
-      const call = yield* fork(Effect.flip(client.callTool("pay")))
+      const call = yield* fork(Effect.flip(client.callToolByName("pay")))
       yield* settle
       server(0).cut()
       const error = yield* Fiber.join(call)
@@ -39,12 +39,16 @@ describe.each(all)("a request of %s whose connection is lost", (version) => {
   const reads: ReadonlyArray<
     readonly [string, object, (client: McpClient.McpClient["Service"]) => Effect.Effect<unknown, McpClient.ClientError>]
   > = [
-    ["tools/list", { tools: [], ...empty }, (client) => collect(client.tools)],
-    ["prompts/list", { prompts: [], ...empty }, (client) => collect(client.prompts)],
-    ["resources/list", { resources: [], ...empty }, (client) => collect(client.resources)],
-    ["resources/templates/list", { resourceTemplates: [], ...empty }, (client) => collect(client.resourceTemplates)],
-    ["resources/read", contents, (client) => client.read("a:b")],
-    ["prompts/get", { messages: [], resultType: "complete" }, (client) => client.prompt("p")],
+    ["tools/list", { tools: [], ...empty }, (client) => collect(client.listTools)],
+    ["prompts/list", { prompts: [], ...empty }, (client) => collect(client.listPrompts)],
+    ["resources/list", { resources: [], ...empty }, (client) => collect(client.listResources)],
+    [
+      "resources/templates/list",
+      { resourceTemplates: [], ...empty },
+      (client) => collect(client.listResourceTemplates)
+    ],
+    ["resources/read", contents, (client) => client.readResource("a:b")],
+    ["prompts/get", { messages: [], resultType: "complete" }, (client) => client.getPromptByName("p")],
     [
       "completion/complete",
       { completion: { values: [] }, resultType: "complete" },
@@ -80,8 +84,10 @@ describe.each(all)("a request of %s whose connection is lost", (version) => {
       const outcome = (trustAnnotations: boolean) =>
         Effect.gen(function* () {
           const { client, server } = yield* recovering({ version, script }, { trustAnnotations })
-          yield* collect(client.tools)
-          const calls = yield* Effect.forEach(["put", "get", "pay"], (name) => fork(Effect.exit(client.callTool(name))))
+          yield* collect(client.listTools)
+          const calls = yield* Effect.forEach(["put", "get", "pay"], (name) =>
+            fork(Effect.exit(client.callToolByName(name)))
+          )
           yield* settle
           server(0).cut()
           return yield* Effect.map(Fiber.joinAll(calls), (exits) => exits.map(Exit.isSuccess))
@@ -97,7 +103,7 @@ describe.each(all)("a request of %s whose connection is lost", (version) => {
         { version, script: () => ({ answers: { "resources/read": () => Effect.never } }) },
         { reconnect: { resends: 2 } }
       )
-      const read = yield* fork(Effect.flip(client.read("a:b")))
+      const read = yield* fork(Effect.flip(client.readResource("a:b")))
       for (let n = 0; n < 3; n++) {
         yield* until(() => opened[n]?.requests("resources/read").length === 1)
         opened[n]?.cut()
@@ -121,7 +127,7 @@ describe.each(all)("a request of %s whose connection is lost", (version) => {
         },
         { reconnect: { attempts: 1 } }
       )
-      const read = yield* fork(Effect.flip(client.read("a:b")))
+      const read = yield* fork(Effect.flip(client.readResource("a:b")))
       yield* settle
       server(0).cut()
       const error = yield* Fiber.join(read)
@@ -136,13 +142,13 @@ it.effect("what a server of 2026-07-28 allowed to be kept is forgotten with its 
       version: Modern.version,
       script: () => ({ answers: { "resources/read": () => ({ ...contents, ttlMs: 3_600_000 }) } })
     })
-    yield* client.read("a:b")
-    yield* client.read("a:b")
+    yield* client.readResource("a:b")
+    yield* client.readResource("a:b")
     assert.strictEqual(server(0).requests("resources/read").length, 1)
     server(0).cut()
     yield* settle
-    yield* client.read("a:b")
-    yield* client.read("a:b")
+    yield* client.readResource("a:b")
+    yield* client.readResource("a:b")
     assert.strictEqual(server(1).requests("resources/read").length, 1)
   })
 )

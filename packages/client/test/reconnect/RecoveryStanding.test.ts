@@ -27,7 +27,7 @@ describe("a watch over 2026-07-28 that the server ends", () => {
   it.effect.each(ends)("%s is asked for again on the same connection", ([, end]) =>
     Effect.gen(function* () {
       const { client, next, opened, server } = yield* listening()
-      const [one, two] = [yield* following(client.watch("a:b")), yield* following(client.watch("a:b"))]
+      const [one, two] = [yield* following(client.watchResource("a:b")), yield* following(client.watchResource("a:b"))]
       const first = yield* next
       assert.deepStrictEqual(yield* tags(one, 1), ["Watching"])
       end(first, (requestId) => server.peer.notify("notifications/cancelled", { requestId }))
@@ -49,7 +49,7 @@ describe("a watch over 2026-07-28 that the server ends", () => {
   it.effect("at once, every time, is asked for ever more slowly, and given up in the end", () =>
     Effect.gen(function* () {
       const { client, next, opened } = yield* listening({ attempts: 5, delay: "1 second", maxDelay: "3 seconds" })
-      const watch = yield* following(client.watch("a:b"))
+      const watch = yield* following(client.watchResource("a:b"))
       ;(yield* next).end()
       ;(yield* next).end()
       for (const wait of [1, 2, 3]) {
@@ -65,7 +65,7 @@ describe("a watch over 2026-07-28 that the server ends", () => {
       ;(yield* next).end()
       const error = yield* endOf(watch)
       assert.deepInclude(error, { _tag: "Closed", message: "The server ended the subscription" })
-      const again = yield* following(client.watch("a:b"))
+      const again = yield* following(client.watchResource("a:b"))
       assert.strictEqual((yield* again.next)._tag, "Watching")
     })
   )
@@ -73,7 +73,7 @@ describe("a watch over 2026-07-28 that the server ends", () => {
   it.effect("is left in peace while the watcher waits to come back", () =>
     Effect.gen(function* () {
       const { client, next, opened, server } = yield* listening()
-      const watch = yield* following(client.watch("a:b"))
+      const watch = yield* following(client.watchResource("a:b"))
       ;(yield* next).end()
       ;(yield* next).end()
       yield* settle
@@ -119,7 +119,7 @@ it.effect("a client that closes while it watches ends the watch, and does not co
   Effect.gen(function* () {
     const scope = yield* Scope.make()
     const { client, tries } = yield* recovering({ script: () => ({ answers: subscribes }) }).pipe(Scope.provide(scope))
-    const watch = yield* following(client.watch("a:b"))
+    const watch = yield* following(client.watchResource("a:b"))
     const tools = yield* following(client.toolChanges)
     yield* watch.next
     yield* Scope.close(scope, Exit.void)
@@ -134,7 +134,7 @@ it.effect("a client with one wire asks again for what the server ends, and for n
     const subscriptions = yield* Modern.subscriptions(true)
     const server = yield* Modern.make({ answers: { "subscriptions/listen": subscriptions.answer } })
     const client = yield* McpClient.connect(server.transport)
-    const watch = yield* following(client.watch("a:b"))
+    const watch = yield* following(client.watchResource("a:b"))
     ;(yield* subscriptions.next).end()
     assert.deepStrictEqual(yield* tags(watch, 2), ["Watching", "Watching"])
     server.end()

@@ -16,7 +16,7 @@ import { initializeResult } from "../support/scripted.ts"
 import { fixture, isAlive, server } from "../support/processes.ts"
 
 const pidOf = (client: McpClient.McpClient["Service"]) =>
-  Effect.map(client.callTool("pid"), ({ content: [first] }) => Number((first as { readonly text: string }).text))
+  Effect.map(client.callToolByName("pid"), ({ content: [first] }) => Number((first as { readonly text: string }).text))
 
 describe.each([
   ["2025-11-25", []],
@@ -36,8 +36,10 @@ describe.each([
       const pids = yield* withClient((client) =>
         Effect.gen(function* () {
           const first = yield* pidOf(client)
-          const waiting = yield* Effect.forkChild(Effect.flip(client.callTool("hang")), { startImmediately: true })
-          const error = yield* Effect.flip(client.callTool("crash"))
+          const waiting = yield* Effect.forkChild(Effect.flip(client.callToolByName("hang")), {
+            startImmediately: true
+          })
+          const error = yield* Effect.flip(client.callToolByName("crash"))
           assert.deepInclude(error, { _tag: "Closed" })
           assert.strictEqual((yield* Fiber.join(waiting))._tag, "Closed")
           const next = yield* Effect.forEach(Array.from({ length: 10 }), () => pidOf(client), {
@@ -56,13 +58,13 @@ describe.each([
     withClient((client) =>
       Effect.gen(function* () {
         const events = yield* Queue.unbounded<McpClient.WatchEvent>()
-        yield* Effect.forkScoped(Stream.runForEach(client.watch("a:b"), (event) => Queue.offer(events, event)))
+        yield* Effect.forkScoped(Stream.runForEach(client.watchResource("a:b"), (event) => Queue.offer(events, event)))
         const first = yield* pidOf(client)
         assert.strictEqual((yield* Queue.take(events))._tag, "Watching")
-        yield* Effect.flip(client.callTool("crash"))
+        yield* Effect.flip(client.callToolByName("crash"))
         assert.strictEqual((yield* Queue.take(events))._tag, "Watching")
         assert.notStrictEqual(yield* pidOf(client), first)
-        yield* client.callTool("touch", { text: "a:b" })
+        yield* client.callToolByName("touch", { text: "a:b" })
         assert.deepStrictEqual(yield* Queue.take(events), { _tag: "Updated", uri: "a:b" })
       })
     )
@@ -77,8 +79,8 @@ describe.each([
       yield* withClient(
         (client) =>
           Effect.gen(function* () {
-            yield* Effect.flip(client.callTool("crash"))
-            const error = yield* Effect.flip(client.callTool("pid"))
+            yield* Effect.flip(client.callToolByName("crash"))
+            const error = yield* Effect.flip(client.callToolByName("pid"))
             assert.deepInclude(error, { _tag: "Closed", unsent: true })
             if (error._tag !== "Closed") return
             assert.deepInclude(error.cause, { reason: "Exited", exitCode: 5, stderr: "not again" })
@@ -139,7 +141,7 @@ it.live("a server behind a socket that was restarted is connected to again", () 
       revisions: ["2025-11-25"],
       reconnect: { attempts: 20 }
     })
-    yield* client.callTool("a")
+    yield* client.callToolByName("a")
     yield* server.stop
     const call = yield* Effect.forkChild(Effect.exit(client.ping), { startImmediately: true })
     yield* server.start

@@ -59,9 +59,11 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
         script: hangingFirst({ "resources/read": () => contents }),
         hold: (n) => (n === 0 ? Effect.void : Effect.sleep("1 minute"))
       })
-      const short = yield* fork(Effect.flip(client.read("a:b", { timeout: "50 seconds" })))
-      const total = yield* fork(Effect.flip(client.read("a:c", { timeout: "5 minutes", maxTotal: "50 seconds" })))
-      const long = yield* fork(client.read("a:d", { timeout: "2 minutes" }))
+      const short = yield* fork(Effect.flip(client.readResource("a:b", { timeout: "50 seconds" })))
+      const total = yield* fork(
+        Effect.flip(client.readResource("a:c", { timeout: "5 minutes", maxTotal: "50 seconds" }))
+      )
+      const long = yield* fork(client.readResource("a:d", { timeout: "2 minutes" }))
       yield* TestClock.adjust("20 seconds")
       server(0).cut()
       yield* settle
@@ -84,7 +86,7 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
         script: hangingFirst({ "resources/read": () => contents }),
         hold: (n) => (n === 0 ? Effect.void : Effect.sleep("40 seconds"))
       })
-      const read = yield* fork(client.read("a:b", { timeout: "50 seconds", onProgress: () => {} }))
+      const read = yield* fork(client.readResource("a:b", { timeout: "50 seconds", onProgress: () => {} }))
       yield* settle
       yield* TestClock.adjust("40 seconds")
       const [request] = server(0).requests("resources/read")
@@ -113,7 +115,7 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
       yield* settle
       assert.isTrue(server(0).released())
       assert.strictEqual(opened.length, 1)
-      yield* client.read("a:b")
+      yield* client.readResource("a:b")
       for (let n = 0; n < 60; n++) {
         yield* TestClock.adjust("1 second")
         yield* settle
@@ -140,14 +142,14 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
         jumping
       )
       for (const back of [3_600_000, -3_600_000]) {
-        const call = yield* fork(Effect.flip(client.callTool("x", {}, { timeout: "50 seconds" })))
+        const call = yield* fork(Effect.flip(client.callToolByName("x", {}, { timeout: "50 seconds" })))
         set -= back
         yield* TestClock.adjust("49 seconds")
         assert.isUndefined(call.pollUnsafe())
         yield* TestClock.adjust("1 second")
         assert.strictEqual((yield* Fiber.join(call))._tag, "Timeout")
       }
-      const read = yield* fork(Effect.flip(client.read("a:b", { timeout: "50 seconds" })))
+      const read = yield* fork(Effect.flip(client.readResource("a:b", { timeout: "50 seconds" })))
       server(0).cut()
       yield* settle
       set -= 3_600_000

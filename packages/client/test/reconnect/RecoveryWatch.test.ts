@@ -21,8 +21,8 @@ describe.each(all)("a watch over %s whose connection is lost", (version) => {
     () =>
       Effect.gen(function* () {
         const { client, opened, server } = yield* watching()
-        const watch = yield* following(client.watch("a:b"))
-        const other = yield* following(client.watch("a:b"))
+        const watch = yield* following(client.watchResource("a:b"))
+        const other = yield* following(client.watchResource("a:b"))
         assert.deepStrictEqual(yield* tags(watch, 1), ["Watching"])
         tell(server(0))
         assert.deepStrictEqual(yield* tags(watch, 1), ["Updated"])
@@ -41,7 +41,7 @@ describe.each(all)("a watch over %s whose connection is lost", (version) => {
   it.effect("unsubscribes where it is subscribed, and then needs no connection any more", () =>
     Effect.gen(function* () {
       const { client, server, tries } = yield* watching()
-      const watch = yield* following(client.watch("a:b"))
+      const watch = yield* following(client.watchResource("a:b"))
       yield* watch.next
       server(0).end()
       yield* watch.next
@@ -65,13 +65,13 @@ describe.each(all)("a watch over %s whose connection is lost", (version) => {
         },
         { reconnect: { attempts: 3 } }
       )
-      const watch = yield* following(client.watch("a:b"))
+      const watch = yield* following(client.watchResource("a:b"))
       yield* watch.next
       server(0).cut()
       yield* settle
       yield* TestClock.adjust("1 minute")
       assert.deepInclude(yield* endOf(watch), { _tag: "Closed", cause: refused })
-      const again = yield* following(client.watch("a:b"))
+      const again = yield* following(client.watchResource("a:b"))
       assert.strictEqual((yield* again.next)._tag, "Watching")
     })
   )
@@ -82,7 +82,7 @@ describe.each(all)("a watch over %s whose connection is lost", (version) => {
       const { client, server } = yield* watching({
         script: (n) => ({ answers: n === 0 ? subscribes : { [subscribe]: no } })
       })
-      const watch = yield* following(client.watch("a:b"))
+      const watch = yield* following(client.watchResource("a:b"))
       yield* watch.next
       server(0).cut()
       assert.deepInclude(yield* endOf(watch), { _tag: "McpError", message: "No" })
@@ -94,7 +94,7 @@ describe.each(all)("a watch over %s whose connection is lost", (version) => {
       const { client, server } = yield* watching({
         script: (n) => ({ answers: n === 0 ? { [subscribe]: () => Effect.never } : subscribes })
       })
-      const watch = yield* following(client.watch("a:b"))
+      const watch = yield* following(client.watchResource("a:b"))
       yield* until(() => server(0).requests(subscribe).length === 1)
       server(0).cut()
       assert.strictEqual((yield* watch.next)._tag, "Watching")
@@ -106,7 +106,7 @@ describe.each(all)("a watch over %s whose connection is lost", (version) => {
   it.effect("is not the end of a server that crashes as soon as it is watched, until it has done so often enough", () =>
     Effect.gen(function* () {
       const { client, opened } = yield* watching({}, { reconnect: { attempts: 4 } })
-      const watch = yield* following(client.watch("a:b"))
+      const watch = yield* following(client.watchResource("a:b"))
       for (let n = 0; n < 5; n++) {
         yield* until(() => opened[n]?.requests(subscribe).length === 1)
         yield* settle
@@ -126,7 +126,7 @@ describe.each(all)("a watch over %s whose connection is lost", (version) => {
   it.effect("is not given up as long as it is of use, however often it is lost", () =>
     Effect.gen(function* () {
       const { client, opened, server } = yield* watching({}, { reconnect: { attempts: 2 } })
-      const watch = yield* following(client.watch("a:b"))
+      const watch = yield* following(client.watchResource("a:b"))
       for (let n = 0; n < 8; n++) {
         yield* until(() => opened[n]?.requests(subscribe).length === 1)
         assert.strictEqual((yield* watch.next)._tag, "Watching")

@@ -16,7 +16,7 @@ export const asker = Effect.fnUntraced(function* (version: Version) {
   const ask = (method: string, params?: object): Effect.Effect<unknown, { readonly _tag: string }> =>
     version === Modern.version
       ? Effect.map(
-          client.callTool("ask", { method, ...(params === undefined ? undefined : { params }) }),
+          client.callToolByName("ask", { method, ...(params === undefined ? undefined : { params }) }),
           ({ structuredContent }) => (structuredContent as { readonly q: unknown }).q
         )
       : server.peer.request(method, params as never)

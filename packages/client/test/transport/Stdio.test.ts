@@ -29,10 +29,12 @@ describe("a server as a child process", () => {
               const { client, wire } = yield* start({ ...server(...flags), revisions: [version] })
               assert.strictEqual(client.revision.version, version)
               assert.strictEqual(client.serverInfo.name, "fixture")
-              assert.deepStrictEqual((yield* client.callTool("add", { a: 1, b: 2 })).structuredContent, { sum: 3 })
+              assert.deepStrictEqual((yield* client.callToolByName("add", { a: 1, b: 2 })).structuredContent, {
+                sum: 3
+              })
               const text = "line\nbreak\u2028and 🙂"
-              assert.strictEqual(textOf(yield* client.callTool("echo", { text })), text)
-              assert.strictEqual(textOf(yield* client.callTool("pid")), `${wire.pid}`)
+              assert.strictEqual(textOf(yield* client.callToolByName("echo", { text })), text)
+              assert.strictEqual(textOf(yield* client.callToolByName("pid")), `${wire.pid}`)
               return wire.pid
             })
           )
@@ -45,7 +47,7 @@ describe("a server as a child process", () => {
   it.live("is a layer", () =>
     Effect.gen(function* () {
       const client = yield* McpClient.McpClient
-      assert.deepStrictEqual((yield* client.callTool("add", { a: 1, b: 2 })).structuredContent, { sum: 3 })
+      assert.deepStrictEqual((yield* client.callToolByName("add", { a: 1, b: 2 })).structuredContent, { sum: 3 })
     }).pipe(Effect.provide(McpClient.layerStdio(server()).pipe(Layer.provide(NodeServices.layer))))
   )
 
@@ -54,7 +56,7 @@ describe("a server as a child process", () => {
       Effect.gen(function* () {
         const command = ChildProcess.make(process.execPath, [fixture("server.ts")], { env: { MARK: "1" } })
         const { client } = yield* start({ command })
-        assert.strictEqual(JSON.parse(textOf(yield* client.callTool("env"))).MARK, "1")
+        assert.strictEqual(JSON.parse(textOf(yield* client.callToolByName("env"))).MARK, "1")
       })
     )
   )
@@ -64,7 +66,7 @@ describe("a server as a child process", () => {
       Effect.gen(function* () {
         process.env.EFFECT_MCP_TEST_SECRET = "secret"
         const { client } = yield* start({ ...server(), env: { GIVEN: "yes", TERM: "mine" } })
-        const env = JSON.parse(textOf(yield* client.callTool("env"))) as Record<string, string>
+        const env = JSON.parse(textOf(yield* client.callToolByName("env"))) as Record<string, string>
         delete process.env.EFFECT_MCP_TEST_SECRET
         assert.isUndefined(env.EFFECT_MCP_TEST_SECRET)
         assert.strictEqual(env.GIVEN, "yes")
@@ -93,8 +95,8 @@ describe("a server as a child process", () => {
       Effect.gen(function* () {
         const dropped: Array<string> = []
         const { client } = yield* start({ ...server("noise"), dropped: (reason) => dropped.push(reason) })
-        assert.deepStrictEqual((yield* client.callTool("add", { a: 1, b: 2 })).structuredContent, { sum: 3 })
-        assert.strictEqual(textOf(yield* client.callTool("answers")), "0")
+        assert.deepStrictEqual((yield* client.callToolByName("add", { a: 1, b: 2 })).structuredContent, { sum: 3 })
+        assert.strictEqual(textOf(yield* client.callToolByName("answers")), "0")
         assert.deepStrictEqual(dropped, ["Not a message: Listening on nothing"])
       })
     )
@@ -111,7 +113,7 @@ describe("a server as a child process", () => {
             Stream.runForEach(wire.stderr, (line) => Queue.offer(lines, line)),
             { startImmediately: true }
           )
-          yield* client.callTool("complain")
+          yield* client.callToolByName("complain")
           assert.strictEqual(yield* Queue.take(lines), "this is fine")
           yield* client.ping
         })
@@ -125,8 +127,8 @@ describe("a server that dies", () => {
     withProcesses(
       Effect.gen(function* () {
         const { client } = yield* start(server())
-        const waiting = yield* Effect.forkChild(Effect.flip(client.callTool("hang")), { startImmediately: true })
-        const crash = yield* elapsed(Effect.flip(client.callTool("crash")))
+        const waiting = yield* Effect.forkChild(Effect.flip(client.callToolByName("hang")), { startImmediately: true })
+        const crash = yield* elapsed(Effect.flip(client.callToolByName("crash")))
         const error = crash.value
         assert.strictEqual(error._tag, "Closed")
         if (error._tag !== "Closed") return
@@ -155,7 +157,7 @@ describe("a server that dies", () => {
     withProcesses(
       Effect.gen(function* () {
         const { client } = yield* start({ ...server(), killTimeout: "100 millis" })
-        const error = yield* Effect.timeout(Effect.flip(client.callTool("leaveChild")), "3 seconds")
+        const error = yield* Effect.timeout(Effect.flip(client.callToolByName("leaveChild")), "3 seconds")
         assert.strictEqual(error._tag === "Closed" ? error.cause?.exitCode : undefined, 9)
       })
     )
@@ -165,7 +167,7 @@ describe("a server that dies", () => {
     withProcesses(
       Effect.gen(function* () {
         const { client, wire } = yield* start(server())
-        const waiting = yield* Effect.forkChild(Effect.flip(client.callTool("hang")), { startImmediately: true })
+        const waiting = yield* Effect.forkChild(Effect.flip(client.callToolByName("hang")), { startImmediately: true })
         process.kill(wire.pid, "SIGKILL")
         const error = yield* Fiber.join(waiting)
         assert.include(error.message, "SIGKILL")

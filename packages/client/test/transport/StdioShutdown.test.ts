@@ -88,7 +88,7 @@ describe("shutting a server down", () => {
                 { startImmediately: true }
               )
               yield* Queue.offer(pids, wire.pid)
-              yield* client.callTool("hang")
+              yield* client.callToolByName("hang")
             })
           )
         )

@@ -30,15 +30,15 @@ export const suite = <E>(
     it.effect("lists and calls tools, and sees their progress", () =>
       Effect.gen(function* () {
         const mcp = yield* client
-        const tools = yield* Stream.runCollect(mcp.tools)
+        const tools = yield* Stream.runCollect(mcp.listTools)
         assert.sameMembers(
           tools.map(({ name }) => name),
           ["add", "echo", "progress", "wait", "ask", "grow", "greet"]
         )
         assert.strictEqual(yield* call("echo", { message: "hello" }), "hello")
-        assert.deepInclude(yield* mcp.callTool("add", { a: 1, b: 2 }), { structuredContent: { sum: 3 } })
-        assert.deepInclude(yield* Effect.flip(mcp.callTool("no_such_tool")), { code: -32602 })
-        const events = yield* Stream.runCollect(mcp.callToolStream("progress"))
+        assert.deepInclude(yield* mcp.callToolByName("add", { a: 1, b: 2 }), { structuredContent: { sum: 3 } })
+        assert.deepInclude(yield* Effect.flip(mcp.callToolByName("no_such_tool")), { code: -32602 })
+        const events = yield* Stream.runCollect(mcp.callToolByNameStream("progress"))
         assert.deepStrictEqual(
           events.map((event) => (event._tag === "Progress" ? event.progress : textOf(event.value))),
           [1, 2, 3, "done"]
@@ -49,9 +49,9 @@ export const suite = <E>(
     it.effect("reads resources, gets prompts and completes arguments", () =>
       Effect.gen(function* () {
         const mcp = yield* client
-        assert.strictEqual((yield* Stream.runCollect(mcp.resources)).length, 2)
-        assert.strictEqual(yield* mcp.readText("effect://text"), "Some text.")
-        const { messages } = yield* mcp.prompt("greet", { name: "Ann" })
+        assert.strictEqual((yield* Stream.runCollect(mcp.listResources)).length, 2)
+        assert.strictEqual(yield* mcp.readResourceText("effect://text"), "Some text.")
+        const { messages } = yield* mcp.getPromptByName("greet", { name: "Ann" })
         assert.deepInclude(messages[0]?.content, { text: "Greet Ann." })
         const ref = { type: "ref/prompt", name: "greet" } as const
         assert.deepStrictEqual((yield* mcp.complete({ ref, argument: { name: "name", value: "A" } })).values, ["Ann"])
@@ -62,10 +62,16 @@ export const suite = <E>(
       Effect.gen(function* () {
         const mcp = yield* client
         const progress = yield* Queue.unbounded<unknown>()
-        const waiting = yield* Effect.forkChild(mcp.callTool("wait", { label: "first" }, { progress }))
+        const waiting = yield* Effect.forkChild(
+          mcp.callToolByName(
+            "wait",
+            { label: "first" },
+            { onProgress: (event) => void Queue.offerUnsafe(progress, event) }
+          )
+        )
         yield* Queue.take(progress)
         yield* Fiber.interrupt(waiting)
-        const interrupted = mcp.readText("effect://interrupted")
+        const interrupted = mcp.readResourceText("effect://interrupted")
         yield* Effect.repeat(interrupted, { until: (labels) => labels === JSON.stringify(["first"]) })
       })
     )
@@ -75,14 +81,20 @@ export const suite = <E>(
       it.effect("watches a resource, cancels a call, and hears that a tool appeared", () =>
         Effect.gen(function* () {
           const mcp = yield* client
-          const updates = yield* listening(mcp.watch("effect://interrupted"))
+          const updates = yield* listening(mcp.watchResource("effect://interrupted"))
           yield* Queue.take(updates)
           const progress = yield* Queue.unbounded<unknown>()
-          const waiting = yield* Effect.forkChild(mcp.callTool("wait", { label: "given up" }, { progress }))
+          const waiting = yield* Effect.forkChild(
+            mcp.callToolByName(
+              "wait",
+              { label: "given up" },
+              { onProgress: (event) => void Queue.offerUnsafe(progress, event) }
+            )
+          )
           yield* Queue.take(progress)
           yield* Fiber.interrupt(waiting)
           assert.deepInclude(yield* Queue.take(updates), { _tag: "Updated" })
-          assert.strictEqual(yield* mcp.readText("effect://interrupted"), JSON.stringify(["first", "given up"]))
+          assert.strictEqual(yield* mcp.readResourceText("effect://interrupted"), JSON.stringify(["first", "given up"]))
           const changes = yield* listening(mcp.toolChanges)
           yield* untilHeard(changes, (name) => call("grow", { name }))
           assert.strictEqual(yield* call("leaf"), "I am leaf.")

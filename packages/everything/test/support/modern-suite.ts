@@ -53,19 +53,25 @@ export const suite = <E>(wire: string, connected: Layer.Layer<McpClient.McpClien
         () =>
           Effect.gen(function* () {
             const mcp = yield* client
-            const events = yield* Stream.runCollect(mcp.callToolStream("progress"))
+            const events = yield* Stream.runCollect(mcp.callToolByNameStream("progress"))
             assert.deepStrictEqual(
               events.map((event) => (event._tag === "Progress" ? event.progress : textOf(event.value))),
               [1, 2, 3, "done"]
             )
-            const updates = yield* listening(mcp.watch("fixture://cancelled"))
+            const updates = yield* listening(mcp.watchResource("fixture://cancelled"))
             yield* Queue.take(updates)
             const progress = yield* Queue.unbounded<unknown>()
-            const waiting = yield* Effect.forkChild(mcp.callTool("wait", { label: "given up" }, { progress }))
+            const waiting = yield* Effect.forkChild(
+              mcp.callToolByName(
+                "wait",
+                { label: "given up" },
+                { onProgress: (event) => void Queue.offerUnsafe(progress, event) }
+              )
+            )
             yield* Queue.take(progress)
             yield* Fiber.interrupt(waiting)
             assert.deepInclude(yield* Queue.take(updates), { _tag: "Updated" })
-            assert.strictEqual(yield* mcp.readText("fixture://cancelled"), JSON.stringify(["given up"]))
+            assert.strictEqual(yield* mcp.readResourceText("fixture://cancelled"), JSON.stringify(["given up"]))
           }),
         verifies("cancellation.client.sent", "cancellation.stdio.notification")
       )
@@ -77,8 +83,8 @@ export const suite = <E>(wire: string, connected: Layer.Layer<McpClient.McpClien
             const mcp = yield* client
             yield* user({ name: "Ada", topic: "cats", word: "words" })
             assert.strictEqual(yield* call("greet"), "Hello, Ada!")
-            assert.strictEqual(yield* mcp.readText("fixture://secret"), "The secret of words")
-            const { messages } = yield* mcp.prompt("about")
+            assert.strictEqual(yield* mcp.readResourceText("fixture://secret"), "The secret of words")
+            const { messages } = yield* mcp.getPromptByName("about")
             assert.deepStrictEqual(messages, [{ role: "user", content: { type: "text", text: "Talk about cats." } }])
             const { answers } = yield* Host
             yield* user({ name: "Ada" })
@@ -115,16 +121,16 @@ export const suite = <E>(wire: string, connected: Layer.Layer<McpClient.McpClien
       it.effect("reads resources, gets prompts and completes arguments (2026-07-28)", () =>
         Effect.gen(function* () {
           const mcp = yield* client
-          const resources = yield* Stream.runCollect(mcp.resources)
+          const resources = yield* Stream.runCollect(mcp.listResources)
           assert.includeMembers(
             resources.map(({ uri }) => uri),
             ["fixture://touched", "fixture://cancelled"]
           )
-          assert.strictEqual((yield* Stream.runCollect(mcp.resourceTemplates)).length, 1)
-          assert.strictEqual(yield* mcp.readText("fixture://item/7"), "Item 7")
-          assert.instanceOf(yield* Effect.flip(mcp.read("fixture://nowhere")), McpError.McpError)
-          assert.strictEqual((yield* Stream.runCollect(mcp.prompts)).length, 2)
-          const { messages } = yield* mcp.prompt("greet", { team: "red", name: "Ann" })
+          assert.strictEqual((yield* Stream.runCollect(mcp.listResourceTemplates)).length, 1)
+          assert.strictEqual(yield* mcp.readResourceText("fixture://item/7"), "Item 7")
+          assert.instanceOf(yield* Effect.flip(mcp.readResource("fixture://nowhere")), McpError.McpError)
+          assert.strictEqual((yield* Stream.runCollect(mcp.listPrompts)).length, 2)
+          const { messages } = yield* mcp.getPromptByName("greet", { team: "red", name: "Ann" })
           assert.deepInclude(messages[0]?.content, { text: "Greet Ann of red." })
           const ref = { type: "ref/prompt", name: "greet" } as const
           const team = yield* mcp.complete({ ref, argument: { name: "team", value: "r" } })
@@ -144,22 +150,22 @@ export const suite = <E>(wire: string, connected: Layer.Layer<McpClient.McpClien
           Effect.gen(function* () {
             const mcp = yield* client
             const uri = "fixture://touched"
-            const cached = yield* mcp.readText("fixture://cached")
-            const fresh = yield* mcp.readText(uri)
+            const cached = yield* mcp.readResourceText("fixture://cached")
+            const fresh = yield* mcp.readResourceText(uri)
             yield* Effect.scoped(
               Effect.gen(function* () {
-                const events = yield* listening(mcp.watch(uri))
+                const events = yield* listening(mcp.watchResource(uri))
                 assert.deepStrictEqual(yield* Queue.take(events), { _tag: "Watching", uri })
                 yield* call("touch")
                 assert.deepStrictEqual(yield* Queue.take(events), { _tag: "Updated", uri })
               })
             )
-            assert.notStrictEqual(yield* mcp.readText(uri), fresh)
+            assert.notStrictEqual(yield* mcp.readResourceText(uri), fresh)
             // Any update may concern a part of what was read: it is read again, and kept from then on.
-            const again = yield* mcp.readText("fixture://cached")
+            const again = yield* mcp.readResourceText("fixture://cached")
             assert.notStrictEqual(again, cached)
             yield* call("touch")
-            assert.strictEqual(yield* mcp.readText("fixture://cached"), again)
+            assert.strictEqual(yield* mcp.readResourceText("fixture://cached"), again)
           }),
         verifies(
           "subscriptions.stdio.correlated",
@@ -174,7 +180,7 @@ export const suite = <E>(wire: string, connected: Layer.Layer<McpClient.McpClien
           const mcp = yield* client
           const changes = yield* listening(mcp.toolChanges)
           yield* untilHeard(changes, (name) => call("grow", { name }))
-          const tools = yield* Stream.runCollect(mcp.tools)
+          const tools = yield* Stream.runCollect(mcp.listTools)
           assert.include(
             tools.map(({ name }) => name),
             "leaf"

@@ -56,11 +56,11 @@ export const asking = (it: Vitest.MethodsNonLive<McpClient.McpClient | Host>): v
         const mcp = yield* client
         const { roots } = yield* Host
         assert.deepStrictEqual(JSON.parse(yield* call("roots")), [{ uri: "file:///old", name: "Old" }])
-        const events = yield* listening(mcp.watch("fixture://roots"))
+        const events = yield* listening(mcp.watchResource("fixture://roots"))
         yield* Queue.take(events)
         yield* SubscriptionRef.set(roots, [{ uri: "file:///new" }])
         yield* Queue.take(events)
-        assert.deepStrictEqual(JSON.parse(yield* mcp.readText("fixture://roots")), [{ uri: "file:///new" }])
+        assert.deepStrictEqual(JSON.parse(yield* mcp.readResourceText("fixture://roots")), [{ uri: "file:///new" }])
       }),
     verifies("roots.capability.declared", "roots.list-changed.sent")
   )

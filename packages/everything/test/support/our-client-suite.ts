@@ -40,22 +40,22 @@ export const suiteOver = <E>(name: string, connected: Layer.Layer<McpClient.McpC
       it.effect("lists the tools and calls them, by name and by contract", () =>
         Effect.gen(function* () {
           const mcp = yield* client
-          const tools = yield* Stream.runCollect(mcp.tools)
+          const tools = yield* Stream.runCollect(mcp.listTools)
           assert.includeMembers(
             tools.map(({ name }) => name),
             ["echo", "add", "fail", "media", "wait", "roots"]
           )
           assert.strictEqual(yield* call("echo", { message: "hello" }), "hello")
-          assert.deepStrictEqual(yield* mcp.call(Add, { a: 1, b: 2 }), { sum: 3 })
-          assert.deepStrictEqual((yield* mcp.callTool("add", { a: 3, b: 4 })).structuredContent, { sum: 7 })
+          assert.deepStrictEqual(yield* mcp.callTool(Add, { a: 1, b: 2 }), { sum: 3 })
+          assert.deepStrictEqual((yield* mcp.callToolByName("add", { a: 3, b: 4 })).structuredContent, { sum: 7 })
         })
       )
 
       it.effect("gets a failed tool as a result, or as a typed failure", () =>
         Effect.gen(function* () {
           const mcp = yield* client
-          assert.deepInclude(yield* mcp.callTool("fail"), { isError: true })
-          const failure = yield* Effect.flip(mcp.call(Fail, {}))
+          assert.deepInclude(yield* mcp.callToolByName("fail"), { isError: true })
+          const failure = yield* Effect.flip(mcp.callTool(Fail, {}))
           assert.strictEqual(failure._tag, "ToolFailure")
           assert.strictEqual(failure.message, "It failed")
         })
@@ -63,7 +63,7 @@ export const suiteOver = <E>(name: string, connected: Layer.Layer<McpClient.McpC
 
       it.effect("gets every kind of content as it was sent", () =>
         Effect.gen(function* () {
-          const { content } = yield* using((mcp) => mcp.callTool("media"))
+          const { content } = yield* using((mcp) => mcp.callToolByName("media"))
           const [text, image, audio, embedded, link] = content
           assert.deepStrictEqual(text, {
             type: "text",
@@ -89,7 +89,7 @@ export const suiteOver = <E>(name: string, connected: Layer.Layer<McpClient.McpC
         "shows the progress of a call before its result",
         () =>
           Effect.gen(function* () {
-            const events = yield* using((mcp) => Stream.runCollect(mcp.callToolStream("progress")))
+            const events = yield* using((mcp) => Stream.runCollect(mcp.callToolByNameStream("progress")))
             assert.deepStrictEqual(
               events.map((event) => (event._tag === "Progress" ? event : textOf(event.value))),
               [
@@ -111,14 +111,20 @@ export const suiteOver = <E>(name: string, connected: Layer.Layer<McpClient.McpC
         () =>
           Effect.gen(function* () {
             const mcp = yield* client
-            const events = yield* listening(mcp.watch("fixture://cancelled"))
+            const events = yield* listening(mcp.watchResource("fixture://cancelled"))
             assert.strictEqual((yield* Queue.take(events))._tag, "Watching")
             const progress = yield* Queue.unbounded<unknown>()
-            const waiting = yield* Effect.forkChild(mcp.callTool("wait", { label: "given up" }, { progress }))
+            const waiting = yield* Effect.forkChild(
+              mcp.callToolByName(
+                "wait",
+                { label: "given up" },
+                { onProgress: (event) => void Queue.offerUnsafe(progress, event) }
+              )
+            )
             yield* Queue.take(progress)
             yield* Fiber.interrupt(waiting)
             assert.strictEqual((yield* Queue.take(events))._tag, "Updated")
-            assert.strictEqual(yield* mcp.readText("fixture://cancelled"), JSON.stringify(["given up"]))
+            assert.strictEqual(yield* mcp.readResourceText("fixture://cancelled"), JSON.stringify(["given up"]))
           }),
         verifies(
           "cancellation.sender.in-progress",
@@ -130,21 +136,21 @@ export const suiteOver = <E>(name: string, connected: Layer.Layer<McpClient.McpC
       it.effect("lists and reads resources: text, bytes, members of a template", () =>
         Effect.gen(function* () {
           const mcp = yield* client
-          const resources = yield* Stream.runCollect(mcp.resources)
+          const resources = yield* Stream.runCollect(mcp.listResources)
           assert.includeMembers(
             resources.map(({ uri }) => uri),
             ["fixture://text", "fixture://bytes"]
           )
-          const templates = yield* Stream.runCollect(mcp.resourceTemplates)
+          const templates = yield* Stream.runCollect(mcp.listResourceTemplates)
           assert.deepStrictEqual(
             templates.map(({ uriTemplate }) => uriTemplate),
             ["fixture://item/{id}"]
           )
-          assert.strictEqual(yield* mcp.readText("fixture://text"), "Some text.")
-          assert.strictEqual(yield* mcp.readText("fixture://item/7"), "Item 7")
-          const { contents } = yield* mcp.read("fixture://bytes")
+          assert.strictEqual(yield* mcp.readResourceText("fixture://text"), "Some text.")
+          assert.strictEqual(yield* mcp.readResourceText("fixture://item/7"), "Item 7")
+          const { contents } = yield* mcp.readResource("fixture://bytes")
           assert.deepInclude(contents[0], { uri: "fixture://bytes", mimeType: "image/png" })
-          const missing = yield* Effect.flip(mcp.read("fixture://nowhere"))
+          const missing = yield* Effect.flip(mcp.readResource("fixture://nowhere"))
           assert.instanceOf(missing, McpError.McpError)
         })
       )
@@ -155,15 +161,15 @@ export const suiteOver = <E>(name: string, connected: Layer.Layer<McpClient.McpC
           const uri = "fixture://text"
           yield* Effect.scoped(
             Effect.gen(function* () {
-              const events = yield* listening(mcp.watch(uri))
+              const events = yield* listening(mcp.watchResource(uri))
               assert.deepStrictEqual(yield* Queue.take(events), { _tag: "Watching", uri })
               yield* call("touch")
               assert.deepStrictEqual(yield* Queue.take(events), { _tag: "Updated", uri })
-              assert.include(yield* mcp.readText("fixture://subscriptions"), uri)
+              assert.include(yield* mcp.readResourceText("fixture://subscriptions"), uri)
             })
           )
           // Nobody waits for the answer to the last request of a watcher; over HTTP another may be first.
-          const left = yield* Effect.repeat(mcp.readText("fixture://subscriptions"), {
+          const left = yield* Effect.repeat(mcp.readResourceText("fixture://subscriptions"), {
             until: (text) => !text.includes(uri),
             times: 1000
           })
@@ -177,7 +183,7 @@ export const suiteOver = <E>(name: string, connected: Layer.Layer<McpClient.McpC
           const changes = yield* listening(mcp.toolChanges)
           yield* call("grow", { name: "sprout" })
           yield* Queue.take(changes)
-          const tools = yield* Stream.runCollect(mcp.tools)
+          const tools = yield* Stream.runCollect(mcp.listTools)
           assert.include(
             tools.map(({ name }) => name),
             "sprout"
@@ -189,7 +195,7 @@ export const suiteOver = <E>(name: string, connected: Layer.Layer<McpClient.McpC
       it.effect("lists prompts and gets one, by name and by contract", () =>
         Effect.gen(function* () {
           const mcp = yield* client
-          const [greet] = yield* Stream.runCollect(mcp.prompts)
+          const [greet] = yield* Stream.runCollect(mcp.listPrompts)
           assert.deepStrictEqual(
             greet?.arguments?.map(({ name, required }) => [name, required]),
             [
@@ -205,8 +211,8 @@ export const suiteOver = <E>(name: string, connected: Layer.Layer<McpClient.McpC
               { role: "assistant", content: { type: "text", text: "Hello Ann!" } }
             ]
           })
-          assert.deepStrictEqual(yield* mcp.prompt("greet", { team: "red", name: "Ann" }), greeting)
-          assert.instanceOf(yield* Effect.flip(mcp.prompt("no_such_prompt")), McpError.McpError)
+          assert.deepStrictEqual(yield* mcp.getPromptByName("greet", { team: "red", name: "Ann" }), greeting)
+          assert.instanceOf(yield* Effect.flip(mcp.getPromptByName("no_such_prompt")), McpError.McpError)
         })
       )
 

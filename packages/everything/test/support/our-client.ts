@@ -80,7 +80,7 @@ export const using = <A, E, R>(f: (mcp: McpClient.McpClient["Service"]) => Effec
   Effect.flatMap(client, f)
 export const textOf = ({ content: [block] }: CallToolResult): string => (block?.type === "text" ? block.text : "")
 export const call = (name: string, args?: { readonly [name: string]: unknown }) =>
-  using((mcp) => Effect.map(mcp.callTool(name, args), textOf))
+  using((mcp) => Effect.map(mcp.callToolByName(name, args), textOf))
 
 /** Starts to consume a stream now; what it gives comes out of the queue. */
 export const listening = <A, E>(stream: Stream.Stream<A, E>): Effect.Effect<Queue.Queue<A>, never, Scope.Scope> =>

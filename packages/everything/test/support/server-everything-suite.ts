@@ -7,7 +7,7 @@ import { client, Host, listening } from "./our-client.ts"
 
 const textOf = (name: string, args?: { readonly [name: string]: unknown }) =>
   Effect.map(
-    Effect.flatMap(client, (mcp) => mcp.callTool(name, args)),
+    Effect.flatMap(client, (mcp) => mcp.callToolByName(name, args)),
     ({ content }) => content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n")
   )
 
@@ -26,7 +26,7 @@ export const suite = <E>(wire: string, connected: Layer.Layer<McpClient.McpClien
 
       it.effect("lists its tools, among them those that only a client with our capabilities is shown", () =>
         Effect.gen(function* () {
-          const tools = yield* Stream.runCollect(Stream.unwrap(Effect.map(client, (mcp) => mcp.tools)))
+          const tools = yield* Stream.runCollect(Stream.unwrap(Effect.map(client, (mcp) => mcp.listTools)))
           assert.includeMembers(
             tools.map(({ name }) => name),
             [
@@ -49,14 +49,17 @@ export const suite = <E>(wire: string, connected: Layer.Layer<McpClient.McpClien
             const mcp = yield* client
             assert.strictEqual(yield* textOf("echo", { message: "hello" }), "Echo: hello")
             assert.strictEqual(yield* textOf("get-sum", { a: 1, b: 2 }), "The sum of 1 and 2 is 3.")
-            const weather = yield* mcp.callTool("get-structured-content", { location: "Chicago" })
+            const weather = yield* mcp.callToolByName("get-structured-content", { location: "Chicago" })
             assert.deepInclude(weather.structuredContent, { temperature: 36, humidity: 82 })
-            const { content: links } = yield* mcp.callTool("get-resource-links", { count: 2 })
+            const { content: links } = yield* mcp.callToolByName("get-resource-links", { count: 2 })
             assert.deepStrictEqual(
               links.map(({ type }) => type),
               ["text", "resource_link", "resource_link"]
             )
-            const annotated = yield* mcp.callTool("get-annotated-message", { messageType: "error", includeImage: true })
+            const annotated = yield* mcp.callToolByName("get-annotated-message", {
+              messageType: "error",
+              includeImage: true
+            })
             assert.deepInclude(annotated.content[0], { annotations: { priority: 1, audience: ["user", "assistant"] } })
             assert.deepInclude(annotated.content[1], { type: "image", mimeType: "image/png" })
           }),
@@ -66,8 +69,8 @@ export const suite = <E>(wire: string, connected: Layer.Layer<McpClient.McpClien
       it.effect(`refuses to call a tool that runs as a task only`, () =>
         Effect.gen(function* () {
           const mcp = yield* client
-          yield* Stream.runDrain(mcp.tools)
-          const refused = yield* Effect.flip(mcp.callTool("simulate-research-query", { topic: "tasks" }))
+          yield* Stream.runDrain(mcp.listTools)
+          const refused = yield* Effect.flip(mcp.callToolByName("simulate-research-query", { topic: "tasks" }))
           assert.strictEqual(refused._tag, "TaskRequired")
         })
       )
@@ -76,7 +79,7 @@ export const suite = <E>(wire: string, connected: Layer.Layer<McpClient.McpClien
         Effect.gen(function* () {
           const mcp = yield* client
           const operation = { duration: 0.03, steps: 3 }
-          const events = yield* Stream.runCollect(mcp.callToolStream("trigger-long-running-operation", operation))
+          const events = yield* Stream.runCollect(mcp.callToolByNameStream("trigger-long-running-operation", operation))
           assert.deepStrictEqual(
             events.flatMap((event) => (event._tag === "Progress" ? [[event.progress, event.total]] : [])).slice(0, 2),
             [
@@ -87,7 +90,11 @@ export const suite = <E>(wire: string, connected: Layer.Layer<McpClient.McpClien
           assert.strictEqual(events.at(-1)?._tag, "Result")
           const progress = yield* Queue.unbounded<unknown>()
           const endless = yield* Effect.forkChild(
-            mcp.callTool("trigger-long-running-operation", { duration: 600, steps: 60_000 }, { progress })
+            mcp.callToolByName(
+              "trigger-long-running-operation",
+              { duration: 600, steps: 60_000 },
+              { onProgress: (event) => void Queue.offerUnsafe(progress, event) }
+            )
           )
           yield* Queue.take(progress)
           yield* Fiber.interrupt(endless)
@@ -98,11 +105,11 @@ export const suite = <E>(wire: string, connected: Layer.Layer<McpClient.McpClien
       it.effect("reads resources and members of its templates, and completes their variables", () =>
         Effect.gen(function* () {
           const mcp = yield* client
-          const [first] = yield* Stream.runCollect(mcp.resources)
+          const [first] = yield* Stream.runCollect(mcp.listResources)
           assert.isDefined(first)
-          assert.match(yield* mcp.readText(first?.uri ?? ""), /\S/)
-          assert.match(yield* mcp.readText("demo://resource/dynamic/text/3"), /^Resource 3: /)
-          const { contents } = yield* mcp.read("demo://resource/dynamic/blob/4")
+          assert.match(yield* mcp.readResourceText(first?.uri ?? ""), /\S/)
+          assert.match(yield* mcp.readResourceText("demo://resource/dynamic/text/3"), /^Resource 3: /)
+          const { contents } = yield* mcp.readResource("demo://resource/dynamic/blob/4")
           const [blob] = contents
           assert.match(blob !== undefined && "blob" in blob ? atob(blob.blob) : "", /^Resource 4: /)
           const { values } = yield* mcp.complete({
@@ -117,23 +124,23 @@ export const suite = <E>(wire: string, connected: Layer.Layer<McpClient.McpClien
         Effect.gen(function* () {
           const mcp = yield* client
           const uri = "demo://resource/dynamic/text/1"
-          const events = yield* listening(mcp.watch(uri))
+          const events = yield* listening(mcp.watchResource(uri))
           assert.deepStrictEqual(yield* Queue.take(events), { _tag: "Watching", uri })
-          yield* mcp.callTool("toggle-subscriber-updates")
+          yield* mcp.callToolByName("toggle-subscriber-updates")
           assert.deepStrictEqual(yield* Queue.take(events), { _tag: "Updated", uri })
-          yield* mcp.callTool("toggle-subscriber-updates")
+          yield* mcp.callToolByName("toggle-subscriber-updates")
         })
       )
 
       it.effect("gets prompts and completes their arguments in view of each other", () =>
         Effect.gen(function* () {
           const mcp = yield* client
-          const prompts = yield* Stream.runCollect(mcp.prompts)
+          const prompts = yield* Stream.runCollect(mcp.listPrompts)
           assert.includeMembers(
             prompts.map(({ name }) => name),
             ["simple-prompt", "args-prompt", "completable-prompt", "resource-prompt"]
           )
-          const { messages } = yield* mcp.prompt("args-prompt", { city: "Oslo" })
+          const { messages } = yield* mcp.getPromptByName("args-prompt", { city: "Oslo" })
           assert.deepStrictEqual(messages, [
             { role: "user", content: { type: "text", text: "What's weather in Oslo?" } }
           ])
@@ -143,7 +150,7 @@ export const suite = <E>(wire: string, connected: Layer.Layer<McpClient.McpClien
             context: { arguments: { department: "Engineering" } }
           })
           assert.deepStrictEqual(values, ["Alice"])
-          const embedded = yield* mcp.prompt("resource-prompt", { resourceType: "Text", resourceId: "2" })
+          const embedded = yield* mcp.getPromptByName("resource-prompt", { resourceType: "Text", resourceId: "2" })
           assert.strictEqual(embedded.messages[1]?.content.type, "resource")
         })
       )

@@ -14,8 +14,8 @@ const [url = "http://127.0.0.1:9401/mcp", yes] = process.argv.slice(2)
 
 const program = Effect.gen(function* () {
   const notes = yield* McpClient.McpClient
-  yield* Console.log(`Before: ${JSON.stringify(yield* notes.call(ListNotes, {}))}`)
-  const { count } = yield* notes.call(AddNote, { text: "Water the plants" })
+  yield* Console.log(`Before: ${JSON.stringify(yield* notes.callTool(ListNotes, {}))}`)
+  const { count } = yield* notes.callTool(AddNote, { text: "Water the plants" })
   yield* Console.log(`Notes: ${count}`)
   const login = yield* (yield* OAuth.OAuth).whoami(url)
   yield* Console.log(`Granted: ${login?.scopes.join(" ")}`)

@@ -86,7 +86,7 @@ describe.each(Revision.all)("search over $version", (revision) => {
       const client = yield* connect(revision, { workspace: Workspace.layerMemory(files) })
       for (const glob of hostile) {
         assert.isAtMost(glob.length, 256)
-        assert.isTrue((yield* client.call(Search, { query: "needle", glob })).complete, glob)
+        assert.isTrue((yield* client.callTool(Search, { query: "needle", glob })).complete, glob)
       }
     })
   )

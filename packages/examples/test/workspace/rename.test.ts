@@ -20,7 +20,7 @@ const move = { from: "src/index.ts", to: "src/main.ts" }
 const renaming = Effect.fnUntraced(function* (input: typeof move) {
   const workspace = Context.get(yield* Layer.build(Workspace.layerMemory(files)), Workspace)
   const client = yield* connect(undefined, { workspace: Layer.succeed(Workspace, workspace) })
-  const outcome = yield* Effect.match(client.call(Rename, input), {
+  const outcome = yield* Effect.match(client.callTool(Rename, input), {
     onFailure: (error) => `${error._tag}: ${error.message}`,
     onSuccess: ({ from, to }) => `${from} is ${to}`
   })
@@ -37,7 +37,7 @@ describe.each(Revision.withElicitation)("rename over $version", (revision) => {
       const client = yield* connect(revision, { workspace: Layer.succeed(Workspace, workspace) }).pipe(
         Effect.provide(answering("accept", asked))
       )
-      assert.deepStrictEqual(yield* client.call(Rename, move), move)
+      assert.deepStrictEqual(yield* client.callTool(Rename, move), move)
       assert.deepStrictEqual(asked, ["Rename src/index.ts to src/main.ts?"])
       assert.include(yield* workspace.files, "src/main.ts")
       assert.notInclude(yield* workspace.files, "src/index.ts")
@@ -50,7 +50,7 @@ describe.each(Revision.withElicitation)("rename over $version", (revision) => {
       const client = yield* connect(revision, { workspace: Layer.succeed(Workspace, workspace) }).pipe(
         Effect.provide(answering(action))
       )
-      const error = yield* Effect.flip(client.call(Rename, move))
+      const error = yield* Effect.flip(client.callTool(Rename, move))
       assert.strictEqual(error._tag, "ToolFailure")
       assert.include(error.message, "Nothing was renamed")
       assert.deepStrictEqual(yield* workspace.files, before)

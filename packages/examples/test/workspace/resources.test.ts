@@ -11,7 +11,7 @@ describe.each(Revision.all)("files as resources over $version", (revision) => {
   it.effect("are listed in the order of their paths, with the types that their names promise", () =>
     Effect.gen(function* () {
       const client = yield* connect(revision)
-      const listed = yield* Stream.runCollect(client.resources)
+      const listed = yield* Stream.runCollect(client.listResources)
       assert.deepStrictEqual(
         listed.map(({ mimeType, name, uri }) => [name, uri, mimeType]),
         [
@@ -27,8 +27,8 @@ describe.each(Revision.all)("files as resources over $version", (revision) => {
   it.effect("are read by every URI that was listed: text as text, bytes as bytes", () =>
     Effect.gen(function* () {
       const client = yield* connect(revision)
-      const contents = yield* client.resources.pipe(
-        Stream.mapEffect(({ uri }) => client.read(uri)),
+      const contents = yield* client.listResources.pipe(
+        Stream.mapEffect(({ uri }) => client.readResource(uri)),
         Stream.flatMap(({ contents }) => Stream.fromIterable(contents)),
         Stream.runCollect
       )
@@ -44,7 +44,7 @@ describe.each(Revision.all)("files as resources over $version", (revision) => {
   it.effect("are a template, whose one variable spans folders and is completed", () =>
     Effect.gen(function* () {
       const client = yield* connect(revision)
-      const [template] = yield* Stream.runCollect(client.resourceTemplates)
+      const [template] = yield* Stream.runCollect(client.listResourceTemplates)
       assert.strictEqual(template?.uriTemplate, "file:///workspace/{+path}")
       const { values } = yield* client.complete({
         ref: { type: "ref/resource", uri: "file:///workspace/{+path}" },
@@ -72,11 +72,11 @@ describe.each(Revision.all)("files as resources over $version", (revision) => {
   ])("are not found by %s", (path) =>
     Effect.gen(function* () {
       const client = yield* connect(revision)
-      const error = yield* Effect.flip(client.read(uri(path)))
+      const error = yield* Effect.flip(client.readResource(uri(path)))
       const code = revision.rules.resourceNotFound
       assert.deepInclude(error, { _tag: "McpError", code, message: `Resource not found: ${uri(path)}` })
       if (revision.era === "stateless") return // there a client may listen for what is not there yet
-      assert.deepInclude(yield* Effect.flip(client.subscribe(uri(path))), { _tag: "McpError", code })
+      assert.deepInclude(yield* Effect.flip(client.subscribeResource(uri(path))), { _tag: "McpError", code })
     })
   )
 
@@ -85,7 +85,7 @@ describe.each(Revision.all)("files as resources over $version", (revision) => {
       const hub = yield* PubSub.unbounded<Change>()
       const client = yield* connect(revision, { watcher: Watcher.layerTest(hub) })
       const watching = Deferred.makeUnsafe<void>()
-      const fiber = yield* client.watch(uri("src/index.ts")).pipe(
+      const fiber = yield* client.watchResource(uri("src/index.ts")).pipe(
         Stream.tap(() => Deferred.succeed(watching, undefined)),
         Stream.take(3),
         Stream.runCollect,
@@ -140,7 +140,7 @@ describe("files as resources", () => {
       )
       assert.isUndefined(third.nextCursor)
       assert.deepStrictEqual(
-        (yield* Stream.runCollect(client.resources)).map(({ name }) => name),
+        (yield* Stream.runCollect(client.listResources)).map(({ name }) => name),
         paths
       )
     })
@@ -168,8 +168,8 @@ describe("files as resources", () => {
       const clients = yield* Effect.forEach([1, 2, 3], () => connectTo(server))
       yield* Effect.forEach(clients, (client) => client.ping)
       assert.deepStrictEqual([starts, listening], [0, 1]) // the list's own announcer
-      yield* Effect.forEach(clients, (client) => client.subscribe(uri("README.md")))
-      yield* Effect.forEach(clients, (client) => client.subscribe(uri("src/index.ts")))
+      yield* Effect.forEach(clients, (client) => client.subscribeResource(uri("README.md")))
+      yield* Effect.forEach(clients, (client) => client.subscribeResource(uri("src/index.ts")))
       assert.deepStrictEqual([starts, listening], [1, 3]) // one more for each file, however many subscribe
       const updates = yield* Effect.forEach(clients, (client) =>
         Effect.forkChild(Stream.runHead(client.resourceUpdates), { startImmediately: true })

@@ -37,12 +37,12 @@ const changing = Effect.fnUntraced(function* (...first: ReadonlyArray<Root>) {
 
 /** What the client gets to see, by every way that leads to a file. */
 const visible = Effect.fnUntraced(function* (client: Client) {
-  const listed = Array.from(yield* Stream.runCollect(client.resources), ({ name }) => name)
+  const listed = Array.from(yield* Stream.runCollect(client.listResources), ({ name }) => name)
   const { values } = yield* client.complete({
     ref: { type: "ref/prompt", name: "review" },
     argument: { name: "path", value: "" }
   })
-  const { matches } = yield* client.call(Search, { query: "n" })
+  const { matches } = yield* client.callTool(Search, { query: "n" })
   return { listed, completed: values.toSorted(), found: [...new Set(matches.map(({ path }) => path))] }
 })
 
@@ -55,13 +55,16 @@ describe.each([...Revision.stateful])("a client's roots over $version", (revisio
     Effect.gen(function* () {
       const client = yield* Effect.provide(connect(revision), rootsOf(folder("/src")))
       assert.deepStrictEqual(yield* visible(client), { listed: src, completed: src, found: src })
-      assert.include((yield* Effect.flip(client.read("file:///workspace/README.md"))).message, "Resource not found")
       assert.include(
-        (yield* Effect.flip(client.subscribe("file:///workspace/README.md"))).message,
+        (yield* Effect.flip(client.readResource("file:///workspace/README.md"))).message,
         "Resource not found"
       )
       assert.include(
-        (yield* Effect.flip(client.prompt("review", { path: "README.md" }))).message,
+        (yield* Effect.flip(client.subscribeResource("file:///workspace/README.md"))).message,
+        "Resource not found"
+      )
+      assert.include(
+        (yield* Effect.flip(client.getPromptByName("review", { path: "README.md" }))).message,
         "Not in the workspace"
       )
     })
@@ -107,10 +110,13 @@ describe.each(Revision.stateless)("a client's roots over $version", (revision) =
     Effect.gen(function* () {
       const client = yield* Effect.provide(connect(revision), rootsOf(folder("/src")))
       assert.deepStrictEqual(yield* visible(client), { listed: [], completed: [], found: src })
-      assert.include(yield* client.readText("file:///workspace/src/index.ts"), "needle")
-      assert.include((yield* Effect.flip(client.read("file:///workspace/README.md"))).message, "Resource not found")
+      assert.include(yield* client.readResourceText("file:///workspace/src/index.ts"), "needle")
       assert.include(
-        (yield* Effect.flip(client.prompt("review", { path: "README.md" }))).message,
+        (yield* Effect.flip(client.readResource("file:///workspace/README.md"))).message,
+        "Resource not found"
+      )
+      assert.include(
+        (yield* Effect.flip(client.getPromptByName("review", { path: "README.md" }))).message,
         "Not in the workspace"
       )
     })
@@ -142,7 +148,9 @@ describe("a client's roots", () => {
           )
       })
       const client = yield* Effect.provide(connect(), [service, user])
-      const call = yield* Effect.forkChild(Effect.flip(client.call(Rename, { from: "README.md", to: "src/README.md" })))
+      const call = yield* Effect.forkChild(
+        Effect.flip(client.callTool(Rename, { from: "README.md", to: "src/README.md" }))
+      )
       yield* Deferred.await(asked)
       yield* set(folder("/src"))
       yield* client.ping // once it is answered, what was said before it has arrived
@@ -175,7 +183,7 @@ describe("a client's roots", () => {
       const session = yield* Scope.make()
       const client = yield* connectTo(server).pipe(Effect.provide(Roots.layerRef(ref)), Scope.provide(session))
 
-      yield* client.callTool("listen")
+      yield* client.callToolByName("listen")
       yield* SubscriptionRef.set(ref, [folder("")])
       yield* Queue.take(heard)
       assert.isFalse(Deferred.isDoneUnsafe(ended))

@@ -11,7 +11,7 @@ describe.each(Revision.all)("search over $version", (revision) => {
   it.effect("finds the lines of all text files, whatever their case, and passes over binary ones", () =>
     Effect.gen(function* () {
       const client = yield* connect(revision)
-      assert.deepStrictEqual(yield* client.call(Search, { query: "needle" }), {
+      assert.deepStrictEqual(yield* client.callTool(Search, { query: "needle" }), {
         matches: [
           { path: "README.md", line: 3, text: "Needle in the readme." },
           { path: "src/deep/a b#c.ts", line: 2, text: "here is a NEEDLE" },
@@ -27,7 +27,7 @@ describe.each(Revision.all)("search over $version", (revision) => {
     Effect.gen(function* () {
       const client = yield* connect(revision)
       const events: Array<ProgressParams> = []
-      yield* client.call(Search, { query: "needle" }, { onProgress: (event) => void events.push(event) })
+      yield* client.callTool(Search, { query: "needle" }, { onProgress: (event) => void events.push(event) })
       assert.deepStrictEqual(
         events.map(({ progress, total }) => [progress, total]),
         [
@@ -45,7 +45,7 @@ describe("search", () => {
   const paths = (query: { readonly query: string; readonly glob?: string }) =>
     Effect.gen(function* () {
       const client = yield* connect()
-      return (yield* client.call(Search, query)).matches.map((match) => match.path)
+      return (yield* client.callTool(Search, query)).matches.map((match) => match.path)
     })
 
   it.effect("takes a glob without a slash for any folder, and one with a slash from the top", () =>
@@ -59,10 +59,10 @@ describe("search", () => {
   it.effect("says when there are more matches than were asked for", () =>
     Effect.gen(function* () {
       const client = yield* connect()
-      const some = yield* client.call(Search, { query: "needle", maxResults: 2 })
+      const some = yield* client.callTool(Search, { query: "needle", maxResults: 2 })
       assert.strictEqual(some.matches.length, 2)
       assert.isFalse(some.complete)
-      assert.isTrue((yield* client.call(Search, { query: "needle", maxResults: 3 })).complete)
+      assert.isTrue((yield* client.callTool(Search, { query: "needle", maxResults: 3 })).complete)
     })
   )
 
@@ -84,7 +84,7 @@ describe("search", () => {
       })
       const client = yield* connect(undefined, { workspace: gated })
 
-      const call = yield* Effect.forkChild(client.call(Search, { query: "needle" }))
+      const call = yield* Effect.forkChild(client.callTool(Search, { query: "needle" }))
       const inHand = yield* Queue.takeN(opened, concurrency)
       yield* Fiber.interrupt(call)
       assert.sameMembers(yield* Queue.takeN(interrupted, concurrency), inHand)

@@ -29,14 +29,14 @@ layer(NodeServices.layer, { excludeTestServices: true })("the workspace server a
         )
 
         assert.strictEqual(client.serverInfo.name, "workspace")
-        const { matches } = yield* client.call(Search, { query: "needle" })
+        const { matches } = yield* client.callTool(Search, { query: "needle" })
         assert.deepStrictEqual(matches, [{ path: "notes/today.md", line: 1, text: "Buy a needle." }])
 
         const today = yield* uri("notes/today.md")
-        assert.strictEqual(yield* client.readText(today), "Buy a needle.\n")
+        assert.strictEqual(yield* client.readResourceText(today), "Buy a needle.\n")
 
         const watching = Deferred.makeUnsafe<void>()
-        const updated = yield* client.watch(today).pipe(
+        const updated = yield* client.watchResource(today).pipe(
           Stream.tap(({ _tag }) => (_tag === "Watching" ? Deferred.succeed(watching, undefined) : Effect.void)),
           Stream.filter(({ _tag }) => _tag === "Updated"),
           Stream.runHead,
@@ -45,12 +45,12 @@ layer(NodeServices.layer, { excludeTestServices: true })("the workspace server a
         yield* Deferred.await(watching)
         yield* fs.writeFileString(place("notes/today.md"), "Done.\n")
         yield* Fiber.join(updated)
-        assert.strictEqual(yield* client.readText(today), "Done.\n")
+        assert.strictEqual(yield* client.readResourceText(today), "Done.\n")
 
-        yield* client.call(Rename, { from: "notes/today.md", to: "done.md" })
+        yield* client.callTool(Rename, { from: "notes/today.md", to: "done.md" })
         assert.strictEqual(yield* fs.readFileString(place("done.md")), "Done.\n")
         assert.deepStrictEqual(
-          (yield* Stream.runCollect(client.resources)).map(({ name }) => name),
+          (yield* Stream.runCollect(client.listResources)).map(({ name }) => name),
           ["done.md"]
         )
       }),

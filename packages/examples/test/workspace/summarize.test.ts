@@ -17,7 +17,7 @@ describe.each(Revision.all)("summarize over $version", (revision) => {
     Effect.gen(function* () {
       const asked: Array<CreateMessageParams> = []
       const client = yield* Effect.provide(connect(revision), model(asked))
-      const { content } = yield* client.call(Summarize, { path: "src/index.ts" })
+      const { content } = yield* client.callTool(Summarize, { path: "src/index.ts" })
       assert.deepStrictEqual(content, [{ type: "text", text: "It exports a number." }])
       assert.strictEqual(asked.length, 1)
       assert.include(JSON.stringify(asked[0]?.messages), "export const needle = 1")
@@ -27,7 +27,7 @@ describe.each(Revision.all)("summarize over $version", (revision) => {
   it.effect("is a failure that says why when the client has no model", () =>
     Effect.gen(function* () {
       const client = yield* connect(revision)
-      const error = yield* Effect.flip(client.call(Summarize, { path: "src/index.ts" }))
+      const error = yield* Effect.flip(client.callTool(Summarize, { path: "src/index.ts" }))
       assert.strictEqual(error._tag, "ToolFailure")
       assert.include(error.message, "needs sampling")
     })
@@ -42,7 +42,7 @@ describe("summarize", () => {
     Effect.gen(function* () {
       const asked: Array<CreateMessageParams> = []
       const client = yield* Effect.provide(connect(), model(asked))
-      assert.strictEqual((yield* Effect.flip(client.call(Summarize, { path }))).message, message)
+      assert.strictEqual((yield* Effect.flip(client.callTool(Summarize, { path }))).message, message)
       assert.deepStrictEqual(asked, [])
     })
   )

@@ -46,4 +46,4 @@ export const connect = Effect.fnUntraced(function* (
 
 /** The text of a tool's answer. */
 export const call = (client: McpClient.McpClient["Service"], tool: string) =>
-  Effect.map(client.callTool(tool, {}), ({ content: [first] }) => (first?.type === "text" ? first.text : ""))
+  Effect.map(client.callToolByName(tool, {}), ({ content: [first] }) => (first?.type === "text" ? first.text : ""))

@@ -44,7 +44,7 @@ describe.each(cases)("a client of $version over $name", ({ layer, version }) => 
     Effect.gen(function* () {
       const { client, server } = yield* open(version)
       for (const streamed of [false, true]) {
-        const asked = yield* fork(client.read("a:b"))
+        const asked = yield* fork(client.readResource("a:b"))
         const post = yield* server.take("POST")
         if (streamed) {
           yield* post.stream()
@@ -61,7 +61,7 @@ describe.each(cases)("a client of $version over $name", ({ layer, version }) => 
     "posts every message by itself, however many there are at once",
     Effect.gen(function* () {
       const { client, get, server } = yield* open(version)
-      const asked = yield* Effect.forEach(["a:1", "a:2", "a:3"], (uri) => fork(client.read(uri)))
+      const asked = yield* Effect.forEach(["a:1", "a:2", "a:3"], (uri) => fork(client.readResource(uri)))
       const posts = [yield* server.take("POST"), yield* server.take("POST"), yield* server.take("POST")]
       assert.sameMembers(
         posts.map(({ message }) => message.params.uri),

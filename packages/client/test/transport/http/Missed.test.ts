@@ -33,7 +33,7 @@ const watching = Effect.fnUntraced(function* (version: (typeof sessions)[number]
   const client = Context.get(yield* Fiber.join(opening), McpClient.McpClient)
   const get = yield* server.take("GET")
   yield* get.stream()
-  const watch = yield* following(client.watch("a:b"))
+  const watch = yield* following(client.watchResource("a:b"))
   yield* (yield* server.take("POST")).result({})
   assert.strictEqual((yield* watch.next)._tag, "Watching")
   const changed = yield* following(client.toolChanges)

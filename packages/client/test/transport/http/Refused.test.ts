@@ -38,13 +38,13 @@ const open = (version: Revision.Version, http: HttpClient.HttpClient, options: M
 const kinds: ReadonlyArray<
   readonly [method: string, run: (client: McpClient.McpClient["Service"]) => Effect.Effect<unknown, unknown>]
 > = [
-  ["tools/call", (client) => client.callTool("a", {})],
-  ["tools/list", (client) => Stream.runDrain(client.tools)],
-  ["prompts/get", (client) => client.prompt("a")],
-  ["prompts/list", (client) => Stream.runDrain(client.prompts)],
-  ["resources/read", (client) => client.read("file:///a")],
-  ["resources/list", (client) => Stream.runDrain(client.resources)],
-  ["resources/templates/list", (client) => Stream.runDrain(client.resourceTemplates)],
+  ["tools/call", (client) => client.callToolByName("a", {})],
+  ["tools/list", (client) => Stream.runDrain(client.listTools)],
+  ["prompts/get", (client) => client.getPromptByName("a")],
+  ["prompts/list", (client) => Stream.runDrain(client.listPrompts)],
+  ["resources/read", (client) => client.readResource("file:///a")],
+  ["resources/list", (client) => Stream.runDrain(client.listResources)],
+  ["resources/templates/list", (client) => Stream.runDrain(client.listResourceTemplates)],
   [
     "completion/complete",
     (client) => client.complete({ ref: { type: "ref/prompt", name: "a" }, argument: { name: "b", value: "" } })
@@ -141,7 +141,7 @@ describe.each(versions)("a client of %s", (version) => {
     Effect.gen(function* () {
       const evil = () => new Response(`\u001b]0;title\u0007\u202e${"x".repeat(10_000)}`, { status: 403 })
       const client = yield* open(version, refusing(evil, "prompts/get"))
-      const error = yield* Effect.flip(client.prompt("a"))
+      const error = yield* Effect.flip(client.getPromptByName("a"))
       assert.instanceOf(error, ClientError.Forbidden)
       assert.include(error.message, String.raw`\u001b]0;title\u0007\u202exxx`)
       assert.isBelow(error.message.length, 700)
@@ -170,7 +170,7 @@ describe("a session whose connection is lost", () => {
         }).pipe(Effect.orDie)
       )
       const client = yield* open("2025-11-25", guarded)
-      const error = yield* Effect.flip(client.prompt("a"))
+      const error = yield* Effect.flip(client.getPromptByName("a"))
       assert.instanceOf(error, ClientError.Unauthorized)
     })
   )
@@ -210,10 +210,10 @@ describe("a client of HTTP with SSE", () => {
       })
       const connector = Effect.provideService(Sse.open({ url }), HttpClient.HttpClient, http)
       const client = yield* McpClient.open(connector, { revisions: ["2024-11-05"] })
-      const error = yield* Effect.flip(client.prompt("secret"))
+      const error = yield* Effect.flip(client.getPromptByName("secret"))
       assert.instanceOf(error, ClientError.Forbidden)
       assert.deepStrictEqual([error.method, error.scopes], ["prompts/get", ["admin"]])
-      assert.deepStrictEqual(yield* client.prompt("open"), { messages: [] })
+      assert.deepStrictEqual(yield* client.getPromptByName("open"), { messages: [] })
     })
   )
 })

@@ -66,7 +66,7 @@ describe("an argument with a header", () => {
         ["=?base64?literal?=", "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?="],
         ["", ""]
       ] as const) {
-        const asked = yield* fork(client.call(Route, { region, other: "x" }, { headers: { "x-mine": "1" } }))
+        const asked = yield* fork(client.callTool(Route, { region, other: "x" }, { headers: { "x-mine": "1" } }))
         const post = yield* server.next
         assert.strictEqual(post.message.method, "tools/call")
         assert.deepStrictEqual(params(post), { "mcp-param-region": header })
@@ -90,7 +90,7 @@ describe("an argument with a header", () => {
     Effect.gen(function* () {
       const { client, server } = yield* open()
       const args = { region: "nord", place: { floor: -7, open: false }, other: "x" }
-      const first = yield* fork(client.callTool("route", args))
+      const first = yield* fork(client.callToolByName("route", args))
       const list = yield* server.next
       assert.strictEqual(list.message.method, "tools/list")
       yield* list.result(page([listed("Region")]))
@@ -102,7 +102,7 @@ describe("an argument with a header", () => {
       })
       yield* post.result(called)
       yield* Fiber.join(first)
-      const second = yield* fork(client.callTool("route", { region: null, place: { open: true } }))
+      const second = yield* fork(client.callToolByName("route", { region: null, place: { open: true } }))
       const again = yield* server.next
       assert.deepStrictEqual(params(again), { "mcp-param-open": "true" })
       yield* again.result(called)
@@ -129,7 +129,7 @@ describe("an argument with a header", () => {
     Effect.gen(function* () {
       const { client, server } = yield* open()
       for (const refuse of [false, true]) {
-        const asked = yield* fork(client.callTool(`hidden ${refuse}`, { region: "nord" }))
+        const asked = yield* fork(client.callToolByName(`hidden ${refuse}`, { region: "nord" }))
         const list = yield* server.next
         if (refuse) yield* list.json({ jsonrpc: "2.0", id: list.message.id, error: { code: -32603, message: "No" } })
         else yield* list.result(page([listed("Region")]))
@@ -139,21 +139,21 @@ describe("an argument with a header", () => {
         yield* Fiber.join(asked)
       }
       // It was looked for once.
-      const again = yield* fork(client.callTool("hidden true"))
+      const again = yield* fork(client.callToolByName("hidden true"))
       yield* (yield* server.next).result(called)
       yield* Fiber.join(again)
     })
   )
 
   for (const [by, call] of [
-    ["name", (client: McpClient.McpClient["Service"]) => client.callTool("route", { region: "nord" })],
-    ["contract", (client: McpClient.McpClient["Service"]) => client.call(Route, { region: "nord" })]
+    ["name", (client: McpClient.McpClient["Service"]) => client.callToolByName("route", { region: "nord" })],
+    ["contract", (client: McpClient.McpClient["Service"]) => client.callTool(Route, { region: "nord" })]
   ] as const) {
     test(
       `that the server does not recognize in a call by ${by} is looked up again, whatever was kept, and sent once more`,
       Effect.gen(function* () {
         const { client, server } = yield* open()
-        const listing = yield* fork(Stream.runDrain(client.tools))
+        const listing = yield* fork(Stream.runDrain(client.listTools))
         yield* (yield* server.next).result(page([listed("Region")], 60_000))
         yield* Fiber.join(listing)
         const asked = yield* fork(call(client))
@@ -191,7 +191,7 @@ describe("an argument with a header", () => {
     Effect.gen(function* () {
       const dropped: Array<string> = []
       const { client, server } = yield* open({ dropped: (reason) => void dropped.push(reason) })
-      const listing = yield* fork(Stream.runCollect(client.tools))
+      const listing = yield* fork(Stream.runCollect(client.listTools))
       yield* (yield* server.next).result(page([invalid[0]!, listed("Region"), ...invalid.slice(1)]))
       assert.deepStrictEqual(
         (yield* Fiber.join(listing)).map(({ name }) => name),
@@ -201,7 +201,7 @@ describe("an argument with a header", () => {
       for (const [index, { name }] of invalid.entries()) {
         assert.include(dropped[index], name)
         assert.include(dropped[index], "x-mcp-header")
-        assert.deepInclude(yield* Effect.flip(client.callTool(name, {})), { _tag: "InvalidResult" })
+        assert.deepInclude(yield* Effect.flip(client.callToolByName(name, {})), { _tag: "InvalidResult" })
       }
       assert.strictEqual(yield* server.waiting, 0)
     }),
@@ -214,9 +214,9 @@ describe("an argument with a header", () => {
         const { client, server } = yield* Modern.connected({
           answers: { "tools/list": () => page(invalid), "tools/call": () => called }
         })
-        assert.strictEqual((yield* Stream.runCollect(client.tools)).length, invalid.length)
-        yield* client.callTool("empty", { region: "nord" })
-        yield* client.callTool("unheard of", {})
+        assert.strictEqual((yield* Stream.runCollect(client.listTools)).length, invalid.length)
+        yield* client.callToolByName("empty", { region: "nord" })
+        yield* client.callToolByName("unheard of", {})
         assert.deepStrictEqual(Modern.methods(server), ["server/discover", "tools/list", "tools/call", "tools/call"])
       })
     )
@@ -237,10 +237,10 @@ describe("an argument with a header", () => {
       yield* (yield* server.take("POST")).status(202)
       yield* (yield* server.take("GET")).status(405)
       const client = yield* Fiber.join(opened)
-      const listing = yield* fork(Stream.runCollect(client.tools))
+      const listing = yield* fork(Stream.runCollect(client.listTools))
       yield* (yield* server.take("POST")).result({ tools: invalid })
       assert.strictEqual((yield* Fiber.join(listing)).length, invalid.length)
-      const asked = yield* fork(client.call(Route, { region: "nord" }))
+      const asked = yield* fork(client.callTool(Route, { region: "nord" }))
       const post = yield* server.take("POST")
       assert.deepStrictEqual(params(post), {})
       yield* post.result({ content: [] })
