@@ -51,7 +51,7 @@ describe.each(Revision.withElicitation)("book_table in $version", (revision) => 
       Effect.gen(function* () {
         const { calls, wire } = counted()
         const tables = yield* McpTest.connect(features, revision, { wire })
-        const { reference } = yield* tables.call(BookTable, { restaurant: "Maaemo", guests: 2 })
+        const { reference } = yield* tables.callTool(BookTable, { restaurant: "Maaemo", guests: 2 })
         assert.strictEqual(reference, "ref-1")
         assert.deepStrictEqual(yield* (yield* Bookings).made, ["Maaemo"])
         assert.strictEqual(calls().length, stateless ? 2 : 1)

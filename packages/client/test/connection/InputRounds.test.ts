@@ -150,10 +150,10 @@ describe("a request of 2026-07-28 that is answered with questions", () => {
               name === "asks" && inputResponses === undefined ? asks({ a: form("?") }, "secret") : done
           }
         }).pipe(Effect.provide(slow))
-        const call = yield* Effect.forkChild(client.callTool("asks"), { startImmediately: true })
+        const call = yield* Effect.forkChild(client.callToolByName("asks"), { startImmediately: true })
         yield* Deferred.await(asked)
-        yield* client.callTool("other")
-        yield* client.callTool("asks2")
+        yield* client.callToolByName("other")
+        yield* client.callToolByName("asks2")
         yield* Deferred.succeed(agree, undefined)
         yield* Fiber.join(call)
         for (const { params } of calls(server).slice(0, 3)) {

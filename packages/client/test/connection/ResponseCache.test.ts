@@ -89,12 +89,12 @@ describe("what a server of 2026-07-28 allows to be kept", () => {
           }
         })
         for (let time = 0; time < 2; time++) {
-          assert.strictEqual(yield* client.readText("a:1"), "of a:1")
-          assert.strictEqual(yield* client.readText("a:2"), "of a:2")
+          assert.strictEqual(yield* client.readResourceText("a:1"), "of a:1")
+          assert.strictEqual(yield* client.readResourceText("a:2"), "of a:2")
           assert.deepStrictEqual(yield* names(client), ["a", "b"])
-          yield* Stream.runDrain(client.resources)
-          yield* Stream.runDrain(client.resourceTemplates)
-          yield* Stream.runDrain(client.prompts)
+          yield* Stream.runDrain(client.listResources)
+          yield* Stream.runDrain(client.listResourceTemplates)
+          yield* Stream.runDrain(client.listPrompts)
         }
         assert.deepStrictEqual(Modern.methods(server).slice(1), [
           "resources/read",

@@ -35,15 +35,15 @@ export const suite = <E>(wire: string, connected: Layer.Layer<McpClient.McpClien
         () =>
           Effect.gen(function* () {
             const mcp = yield* client
-            const tools = yield* Stream.runCollect(mcp.tools)
+            const tools = yield* Stream.runCollect(mcp.listTools)
             assert.includeMembers(
               tools.map(({ name }) => name),
               ["echo", "add", "greet"]
             )
             assert.strictEqual(yield* call("echo", { message: "hello" }), "hello")
-            assert.deepInclude(yield* mcp.callTool("add", { a: 1, b: 2 }), { structuredContent: { sum: 3 } })
-            assert.deepInclude(yield* mcp.callTool("fail"), { isError: true })
-            assert.deepInclude(yield* Effect.flip(mcp.callTool("no_such_tool")), { code: -32602 })
+            assert.deepInclude(yield* mcp.callToolByName("add", { a: 1, b: 2 }), { structuredContent: { sum: 3 } })
+            assert.deepInclude(yield* mcp.callToolByName("fail"), { isError: true })
+            assert.deepInclude(yield* Effect.flip(mcp.callToolByName("no_such_tool")), { code: -32602 })
           }),
         verifies("tools.result.structured-validated")
       )
