@@ -8,6 +8,6 @@ import { Effect } from "effect"
 it.effect.each(Revision.withElicitation)("A confirmed deployment has a version ($version)", (revision) =>
   Effect.gen(function* () {
     const client = yield* McpTest.connect(deploy, revision)
-    assert.deepStrictEqual(yield* client.call(Deploy, { service: "web" }), { version: 7 })
+    assert.deepStrictEqual(yield* client.callTool(Deploy, { service: "web" }), { version: 7 })
   }).pipe(Effect.provide(Elicitation.layerAccept()))
 )
