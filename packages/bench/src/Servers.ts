@@ -31,8 +31,8 @@ const old: ReadonlyArray<Era> = ["2025"]
 export const ours = ".published"
 
 /** The same with handlers that take a step: a generator that asks for a service. */
-const generators = ({ eras, file }: Entry): Entry => ({
-  id: "ours:generators",
+const generators = ({ eras, file }: Entry, suffix = ""): Entry => ({
+  id: `ours:generators${suffix}`,
   file,
   args: ["--generators"],
   eras,
@@ -62,7 +62,7 @@ export const stdio = (base?: string): ReadonlyArray<Entry> => [
   { id: "raw", file: "peers/raw.mjs", args: ["--stdio"], eras: both, core: true },
   oursAt(ours).stdio,
   generators(oursAt(ours).stdio),
-  ...(base === undefined ? [] : [oursAt(base, "@base").stdio]),
+  ...(base === undefined ? [] : [oursAt(base, "@base").stdio, generators(oursAt(base, "@base").stdio, "@base")]),
   { id: "sdk2", file: "peers/sdk2.mjs", args: ["--stdio"], eras: both, core: true },
   { id: "sdk1", file: "peers/sdk1.mjs", args: ["--stdio"], eras: old },
   { id: "effect", file: "peers/effect.mjs", args: ["--stdio"], eras: both, core: true },
@@ -81,7 +81,9 @@ export const http = (base?: string): ReadonlyArray<Entry> => [
   router,
   oursAt(ours).node,
   generators(router),
-  ...(base === undefined ? [] : [oursAt(base, "@base").router, oursAt(base, "@base").node]),
+  ...(base === undefined
+    ? []
+    : [oursAt(base, "@base").router, oursAt(base, "@base").node, generators(oursAt(base, "@base").router, "@base")]),
   { id: "sdk2:handler", file: "peers/sdk2.mjs", eras: both, core: true },
   {
     id: "sdk2:stateful",

@@ -11,7 +11,7 @@ import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
 import type { Inbound, Transport } from "@effect-mcp/core/Transport"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
-import * as McpError from "@effect-mcp/protocol/McpError"
+import type * as McpError from "@effect-mcp/protocol/McpError"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Features from "@effect-mcp/server/internal/Features"
 import { isSuspension } from "@effect-mcp/server/internal/Replay"
@@ -93,8 +93,7 @@ export const call = <I, O, F, H, E, R>(
   Effect.gen(function* () {
     const { tools } = yield* Features.build(features)
     const args = yield* tool.input.encode(input)
-    const found = tools.call({ name: tool.name, arguments: isJsonObject(args) ? args : {} })
-    return yield* found ?? Effect.fail(McpError.invalidParams(`Unknown tool: ${tool.name}`))
+    return yield* tools.call({ name: tool.name, arguments: isJsonObject(args) ? args : {} })
   })
 
 const interpret = <A, E, W, LE, LR>(

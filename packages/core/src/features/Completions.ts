@@ -7,7 +7,7 @@ import type * as McpError from "@effect-mcp/protocol/McpError"
 import type { CompleteParams, CompleteResult } from "@effect-mcp/protocol/model/Completion"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import { isolate } from "./HandlerContext.ts"
+import { HandlerContext } from "./HandlerContext.ts"
 import type { QueryServices } from "../request/RequestContext.ts"
 
 /** Values in order of relevance; with `total` when there are more than given. */
@@ -60,13 +60,13 @@ export const inQuery = <R>(
   completers: { readonly [argument: string]: Completer<R> | undefined },
   services: Context.Context<Exclude<R, QueryServices>>
 ): { readonly [argument: string]: Completer<QueryServices> } => {
-  const inContext = isolate<R, QueryServices>(services)
+  const context = new HandlerContext<R, QueryServices>(services)
   return Object.fromEntries(
     Object.entries(completers).flatMap(([argument, completer]) =>
       completer === undefined
         ? []
         : [
-            [argument, (value, others) => inContext(completer(value, others))] satisfies [
+            [argument, (value, others) => context.provide(completer(value, others))] satisfies [
               string,
               Completer<QueryServices>
             ]

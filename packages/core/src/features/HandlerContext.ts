@@ -9,10 +9,9 @@ import * as References from "effect/References"
 import * as Scope from "effect/Scope"
 import * as Tracer from "effect/Tracer"
 import { ClientInput } from "../request/ClientInput.ts"
-import { exitOf } from "../internal/Done.ts"
+import { Cooldown, exitOf } from "../internal/eager.ts"
 import { Elicitation } from "../request/Elicitation.ts"
 import { forwarder, Log, surroundings } from "../request/Log.ts"
-import type { Now } from "../request/Now.ts"
 import { Principal } from "../transport/Principal.ts"
 import { Progress } from "../request/Progress.ts"
 import { RequestMap } from "../internal/LazyContext.ts"
@@ -36,52 +35,79 @@ const passed: ReadonlyArray<string> = [
   References.MinimumLogLevel.key
 ]
 
-/** After a handler that had to wait so many are not started now: it is likely that they wait as well, and then one fiber is better than two. */
-const afterWait = 15
+/** The request that a handler serves: it decides when the handler starts. */
+export interface HandlerRunner {
+  /** Whether the effects that answer the request run at once. Code that puts them off sets it to false. */
+  eager: boolean
+  /** The handler in the context of its layer and of the request: run already where that is possible, else an effect to run. */
+  readonly run: <A, E, R, S extends RequestServices>(
+    handler: Effect.Effect<A, E, R>,
+    context: HandlerContext<R, S>
+  ) => Effect.Effect<A, E, S>
+  /** `use` of the caller of the request. */
+  readonly withCaller: <A, E, R>(
+    use: (principal: Principal["Service"]) => Effect.Effect<A, E, R>
+  ) => Effect.Effect<A, E, R | Principal>
+}
 
-/** `captured` must hold everything `effect` needs beside the request's services `S`: its layer's type says so. */
-export const isolate = <R, S extends RequestServices = RequestServices>(
-  captured: Context.Context<Exclude<R, S>>,
-  options: { readonly forwardsLogs?: boolean } = {}
-) => {
-  const base = new Map(captured.mapUnsafe)
-  // What a handler logs goes where its layer's logs go, and to the client; what code around handlers logs is not the client's.
-  const { forwardsLogs = true } = options
-  if (forwardsLogs) {
-    base.set(References.CurrentLoggers.key, new Set([...Context.get(captured, References.CurrentLoggers), forwarder]))
+/** Starts every handler when its effect runs, in the context that it runs in. */
+export const deferred: HandlerRunner = {
+  eager: false,
+  run: (handler, context) => context.provide(handler),
+  withCaller: (use) => Effect.flatMap(Principal, use)
+}
+
+type Services = ReadonlyMap<string, unknown>
+
+/** What a handler of one layer runs in: `R`, of which the request supplies `S`. */
+export class HandlerContext<R, S extends RequestServices = RequestServices> {
+  /** For the handlers that this context is made for. */
+  readonly cooldown = new Cooldown()
+  private readonly base: Map<string, unknown>
+  private readonly forwardsLogs: boolean
+  // The requests of a connection share one ambient map.
+  private readonly known = new WeakMap<Services, Services>()
+
+  /** `captured` must hold all of `R` beside the request's services `S`: the type of its layer says so. */
+  constructor(captured: Context.Context<Exclude<R, S>>, options: { readonly forwardsLogs?: boolean } = {}) {
+    const base = new Map(captured.mapUnsafe)
+    // Logs of a handler go to the loggers of its layer and to the client; logs of code around handlers are not for the client.
+    const { forwardsLogs = true } = options
+    if (forwardsLogs) {
+      base.set(References.CurrentLoggers.key, new Set([...Context.get(captured, References.CurrentLoggers), forwarder]))
+    }
+    this.base = base
+    this.forwardsLogs = forwardsLogs
   }
-  const mixed = (ambient: ReadonlyMap<string, unknown>): ReadonlyMap<string, unknown> => {
-    const map = new Map(base)
+
+  /** Runs the effect in this context when it runs. */
+  provide<A, E>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, S> {
+    return exitOf(effect) ?? Effect.updateContext(effect, this.inside)
+  }
+
+  /** The services below those of a request, for a request over `ambient`. */
+  readonly over = (ambient: Services): Services => {
+    const mix = this.known.get(ambient)
+    if (mix !== undefined) return mix
+    const made = this.mixed(ambient)
+    this.known.set(ambient, made)
+    return made
+  }
+
+  private readonly inside = (ambient: Context.Context<S>): Context.Context<R> => {
+    const services = ambient.mapUnsafe
+    // A RequestMap keeps the request's services unmade.
+    return Context.makeUnsafe<R>(services instanceof RequestMap ? services.over(this.over) : this.mixed(services))
+  }
+
+  private mixed(ambient: Services): Services {
+    const map = new Map(this.base)
     for (const key of passed) {
       const value = ambient.get(key)
       if (value !== undefined) map.set(key, value)
     }
     const annotations = map.get(References.CurrentLogAnnotations.key)
-    if (forwardsLogs && annotations !== undefined) map.set(surroundings.key, annotations)
+    if (this.forwardsLogs && annotations !== undefined) map.set(surroundings.key, annotations)
     return map
-  }
-  // What a connection's requests have below their services is the same map for all of them.
-  const known = new WeakMap<ReadonlyMap<string, unknown>, ReadonlyMap<string, unknown>>()
-  const mixedOnce = (ambient: ReadonlyMap<string, unknown>): ReadonlyMap<string, unknown> => {
-    const mix = known.get(ambient)
-    if (mix !== undefined) return mix
-    const made = mixed(ambient)
-    known.set(ambient, made)
-    return made
-  }
-  const inside = (ambient: Context.Context<S>): Context.Context<R> => {
-    const services = ambient.mapUnsafe
-    // Nothing lies over the request's own services: they are kept as they are, unmade.
-    return Context.makeUnsafe<R>(services instanceof RequestMap ? services.over(mixedOnce) : mixed(services))
-  }
-  /** How many of the next are not started now. */
-  let waits = 0
-  return <A, E>(effect: Effect.Effect<A, E, R>, now?: Now): Effect.Effect<A, E, S> => {
-    const done = exitOf(effect)
-    if (done !== undefined) return done
-    if (now === undefined || waits-- > 0) return Effect.updateContext(effect, inside)
-    const started = now.start(effect, mixedOnce)
-    waits = exitOf(started) === undefined ? afterWait : 0
-    return started
   }
 }

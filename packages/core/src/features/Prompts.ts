@@ -15,7 +15,7 @@ import type { AskError } from "../request/ClientInput.ts"
 import { askErrorToMcp } from "../request/askErrorToMcp.ts"
 import { type Completer, inQuery } from "./Completions.ts"
 import { feature } from "./registration.ts"
-import { isolate } from "./HandlerContext.ts"
+import { HandlerContext } from "./HandlerContext.ts"
 import type { Principal } from "../transport/Principal.ts"
 import type { Prompt } from "../contract/Prompt.ts"
 import type { QueryServices, RequestServices } from "../request/RequestContext.ts"
@@ -94,7 +94,7 @@ export const layer = <A, R, C extends { readonly [K in keyof A]?: Completer<unkn
   feature(
     PromptRegistry,
     (registry, services: Context.Context<Exclude<R, RequestServices> | Exclude<ServicesOf<C>, QueryServices>>) => {
-      const inContext = isolate<R>(services)
+      const context = new HandlerContext<R>(services)
       // oxlint-disable-next-line typescript/no-explicit-any -- what each needs is part of what all need; a record's type cannot say so
       const completers: Completers<any> = options.complete ?? {}
       const stray = Object.keys(completers).find(
@@ -108,7 +108,7 @@ export const layer = <A, R, C extends { readonly [K in keyof A]?: Completer<unkn
             onFailure: ({ message }) =>
               Effect.fail(McpError.invalidParams(`Invalid arguments for prompt ${prompt.name}: ${message}`)),
             onSuccess: (args) =>
-              inContext(handler(args)).pipe(
+              context.provide(handler(args)).pipe(
                 Effect.map((output) => resultOf(output, prompt.descriptor.description)),
                 Effect.catch((error) =>
                   error instanceof McpError.McpError ? Effect.fail(error) : askErrorToMcp(error)

@@ -29,7 +29,7 @@ import { type Completer, inQuery } from "./Completions.ts"
 import { feature } from "./registration.ts"
 import type * as Folder from "../folder/Folder.ts"
 import { make as loadFolder } from "../folder/load.ts"
-import { isolate } from "./HandlerContext.ts"
+import { HandlerContext } from "./HandlerContext.ts"
 import type { Principal } from "../transport/Principal.ts"
 import { type QueryServices, RequestContext, type RequestServices } from "../request/RequestContext.ts"
 
@@ -216,12 +216,12 @@ export const layer = <E extends ReadError, R, RW = never>(
   changes?: Changes<RW>
 ): Layer.Layer<never, never, ResourceRegistry | Exclude<R, RequestServices> | RW> =>
   feature(ResourceRegistry, (registry, services: Context.Context<Exclude<R, RequestServices> | RW>) => {
-    const inContext = isolate<R>(services)
+    const context = new HandlerContext<R>(services)
     const { uri, mimeType, size, visible } = options
     if (!isUri(uri)) return Effect.die(new Error(`Not a URI (RFC 3986): ${JSON.stringify(uri)}`))
     return registry.register({
       resource: { uri, ...describe(options), ...(size === undefined ? undefined : { size }) },
-      read: inContext(read).pipe(
+      read: context.provide(read).pipe(
         Effect.map((output) => ({ ...options.cache, ...resultOf(output, uri, mimeType) })),
         Effect.catch(recover)
       ),
@@ -248,14 +248,14 @@ export const layerTemplate = <E extends ReadError, R, RW = never, RL = never, RC
       const stray = unconfined.find((name) => !UriTemplate.variables(template.success).includes(name))
       if (stray !== undefined) return Effect.die(new Error(`The template ${uriTemplate} has no variable ${stray}`))
       const variablesOf = (uri: string) => UriTemplate.match(template.success, uri, { unconfined })
-      const inContext = isolate<R>(services)
+      const context = new HandlerContext<R>(services)
       return registry.registerTemplate({
         template: { uriTemplate, ...describe(options) },
         read: (uri) => {
           const variables = variablesOf(uri)
           return variables === undefined
             ? undefined
-            : inContext(read(variables, uri)).pipe(
+            : context.provide(read(variables, uri)).pipe(
                 Effect.map((output) => ({ ...options.cache, ...resultOf(output, uri, mimeType) })),
                 Effect.catch(recover)
               )
@@ -267,7 +267,7 @@ export const layerTemplate = <E extends ReadError, R, RW = never, RL = never, RC
             : Stream.provideContext(changes(variables, uri), services)
         },
         watchable: changes !== undefined,
-        list: list === undefined ? undefined : isolate<RL, QueryServices>(services)(list),
+        list: list === undefined ? undefined : new HandlerContext<RL, QueryServices>(services).provide(list),
         complete: confined(inQuery(options.complete ?? {}, services), (name, value) =>
           UriTemplate.admits(template.success, name, value, { unconfined })
         ),

@@ -15,10 +15,9 @@ import type * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
 import { type AskError, CapabilityMissing, Declined, missingCapabilityError } from "../request/ClientInput.ts"
-import { exitOf } from "../internal/Done.ts"
+import { exitOf } from "../internal/eager.ts"
 import { feature } from "./registration.ts"
-import { isolate } from "./HandlerContext.ts"
-import type { Now } from "../request/Now.ts"
+import { deferred, HandlerContext, type HandlerRunner } from "./HandlerContext.ts"
 import { Closed, Timeout } from "../peer/Peer.ts"
 import type { Principal } from "../transport/Principal.ts"
 import { type QueryServices, RequestContext, type RequestServices } from "../request/RequestContext.ts"
@@ -53,10 +52,13 @@ export interface Limits {
 
 export interface ToolEntry {
   readonly tool: Model.Tool
-  /** Called when its effect is about to run, or even `now`. */
+  /**
+   * Called when its effect is about to run. With a `request` the handler may start within this call; code that runs the effect on a
+   * condition, as a check of permissions does, gives none.
+   */
   readonly call: (
     params: Model.CallToolParams,
-    now?: Now
+    request?: HandlerRunner
   ) => Effect.Effect<Model.CallToolResult, McpError.McpError, RequestServices>
   /** Who sees the tool and may call it; to others it does not exist. Default everyone. */
   readonly visible?: ((principal: Principal["Service"]) => boolean) | undefined
@@ -173,10 +175,10 @@ export function layer<I, O, F, H, R>(
   options: Options = {}
 ): Layer.Layer<never, never, ToolRegistry | Exclude<R, RequestServices>> {
   return feature(ToolRegistry, (registry, services: Context.Context<Exclude<R, RequestServices>>) => {
-    const inContext = isolate<R>(services)
+    const context = new HandlerContext<R>(services)
     return registry.register({
       tool: tool.descriptor,
-      call: caller(tool, (input, now) => inContext(handler(input), now)),
+      call: caller(tool, (input, request) => request.run(handler(input), context)),
       ...options
     })
   })
@@ -185,7 +187,7 @@ export function layer<I, O, F, H, R>(
 /** Decode, run, encode: each once. */
 const caller = <I, O, F, H>(
   tool: Tool<I, O, F, H>,
-  handler: (input: I, now: Now | undefined) => Effect.Effect<H, HandlerError<F>, RequestServices>
+  handler: (input: I, request: HandlerRunner) => Effect.Effect<H, HandlerError<F>, RequestServices>
 ): ToolEntry["call"] => {
   const { output } = tool
   // Without an output schema `H` is `Output`: the types of Tool.make and Tool.raw say so, this signature cannot.
@@ -201,9 +203,9 @@ const caller = <I, O, F, H>(
   const recovered = recover(tool.name, tool.failure)
   const run = (
     input: I,
-    now: Now | undefined
+    request: HandlerRunner
   ): Effect.Effect<Model.CallToolResult, McpError.McpError, RequestServices> => {
-    const effect = handler(input, now)
+    const effect = handler(input, request)
     const done = exitOf(effect)
     if (done !== undefined && Exit.isSuccess(done)) return encode(done.value)
     const encoded: Effect.Effect<Model.CallToolResult, HandlerError<F>, RequestServices> = Effect.flatMapEager(
@@ -218,12 +220,14 @@ const caller = <I, O, F, H>(
         ? Effect.succeed(failed(`Invalid arguments for tool ${tool.name}: ${message}`))
         : Effect.fail(McpError.invalidParams(`Invalid arguments for tool ${tool.name}: ${message}`))
     )
-  return (params, now) => {
-    // Most schemas are done at once, some handlers are, and then none of this is a step of the fiber.
+  return (params, request = deferred) => {
     const decoded = tool.input.decode(params.arguments ?? {})
     const done = exitOf(decoded)
-    return done !== undefined && Exit.isSuccess(done)
-      ? run(done.value, now)
-      : Effect.matchEffect(decoded, { onSuccess: (input) => run(input, undefined), onFailure: refuse })
+    if (done !== undefined && Exit.isSuccess(done)) return run(done.value, request)
+    const runLater = (input: I) => {
+      request.eager = false
+      return run(input, request)
+    }
+    return Effect.matchEffect(decoded, { onSuccess: runLater, onFailure: refuse })
   }
 }

@@ -2,7 +2,7 @@
  * The services of one request as a map that makes each when it is first asked for: most handlers use one or two of ten, and a request
  * must not pay for the others.
  *
- * The fast path of `RequestServices` (server) and of `Isolate`. A test holds it against a plain map of the same services.
+ * The fast path of `RequestServices` (server) and of `HandlerContext`. A test holds it against a plain map of the same services.
  */
 import type * as Context from "effect/Context"
 

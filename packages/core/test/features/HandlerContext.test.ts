@@ -1,7 +1,7 @@
 /** The context a handler runs in: what its layer captured and what its request brings, nothing of whoever calls it. */
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Logger, Option, References } from "effect"
-import { isolate } from "../../src/features/HandlerContext.ts"
+import { HandlerContext } from "../../src/features/HandlerContext.ts"
 import * as Log from "../../src/request/Log.ts"
 import * as Principal from "../../src/transport/Principal.ts"
 import type { RequestServices } from "../../src/request/RequestContext.ts"
@@ -9,11 +9,11 @@ import type { RequestServices } from "../../src/request/RequestContext.ts"
 class Mine extends Context.Service<Mine, string>()("test/Mine") {}
 class Foreign extends Context.Service<Foreign, string>()("test/Foreign") {}
 
-const inContext = isolate<Mine | RequestServices>(Context.make(Mine, "captured"))
+const inContext = new HandlerContext<Mine | RequestServices>(Context.make(Mine, "captured"))
 /** Runs as a caller would whose context holds all of this. */
 const called = <A, E>(effect: Effect.Effect<A, E, Mine | RequestServices>) =>
   Effect.provideContext(
-    inContext(effect),
+    inContext.provide(effect),
     Context.make(Mine, "ambient").pipe(
       Context.add(Foreign, "ambient"),
       Context.add(Principal.Principal, { subject: "ada", scopes: [], claims: {} }),
@@ -57,13 +57,13 @@ describe("a handler", () => {
       const sent: Array<unknown> = []
       const printed: Array<unknown> = []
       const loggers = new Set([Logger.make(({ message }) => void printed.push(message))])
-      const inQuiet = isolate<RequestServices>(Context.make(References.CurrentLoggers, loggers))
+      const inQuiet = new HandlerContext<RequestServices>(Context.make(References.CurrentLoggers, loggers))
       const log: Log.Log["Service"] = {
         log: () => Effect.void,
         logUnsafe: (level, data) => void sent.push([level, data])
       }
       yield* Effect.provideService(
-        inQuiet(Effect.annotateLogs(Effect.logWarning("careful"), "step", 1)),
+        inQuiet.provide(Effect.annotateLogs(Effect.logWarning("careful"), "step", 1)),
         Log.Log,
         log
       ) as Effect.Effect<void>

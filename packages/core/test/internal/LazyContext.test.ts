@@ -1,7 +1,7 @@
 /** The services of a request, made when they are asked for, are those of a plain map. */
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, References } from "effect"
-import { isolate } from "../../src/features/HandlerContext.ts"
+import { HandlerContext } from "../../src/features/HandlerContext.ts"
 import * as Log from "../../src/request/Log.ts"
 import * as Principal from "../../src/transport/Principal.ts"
 import type { RequestServices } from "../../src/request/RequestContext.ts"
@@ -63,7 +63,7 @@ describe("the services of a request", () => {
 })
 
 describe("a handler's context", () => {
-  const inContext = isolate<Base | RequestServices>(Context.make(Base, "captured"))
+  const context = new HandlerContext<Base | RequestServices>(Context.make(Base, "captured"))
   // Those that a handler is given, and no others.
   const own = new Recipe<One>([
     service(Principal.Principal, (one) => ({ subject: `${++one.made}`, scopes: [], claims: {} })),
@@ -84,7 +84,7 @@ describe("a handler's context", () => {
   const annotated = (annotations: object) =>
     new Map([...base, [References.CurrentLogAnnotations.key, annotations], [References.LogToStderr.key, true]])
   const within = (services: ReadonlyMap<string, unknown>) =>
-    Effect.runSync(Effect.updateContext(inContext(seen), () => Context.makeUnsafe<RequestServices>(services)))
+    Effect.runSync(Effect.updateContext(context.provide(seen), () => Context.makeUnsafe<RequestServices>(services)))
 
   it("is the same over services that are made when asked for as over a plain map", () => {
     for (const below of [base, annotated({ step: 1 }), annotated({ step: 2 }), base]) {

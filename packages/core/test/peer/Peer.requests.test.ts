@@ -1,7 +1,7 @@
 /** Rules 3, 4 and 6: register before running, cancel by signal, compare ids. */
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
-import * as Now from "@effect-mcp/core/internal/Now"
+import * as eager from "@effect-mcp/core/internal/eager"
 import type * as Peer from "@effect-mcp/core/Peer"
 import { Context, Effect, Fiber, Latch } from "effect"
 import { cancel, request, serve, type Served, settle, success } from "../support/wire.ts"
@@ -11,7 +11,7 @@ const ways = {
   "by its peer": (_exchange: Peer.Exchange, effect: Effect.Effect<unknown>) => effect,
   "at once": (exchange: Peer.Exchange, effect: Effect.Effect<unknown>) => {
     exchange.begun?.()
-    return Now.start(effect, Context.empty())
+    return eager.start(effect, Context.empty())
   }
 }
 

@@ -1,29 +1,50 @@
-/** The coders of a method that is only known at run time: the place where the types of the method table end. */
+/** The codecs of a method that is only known at run time: the place where the types of the method table end. */
 import * as Codecs from "@effect-mcp/protocol/Codecs"
+import * as McpError from "@effect-mcp/protocol/McpError"
 import type { MethodCodec, Revision } from "@effect-mcp/protocol/Revision"
+import * as Effect from "effect/Effect"
 
-type Coders = Codecs.Coders<unknown, unknown>
-const known = new WeakMap<Revision, Map<string, Coders>>()
+/** Decodes params and encodes results of one method in one revision. */
+export interface Codec {
+  readonly decode: (params: unknown) => Effect.Effect<unknown, McpError.McpError>
+  readonly encode: (result: unknown) => Effect.Effect<unknown, McpError.McpError>
+}
+const known = new WeakMap<Revision, Map<string, Codec>>()
 
-/** Nothing for a method that the revision lacks. */
-export const codecOf = (revision: Revision, method: string): Coders | undefined => {
+/** Undefined for a method that the revision lacks. */
+export const codecOf = (revision: Revision, method: string): Codec | undefined => {
   const methods = known.get(revision) ?? remember(revision)
   const found = methods.get(method)
   if (found !== undefined) return found
-  const coders = find(revision, method)
-  // Only methods that there are: a client may say anything.
-  if (coders !== undefined) methods.set(method, coders)
-  return coders
+  const codec = find(revision, method)
+  // Only methods of the revision are kept: a client may send any name.
+  if (codec !== undefined) methods.set(method, codec)
+  return codec
 }
 
-const remember = (revision: Revision): Map<string, Coders> => {
-  const methods = new Map<string, Coders>()
+const remember = (revision: Revision): Map<string, Codec> => {
+  const methods = new Map<string, Codec>()
   known.set(revision, methods)
   return methods
 }
 
-const find = (revision: Revision, method: string): Coders | undefined => {
+const find = (revision: Revision, method: string): Codec | undefined => {
   const table: { readonly [method: string]: MethodCodec<any, any> | undefined } = revision.requests
   const codec = Object.hasOwn(table, method) ? table[method] : undefined
-  return codec === undefined ? undefined : Codecs.coders(codec)
+  if (codec === undefined) return undefined
+  const { params, result }: Codecs.Coders<unknown, unknown> = Codecs.coders(codec)
+  const decodeFailed = (message: string) => McpError.invalidParams(`Invalid params for ${method}: ${message}`)
+  const encodeFailed = (message: string) =>
+    McpError.internalError(`The result of ${method} cannot be said in this revision: ${message}`)
+  return {
+    decode: (value) => Effect.mapErrorEager(params.decode(value), decodeFailed),
+    encode: (value) => {
+      // A getter of a result may throw, and the Scope of its request must close all the same.
+      try {
+        return Effect.mapErrorEager(result.encode(value), encodeFailed)
+      } catch (defect) {
+        return Effect.die(defect)
+      }
+    }
+  }
 }

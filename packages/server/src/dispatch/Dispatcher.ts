@@ -4,7 +4,6 @@
  * Params are decoded once and results encoded once, by the revision's codecs; the session's record says which revision that is.
  */
 import * as Completions from "@effect-mcp/core/Completions"
-import type { Now } from "@effect-mcp/core/internal/Now"
 import { Principal } from "@effect-mcp/core/Principal"
 import type { QueryServices, RequestServices } from "@effect-mcp/core/RequestContext"
 import { notFound } from "@effect-mcp/core/Resources"
@@ -13,37 +12,36 @@ import type * as Method from "@effect-mcp/protocol/Method"
 import type { CompleteParams, CompleteResult } from "@effect-mcp/protocol/model/Completion"
 import type { PaginatedParams } from "@effect-mcp/protocol/model/Meta"
 import type { ListToolsResult, Tool } from "@effect-mcp/protocol/model/Tool"
+import type { Version } from "@effect-mcp/protocol/Revision"
 import * as Effect from "effect/Effect"
 import type { Features } from "../features/Features.ts"
 import type { Limits } from "../Limits.ts"
 import * as ListText from "../features/EncodedLists.ts"
-import type { Request, Result } from "../features/Middleware.ts"
+import type { Request as Decoded, Result } from "../features/Middleware.ts"
 import { page } from "../features/Pagination.ts"
 import { unknownPrompt } from "../features/PromptRegistry.ts"
 import type { Session } from "../session/Session.ts"
+import type { Announcer } from "../session/ChangeNotifier.ts"
+import type { ServerRequest } from "../request/ServerRequest.ts"
+import type { Identity } from "./Initialize.ts"
+import { listen } from "./SubscriptionsListen.ts"
 import * as Subscriptions from "./Subscriptions.ts"
-import { unknownTool } from "../features/ToolRegistry.ts"
 
-/** Without a session in revisions that have none; their requests need none. */
 type Handler<M extends keyof Method.ClientRequests> = (
   params: Method.ClientRequests[M]["params"],
-  session: Session | undefined,
-  /** Where the effect runs at once, and nothing lies around it that could say something else of who asks. */
-  now?: Now
+  request: ServerRequest
 ) => Effect.Effect<Method.ClientRequests[M]["result"], McpError.McpError, RequestServices>
 
-/** Everything but the handshake, discovery, ping and the long request for notifications, which never reach the features. */
+/** Everything but the handshake and `ping`, which middleware never sees. */
 export type Handlers = {
-  readonly [
-    M in Exclude<keyof Method.ClientRequests, "initialize" | "ping" | "server/discover" | "subscriptions/listen">
-  ]: Handler<M>
+  readonly [M in Exclude<keyof Method.ClientRequests, "initialize" | "ping">]: Handler<M>
 }
 
 const empty = Effect.succeed({})
 const toolName = ({ name }: Tool): string => name
 
 const needs = <A, E, R>(
-  session: Session | undefined,
+  { session }: ServerRequest,
   use: (session: Session) => Effect.Effect<A, E, R>
 ): Effect.Effect<A, E | McpError.McpError, R> =>
   session === undefined ? Effect.fail(McpError.invalidRequest("There is no session")) : use(session)
@@ -62,8 +60,18 @@ const complete = (
     return Effect.map(completer(argument.value, context?.arguments ?? {}), Completions.resultOf)
   })
 
-/** The handlers over a server's features. `pageSize` is in items. */
-export const make = (features: Features, limits: Limits, pageSize: number): Handlers => {
+export interface Options {
+  readonly features: Features
+  readonly limits: Limits
+  /** Items per page of a list. */
+  readonly pageSize: number
+  readonly identity: Identity
+  /** The open `subscriptions/listen` requests. */
+  readonly listeners: Set<Announcer>
+}
+
+/** The handlers over a server's features. */
+export const make = ({ features, identity, limits, listeners, pageSize }: Options): Handlers => {
   const { tools, resources, prompts } = features
   const list = <A, R, B>(
     all: Effect.Effect<ReadonlyArray<A>, McpError.McpError, R>,
@@ -89,12 +97,11 @@ export const make = (features: Features, limits: Limits, pageSize: number): Hand
     })
   }
   return {
-    "tools/list": (params, _session, now) =>
+    "tools/list": (params, request) =>
       params?.cursor === undefined
-        ? Effect.flatMapEager(now === undefined ? tools.list : tools.listNow(now.principal), firstPage)
-        : list(tools.list, toolName, params, (tools) => ({ tools })),
-    "tools/call": (params, _session, now) =>
-      now === undefined ? (tools.call(params) ?? Effect.fail(unknownTool(params.name))) : tools.callNow(params, now),
+        ? Effect.flatMapEager(tools.list(request), firstPage)
+        : list(tools.list(request), toolName, params, (tools) => ({ tools })),
+    "tools/call": (params, request) => tools.call(params, request),
     "prompts/list": (params) =>
       list(
         prompts.list,
@@ -118,54 +125,66 @@ export const make = (features: Features, limits: Limits, pageSize: number): Hand
         (items) => ({ resourceTemplates: items })
       ),
     "resources/read": (params) => resources.read(params) ?? notFound(params.uri),
-    "resources/subscribe": ({ uri }, session) =>
-      needs(session, (session) => Effect.andThen(Subscriptions.subscribe(resources, limits, session, uri), empty)),
-    "resources/unsubscribe": ({ uri }, session) =>
-      needs(session, (session) => Effect.andThen(Subscriptions.unsubscribe(limits, session, uri), empty)),
+    "resources/subscribe": ({ uri }, request) =>
+      needs(request, (session) => Effect.andThen(Subscriptions.subscribe(resources, limits, session, uri), empty)),
+    "resources/unsubscribe": ({ uri }, request) =>
+      needs(request, (session) => Effect.andThen(Subscriptions.unsubscribe(limits, session, uri), empty)),
     "completion/complete": (params) => complete(features, params),
-    "logging/setLevel": ({ level }, session) =>
-      needs(session, (session) =>
+    "logging/setLevel": ({ level }, request) =>
+      needs(request, (session) =>
         Effect.sync(() => {
           session.logLevel = level
           return {}
         })
-      )
+      ),
+    "server/discover": () => Effect.succeed(discover(identity)),
+    "subscriptions/listen": (params, request) => {
+      const { closing, holder } = request.eraContext
+      const listening = { resources, capabilities: identity.capabilities(), listeners, closing, limits, holder }
+      return request.withCaller((principal) => listen(listening, request.exchange, principal, params))
+    }
   }
 }
 
-/** What a request is answered with: `run`, with the middleware around it. Called when the effect is about to run, or even `now`. */
+const discover = ({
+  capabilities,
+  instructions,
+  revisions
+}: Identity): Method.ClientRequests["server/discover"]["result"] => ({
+  supportedVersions: supportedVersions(revisions),
+  capabilities: capabilities(),
+  ...(instructions === undefined ? undefined : { instructions })
+})
+
+/** Newest first. */
+export const supportedVersions = (revisions: Identity["revisions"]): ReadonlyArray<Version> =>
+  revisions.map(({ version }) => version).toReversed()
+
+/** The effect that answers a decoded request, with the middleware around it. Called when that effect is about to run. */
 export const answer = (
   features: Features,
   handlers: Handlers,
-  request: Request,
-  session: Session | undefined,
-  now: Now | undefined
-): Effect.Effect<Result, McpError.McpError, RequestServices> =>
-  // Where nothing lies around it, the handler is asked right here: what is done already then takes no step of a fiber.
-  features.wrapped()
-    ? features.middleware(request, (request) => run(handlers, request, session))
-    : handle(handlers, request, session, now)
-
-/** Runs the handler of a decoded request. */
-export const run = (
-  handlers: Handlers,
-  request: Request,
-  session: Session | undefined
-): Effect.Effect<Result, McpError.McpError, RequestServices> =>
-  // What there is to answer with is looked up when the effect runs: middleware may take its time, or run it again.
-  Effect.suspend(() => handle(handlers, request, session))
+  decoded: Decoded,
+  request: ServerRequest
+): Effect.Effect<Result, McpError.McpError, RequestServices> => {
+  if (features.wrapped()) request.eager = false
+  if (request.eager) return handle(handlers, decoded, request)
+  const { bindCaller } = request
+  // The handler is looked up when the effect runs: middleware may wait first, or run the effect again.
+  return features.middleware(decoded, (decoded) =>
+    bindCaller === undefined
+      ? Effect.suspend(() => handle(handlers, decoded, request))
+      : Effect.flatMap(Effect.suspend(bindCaller), () => handle(handlers, decoded, request))
+  )
+}
 
 const handle = (
   handlers: Handlers,
-  request: Request,
-  session: Session | undefined,
-  now?: Now
+  decoded: Decoded,
+  request: ServerRequest
 ): Effect.Effect<Result, McpError.McpError, RequestServices> => {
   // Method and params were decoded together; the correlation is lost on the way through the table.
-  const handler: (
-    params: never,
-    session: Session | undefined,
-    now: Now | undefined
-  ) => ReturnType<Handler<Request["method"]>> = handlers[request.method as keyof Handlers]
-  return handler(request.params as never, session, now)
+  const handler: (params: never, request: ServerRequest) => ReturnType<Handler<Decoded["method"]>> =
+    handlers[decoded.method as keyof Handlers]
+  return handler(decoded.params as never, request)
 }

@@ -4,7 +4,7 @@
  *
  * Owns the sessions, which `Connect` makes of wires.
  */
-import { attempt, exitOf } from "@effect-mcp/core/Done"
+import { attempt, exitOf } from "@effect-mcp/core/internal/eager"
 import * as Peer from "@effect-mcp/core/Peer"
 import * as Principal from "@effect-mcp/core/Principal"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
@@ -95,8 +95,8 @@ export interface DispatchOptions {
   readonly closing?: Effect.Effect<void> | undefined
   /** Called when the request has passed all checks that need no handler: what is refused without it never got to one. */
   readonly admitted?: (() => void) | undefined
-  /** The effect runs at once, in a context like this: what can be answered right away then is, and the effect is done. */
-  readonly now?: Context.Context<never> | undefined
+  /** The context of the fiber that runs the effect at once: a request that waits for nothing is then answered by this call. */
+  readonly base?: Context.Context<never> | undefined
 }
 
 /** The server that features make: connected to any number of wires. */
@@ -167,8 +167,9 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
   const logging = Logging.make(options.logging ?? {}, clock)
   const rateLimit = RateLimit.make(options.rateLimit ?? RateLimit.defaults, clock)
   const limits = new Limits.Limits(options.limits)
-  const handlers = Dispatcher.make(features, limits, options.pageSize ?? defaultPageSize)
   const listeners = new Set<Announcer>()
+  const pageSize = options.pageSize ?? defaultPageSize
+  const handlers = Dispatcher.make({ features, identity, limits, listeners, pageSize })
   const stateful = Stateful.make({
     identity,
     features,
@@ -183,10 +184,8 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
     identity,
     features,
     handlers,
-    limits,
     rateLimit,
     logging,
-    listeners,
     rounds: InputRounds.make(
       options.name,
       yield* sealOf,
@@ -198,12 +197,12 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
   const handle = (
     session: Session,
     exchange: Peer.Exchange,
-    now: Context.Context<never> | undefined
+    base: Context.Context<never> | undefined
   ): Effect.Effect<unknown, McpError.McpError> => {
     const { request } = exchange
     if (session.refuses(request.id)) return Effect.fail(McpError.interrupted("The server is shutting down"))
     const era = Stateless.isModern(request) ? stateless : stateful
-    return observed(() => era.handle(session, exchange, now), request, now === undefined)
+    return observed(() => era.handle(session, exchange, base), request, base === undefined)
   }
   // Callers without a name or an address cannot be told apart: they count together.
   const { buckets }: RateLimit.Caller = { buckets: [] }
@@ -211,18 +210,18 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
     request: JsonRpc.Request,
     envelope: Envelope,
     sink: Sink,
-    { address, admitted, closing = Effect.never, now }: DispatchOptions = {}
+    { address, admitted, closing = Effect.never, base }: DispatchOptions = {}
   ): Effect.Effect<void> => {
     const principal = envelope.principal ?? Principal.anonymous
     const origin = { principal, kept: 0, closing, admitted, buckets, address }
-    const handle = (now?: Context.Context<never>) => stateless.handle(origin, { request, envelope, sink }, now)
+    const handle = (base?: Context.Context<never>) => stateless.handle(origin, { request, envelope, sink }, base)
     const answer = (exit: Exit.Exit<unknown, McpError.McpError>): void => {
       const ended = Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
       Peer.answer(sink, Peer.response(request.id, ended ? "The request was interrupted" : undefined, exit))
     }
     let effect: ReturnType<typeof handle> | undefined
-    if (now !== undefined && !TraceContext.isTraced(now)) {
-      effect = attempt(() => handle(now))
+    if (base !== undefined && !TraceContext.isTraced(base)) {
+      effect = attempt(() => handle(base))
       const done = exitOf(effect)
       if (done !== undefined && Exit.isSuccess(done)) {
         answer(done)

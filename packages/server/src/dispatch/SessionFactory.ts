@@ -46,11 +46,11 @@ export interface Passive {
 }
 
 export interface Options {
-  /** The effect runs at once, in a context like `now`; nothing where there is a tracer, which is to see all of it. */
+  /** `base`: the context of the fiber that runs the effect at once; undefined where a tracer is to see all of it. */
   readonly request: (
     session: Session,
     exchange: Peer.Exchange,
-    now: Context.Context<never> | undefined
+    base: Context.Context<never> | undefined
   ) => Effect.Effect<unknown, McpError.McpError>
   /** Whether a ping is answered at once. */
   readonly pings: (request: JsonRpc.Request) => boolean
@@ -73,8 +73,8 @@ class Conversation implements Peer.Handlers, Peer.Options {
   private readonly scope: Scope.Scope
   /** The same where it was made for this conversation. */
   private readonly own: Scope.Closeable | undefined
-  /** What requests run in, where nobody traces them. */
-  private readonly now: Context.Context<never> | undefined
+  /** The context that requests run in; undefined where they are traced. */
+  private readonly base: Context.Context<never> | undefined
   private session: Session | undefined = undefined
 
   constructor(
@@ -88,7 +88,7 @@ class Conversation implements Peer.Handlers, Peer.Options {
     this.options = options
     this.scope = scope
     this.own = own
-    this.now = TraceContext.isTraced(context) ? undefined : context
+    this.base = TraceContext.isTraced(context) ? undefined : context
   }
 
   /** The reader may be at work before `Peer.make` has returned, so the record is made by whoever is first to need it. */
@@ -107,7 +107,7 @@ class Conversation implements Peer.Handlers, Peer.Options {
   // ---- what arrives
 
   request(exchange: Peer.Exchange): Effect.Effect<unknown, McpError.McpError> {
-    return this.shared.request(this.of(exchange.peer), exchange, this.now)
+    return this.shared.request(this.of(exchange.peer), exchange, this.base)
   }
 
   notification(notification: JsonRpc.Notification, _envelope: Envelope, peer: Peer.Peer): void {

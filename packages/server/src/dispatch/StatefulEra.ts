@@ -2,10 +2,9 @@
  * The stateful era (2024-11-05 to 2025-11-25): a request means what its session agreed on in `initialize`.
  */
 import * as ClientInput from "@effect-mcp/core/ClientInput"
-import { follow, orElse } from "@effect-mcp/core/Done"
 import { keepAlive, type KeepAlive } from "@effect-mcp/core/KeepAlive"
 import type { Exchange } from "@effect-mcp/core/Peer"
-import type { Connection, RequestServices } from "@effect-mcp/core/RequestContext"
+import type { Connection } from "@effect-mcp/core/RequestContext"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
@@ -19,9 +18,10 @@ import * as ListText from "../features/EncodedLists.ts"
 import * as Lifecycle from "./Initialize.ts"
 import type { Limits } from "../Limits.ts"
 import type { Logging } from "./Logging.ts"
-import type { Request, Result } from "../features/Middleware.ts"
+import type { Request as Decoded, Result } from "../features/Middleware.ts"
 import type { Caller, RateLimit } from "../features/RateLimit.ts"
-import * as Services from "../request/RequestServices.ts"
+import type { EraContext } from "../request/RequestServices.ts"
+import { ServerRequest } from "../request/ServerRequest.ts"
 import type { Negotiated, Session } from "../session/Session.ts"
 
 export interface Options {
@@ -50,7 +50,7 @@ export const make = ({ identity, features, greet, handlers, limits, logging, ask
       rootsChanges: clientCapabilities.roots?.listChanged === true ? session.rootsChanges : undefined
     })
 
-  const factsOf = (session: Session, negotiated: Negotiated, exchange: Exchange): Services.Facts => {
+  const eraContextOf = (session: Session, negotiated: Negotiated, exchange: Exchange): EraContext => {
     const conversation = conversationOf(session, negotiated)
     return {
       context: { ...negotiated, sessionId: session.sessionless ? undefined : session.id },
@@ -60,7 +60,8 @@ export const make = ({ identity, features, greet, handlers, limits, logging, ask
       ),
       rootsChanges: conversation.rootsChanges,
       connection: conversation,
-      closing: session.closing
+      closing: session.closing,
+      holder: session
     }
   }
 
@@ -83,11 +84,11 @@ export const make = ({ identity, features, greet, handlers, limits, logging, ask
         })
     )
 
-  /** `now`: the effect runs at once, in a context like this. */
+  /** `base`: the context of the fiber that runs the effect at once; undefined where it must not start before it runs. */
   const handle = (
     session: Session,
     exchange: Exchange,
-    now: Context.Context<never> | undefined
+    base: Context.Context<never> | undefined
   ): Effect.Effect<unknown, McpError.McpError> => {
     const { method, params } = exchange.request
     if (method === "initialize") return open(session, exchange)
@@ -104,14 +105,20 @@ export const make = ({ identity, features, greet, handlers, limits, logging, ask
       ? rateLimit(method, false, unnamed, principal, exchange.envelope.address)
       : rateLimit(method, false, session, principal, undefined)
     if (excess !== undefined) return Effect.fail(excess)
-    const one = new Services.One(exchange, principal, () => factsOf(session, negotiated, exchange), now)
+    const request = new ServerRequest(
+      exchange,
+      principal,
+      session,
+      () => eraContextOf(session, negotiated, exchange),
+      base
+    )
     const encode = (result: Result): Effect.Effect<unknown, McpError.McpError> =>
-      ListText.encoded(result, revision.version, () => orElse(codec.result.encode(result), unsayable, method))
-    const answer = (decoded: unknown): Effect.Effect<unknown, McpError.McpError, RequestServices> => {
-      const request = { method, params: decoded } as Request // the codec of this very method decoded it
-      return follow(Dispatcher.answer(features, handlers, request, session, now && one), encode)
-    }
-    return Services.provide(follow(orElse(codec.params.decode(params), unreadable, method), answer), one)
+      ListText.encoded(result, revision.version, () => codec.encode(result))
+    const answered = Effect.flatMapEager(codec.decode(params), (params) => {
+      const decoded = { method, params } as Decoded // the codec of this very method decoded it
+      return Effect.flatMapEager(Dispatcher.answer(features, handlers, decoded, request), encode)
+    })
+    return request.provide(answered)
   }
   return { handle }
 }
@@ -127,13 +134,6 @@ const inputOf = (
     : ClientInput.remote({ revision, capabilities, peer: session.peer, relatedTo, timeout, ready: session.whenReady })
 
 const unasked = ClientInput.unavailable("The client cannot be asked: this endpoint has no sessions (sessions: false)")
-
-const unreadable = (message: string, method: string) =>
-  McpError.invalidParams(`Invalid params for ${method}: ${message}`)
-
-/** A result that this revision has no words for. */
-const unsayable = (message: string, method: string) =>
-  McpError.internalError(`The result of ${method} cannot be said in this revision: ${message}`)
 
 /** What a client says without asking. */
 export const receive = (session: Session, notification: JsonRpc.Notification, pings: KeepAlive | undefined): void => {

@@ -4,49 +4,41 @@
  * Nothing is remembered between requests, and no session is needed. Same features, same dispatcher and same handlers as the stateful
  * era; a handler that asks is replayed (`mrtr/Replay`). Where a request came with headers, they must agree with it.
  */
-import { follow, orElse } from "@effect-mcp/core/Done"
-import type { Now } from "@effect-mcp/core/internal/Now"
 import type { Asked } from "@effect-mcp/core/Peer"
-import { Principal } from "@effect-mcp/core/Principal"
-import type { Connection, RequestServices } from "@effect-mcp/core/RequestContext"
+import type { Connection } from "@effect-mcp/core/RequestContext"
 import * as Codecs from "@effect-mcp/protocol/Codecs"
 import * as Headers from "@effect-mcp/protocol/Headers"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { Declaration } from "@effect-mcp/protocol/model/Declaration"
-import type { DiscoverResult } from "@effect-mcp/protocol/model/Discover"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { Revision } from "@effect-mcp/protocol/Revision"
 import { declaration } from "@effect-mcp/protocol/internal/v2026_07_28"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type { Announcer } from "../session/ChangeNotifier.ts"
 import * as Caching from "../features/Caching.ts"
 import { codecOf } from "./Codec.ts"
 import * as Dispatcher from "./Dispatcher.ts"
 import * as Features from "../features/Features.ts"
 import type { Identity } from "./Initialize.ts"
-import { listen } from "./SubscriptionsListen.ts"
-import type { Holder, Limits } from "../Limits.ts"
+import type { Holder } from "../Limits.ts"
 import * as ListText from "../features/EncodedLists.ts"
 import type { Logging } from "./Logging.ts"
-import * as Middleware from "../features/Middleware.ts"
-import type { Request, Result } from "../features/Middleware.ts"
+import type { Request as Decoded, Result } from "../features/Middleware.ts"
 import * as InputRounds from "../mrtr/InputRounds.ts"
 import type * as RateLimit from "../features/RateLimit.ts"
-import * as Services from "../request/RequestServices.ts"
+import { type EraContext, metaOf } from "../request/RequestServices.ts"
+import { ServerRequest } from "../request/ServerRequest.ts"
 
 export interface Options {
   readonly identity: Identity
   readonly features: Features.Features
   readonly handlers: Dispatcher.Handlers
-  readonly limits: Limits
   readonly rateLimit: RateLimit.RateLimit
   readonly logging: Logging
   readonly rounds: InputRounds.InputRounds
   readonly caching: Caching.Hints
-  readonly listeners: Set<Announcer>
 }
 
 /** What a request of this era came by: a session's wire, or a POST of its own. */
@@ -62,16 +54,16 @@ export interface Origin extends Holder, RateLimit.Caller {
 }
 
 /** Whether a request belongs to this era: by its `_meta`, never by its method. */
-export const isModern = (request: JsonRpc.Request): boolean =>
-  Services.metaOf(request)[Meta.protocolVersion] !== undefined
+export const isModern = (request: JsonRpc.Request): boolean => metaOf(request)[Meta.protocolVersion] !== undefined
 
-const declarations = Codecs.coder(declaration)
+const declarationCodec = Codecs.coder(declaration)
+const declarations = {
+  decode: (meta: unknown) => Effect.mapErrorEager(declarationCodec.decode(meta), declarationFailed)
+}
+const declarationFailed = (message: string): McpError.McpError => McpError.invalidParams(`Invalid _meta: ${message}`)
 
 /** The methods that may be answered with questions. */
 const asking: ReadonlySet<string> = new Set(["tools/call", "prompts/get", "resources/read"])
-
-/** The methods that are answered here, not by the features. */
-const own: ReadonlySet<string> = new Set(["server/discover", "subscriptions/listen"])
 
 /** Codes of older revisions must not be seen here, and those that the specification keeps for itself only as they are meant. */
 const meant = ({ code, data }: McpError.McpError): boolean =>
@@ -85,7 +77,7 @@ const permitted = (error: McpError.McpError): McpError.McpError =>
 
 /** Answers requests of this era. */
 export const make = (options: Options) => {
-  const { identity, features, handlers, limits, logging, rateLimit, rounds, caching, listeners } = options
+  const { identity, features, handlers, logging, rateLimit, rounds, caching } = options
   const served = new Map<string, Revision>(
     identity.revisions
       .filter((revision) => revision.era === "stateless")
@@ -98,10 +90,10 @@ export const make = (options: Options) => {
     "resources/templates/list": caching.resourceTemplates,
     "server/discover": caching.discover
   }
-  const supported = identity.revisions.map(({ version }) => version).toReversed()
+  const supported = Dispatcher.supportedVersions(identity.revisions)
 
   const revisionOf = (request: JsonRpc.Request): Revision | McpError.McpError => {
-    const version = Services.metaOf(request)[Meta.protocolVersion]
+    const version = metaOf(request)[Meta.protocolVersion]
     const revision = typeof version === "string" ? served.get(version) : undefined
     if (revision !== undefined) return revision
     return typeof version === "string"
@@ -123,23 +115,17 @@ export const make = (options: Options) => {
       ? wire
       : Meta.withMeta(wire, { [Meta.serverInfo]: identity.info })
 
-  const discover = (): DiscoverResult => ({
-    supportedVersions: supported,
-    capabilities: identity.capabilities(),
-    ...(identity.instructions === undefined ? undefined : { instructions: identity.instructions })
-  })
-
   /** The effect that answers a decoded request, with questions where the method may ask. */
   const answer = (
-    request: Request,
+    decoded: Decoded,
     declared: Declaration,
     revision: Revision,
     origin: Origin,
     exchange: Asked,
-    now: Context.Context<never> | undefined
+    base: Context.Context<never> | undefined
   ): Effect.Effect<Result | InputRounds.Asked, McpError.McpError> => {
     const principal = exchange.envelope.principal ?? origin.principal
-    const factsOf = (input: Services.Facts["input"]): Services.Facts => ({
+    const eraContextOf = (input: EraContext["input"]): EraContext => ({
       context: {
         revision,
         sessionId: undefined,
@@ -150,40 +136,23 @@ export const make = (options: Options) => {
       log: logging.forRequest(origin, exchange, () => declared[Meta.logLevel]),
       rootsChanges: undefined,
       connection: origin.connection,
-      closing: origin.closing
+      closing: origin.closing,
+      holder: origin
     })
-    const capabilities = declared[Meta.clientCapabilities]
-    const asked: InputRounds.Run = { exchange, principal, revision, capabilities, factsOf, request }
-    const mayAsk = asking.has(request.method)
-    if (now !== undefined && !features.wrapped() && !Middleware.isResumed(request) && !own.has(request.method)) {
-      const answer = (one: Now) => Dispatcher.answer(features, handlers, request, undefined, one)
-      if (mayAsk) return rounds.runNow(answer, asked, now)
-      const one = new Services.One(exchange, principal, () => factsOf(InputRounds.none), now)
-      return Services.provide(answer(one), one)
+    const handler = (request: ServerRequest) => Dispatcher.answer(features, handlers, decoded, request)
+    if (asking.has(decoded.method)) {
+      const capabilities = declared[Meta.clientCapabilities]
+      return rounds.run(handler, { exchange, principal, revision, capabilities, eraContextOf, decoded, base })
     }
-    const run: InputRounds.Handler<Result> = (enter) =>
-      features.middleware(request, (request) =>
-        Effect.suspend((): Effect.Effect<Result, McpError.McpError, RequestServices> => {
-          if (request.method === "server/discover") return Effect.succeed(discover())
-          if (request.method !== "subscriptions/listen") {
-            return Effect.andThen(enter, Dispatcher.run(handlers, request, undefined))
-          }
-          const { resources } = features
-          const capabilities = identity.capabilities()
-          const listening = { resources, capabilities, listeners, closing: origin.closing, limits, holder: origin }
-          return Effect.flatMap(Principal, (principal) => listen(listening, exchange, principal, request.params))
-        })
-      )
-    if (mayAsk) return rounds.run(run, asked)
-    const one = new Services.One(exchange, principal, () => factsOf(InputRounds.none))
-    return Services.provide(run(Effect.void), one)
+    const request = new ServerRequest(exchange, principal, undefined, () => eraContextOf(InputRounds.none), base)
+    return request.provide(handler(request))
   }
 
-  /** `now`: the effect runs at once, in a context like this. */
+  /** `base`: the context of the fiber that runs the effect at once; undefined where it must not start before it runs. */
   const handle = (
     origin: Origin,
     exchange: Asked,
-    now: Context.Context<never> | undefined
+    base: Context.Context<never> | undefined
   ): Effect.Effect<unknown, McpError.McpError> => {
     const { envelope, request } = exchange
     const different = envelope.headers === undefined ? undefined : mismatch(request, envelope.headers, origin)
@@ -213,24 +182,17 @@ export const make = (options: Options) => {
       return ListText.encoded(result, revision.version, () => {
         const hint = hints[method]
         const canonical = hint === undefined ? result : { ...Caching.fields(hint), ...result }
-        return follow(orElse(codec.result.encode(canonical), unsayable, method), (wire) => Effect.succeed(signed(wire)))
+        return Effect.mapEager(codec.encode(canonical), signed)
       })
     }
-    const declared = orElse(declarations.decode(Services.metaOf(request)), malformed, method)
-    const answered = follow(declared, (declared) => {
+    const answered = Effect.flatMapEager(declarations.decode(metaOf(request)), (declared) => {
       origin.admitted?.()
-      return follow(orElse(codec.params.decode(params), unreadable, method), (decoded) =>
+      return Effect.flatMapEager(codec.decode(params), (params) =>
         // The codec of this very method decoded it.
-        answer({ method, params: decoded } as Request, declared, revision, origin, exchange, now)
+        answer({ method, params } as Decoded, declared, revision, origin, exchange, base)
       )
     })
-    return follow(orElse(answered, permitted, method), encode)
+    return Effect.flatMapEager(Effect.mapErrorEager(answered, permitted), encode)
   }
   return { handle, supported }
 }
-
-const malformed = (message: string): McpError.McpError => McpError.invalidParams(`Invalid _meta: ${message}`)
-const unreadable = (message: string, method: string): McpError.McpError =>
-  McpError.invalidParams(`Invalid params for ${method}: ${message}`)
-const unsayable = (message: string, method: string): McpError.McpError =>
-  McpError.internalError(`The result of ${method} cannot be said in this revision: ${message}`)

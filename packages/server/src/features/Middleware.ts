@@ -8,7 +8,7 @@
  * `outcomeOf` tells from a cancellation; `isResumed` says whether a round continues a request that came by before.
  */
 import { feature } from "@effect-mcp/core/internal/registration"
-import { isolate } from "@effect-mcp/core/internal/HandlerContext"
+import { HandlerContext } from "@effect-mcp/core/internal/HandlerContext"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import type { McpError } from "@effect-mcp/protocol/McpError"
 import type * as Method from "@effect-mcp/protocol/Method"
@@ -80,12 +80,12 @@ export const layer = <R>(
   middleware: Middleware<R>
 ): Layer.Layer<never, never, MiddlewareRegistry | Exclude<R, RequestServices>> =>
   feature(MiddlewareRegistry, (registry, services: Context.Context<Exclude<R, RequestServices>>) => {
-    const inContext = isolate<R>(services, { forwardsLogs: false })
+    const context = new HandlerContext<R>(services, { forwardsLogs: false })
     return registry.register((request, next, proceed) =>
       // `next` gets back the context it was made for, with what the middleware changed of the request's own: a principal, a span.
       Effect.contextWith((ambient: Context.Context<RequestServices>) => {
-        const restore = isolate(ambient, { forwardsLogs: false })
-        return inContext(middleware(request, restore(next), (changed) => restore(proceed(changed))))
+        const outer = new HandlerContext(ambient, { forwardsLogs: false })
+        return context.provide(middleware(request, outer.provide(next), (changed) => outer.provide(proceed(changed))))
       })
     )
   })
@@ -116,7 +116,7 @@ export const make = Effect.map(
                   `A middleware changed ${request.method} to ${changed.method}: the method of a request must stay`
                 )
               )
-        return registry.hold(key, ({ middleware }) => middleware(request, next, proceed), next)
+        return registry.hold(key, ({ middleware }) => middleware(request, next, proceed)) ?? next
       }
     const apply = (request: Request, handle: Proceed): Next => {
       let run = handle
@@ -126,7 +126,7 @@ export const make = Effect.map(
     return {
       wrapped: () => !registry.isEmpty,
       /** `handle` answers the request, with the middleware around it. */
-      apply: (request: Request, handle: Proceed): Next => (registry.isEmpty ? handle(request) : apply(request, handle)),
+      apply: (request: Request, handle: Proceed): Next => Effect.suspend(() => apply(request, handle)),
       context: Context.make(MiddlewareRegistry, {
         register: (middleware) =>
           Effect.suspend(() => {

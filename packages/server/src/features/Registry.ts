@@ -4,7 +4,7 @@
  * Registering is acquiring: closing the scope takes the entry away by identity, lets the calls in flight on it end, and only then
  * lets its services go. A key that is taken is a defect. One registry serves every session.
  */
-import { attempt, exitOf } from "@effect-mcp/core/Done"
+import { attempt, exitOf } from "@effect-mcp/core/internal/eager"
 import { Site, siteOf } from "@effect-mcp/core/internal/registration"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -85,22 +85,10 @@ export class Registry<Entry, Source extends { readonly changes: Stream.Stream<vo
   }
 
   /**
-   * Runs `use` on the entry and keeps the entry's services alive meanwhile. The entry is looked up when the effect runs: one that
-   * was taken away in the meantime is `absent`.
+   * Runs `use` on the entry, whose services live as long as the effect: to be called when the effect is about to run. Undefined where
+   * there is no such entry.
    */
-  hold<A, E, R>(
-    key: string,
-    use: (entry: Entry) => Effect.Effect<A, E, R>,
-    absent: Effect.Effect<A, E, R>
-  ): Effect.Effect<A, E, R> {
-    return Effect.suspend(() => {
-      const slot = this.slots.get(key)
-      return slot === undefined ? absent : using(slot, use)
-    })
-  }
-
-  /** The same for who runs the effect at once; nothing where there is no such entry. */
-  holdNow<A, E, R>(key: string, use: (entry: Entry) => Effect.Effect<A, E, R>): Effect.Effect<A, E, R> | undefined {
+  hold<A, E, R>(key: string, use: (entry: Entry) => Effect.Effect<A, E, R>): Effect.Effect<A, E, R> | undefined {
     const slot = this.slots.get(key)
     return slot && using(slot, use)
   }

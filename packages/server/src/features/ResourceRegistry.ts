@@ -176,8 +176,10 @@ export const make: Effect.Effect<
       const member =
         match === undefined
           ? elsewhere
-          : templates.hold(match.template.uriTemplate, (entry) => entry.read(uri) ?? elsewhere, elsewhere)
-      return statics.hold(uri, (entry) => (sees(entry, principal) ? entry.read : member), member)
+          : Effect.suspend(
+              () => templates.hold(match.template.uriTemplate, (entry) => entry.read(uri) ?? elsewhere) ?? elsewhere
+            )
+      return statics.hold(uri, (entry) => (sees(entry, principal) ? entry.read : member)) ?? member
     })
   }
 

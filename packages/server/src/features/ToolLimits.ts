@@ -2,8 +2,7 @@
  * How long a tool may take and how much it may answer. What goes beyond becomes a result with `isError` that names the tool and the
  * limit, so that the model learns why it has no answer.
  */
-import { exitOf } from "@effect-mcp/core/Done"
-import * as Now from "@effect-mcp/core/internal/Now"
+import { exitOf, start } from "@effect-mcp/core/internal/eager"
 import type { Limits, ToolEntry } from "@effect-mcp/core/Tools"
 import type { ContentBlock } from "@effect-mcp/protocol/model/Content"
 import type { CallToolResult } from "@effect-mcp/protocol/model/Tool"
@@ -87,7 +86,7 @@ class Deadlines {
     return Effect.contextWith((context: Context.Context<R>) => {
       const now = this.clock.currentTimeMillisUnsafe()
       const call: Waiting = { fiber: undefined, deadline: now + this.millis, stopped: false }
-      const started = Now.start(
+      const started = start(
         Effect.withFiber<A, E, R>((fiber) => {
           call.fiber = fiber
           return effect
@@ -160,8 +159,8 @@ export const make = (server: Limits = {}): Effect.Effect<(entry: ToolEntry) => T
       const deadlines = millis === Infinity ? undefined : new Deadlines(millis, clock, runFork)
       return {
         ...entry,
-        call: (params, now) => {
-          const effect = entry.call(params, now)
+        call: (params, request) => {
+          const effect = entry.call(params, request)
           const done = exitOf(effect)
           if (done === undefined) return deadlines?.within(effect, checked, late) ?? Effect.map(effect, checked)
           if (Exit.isFailure(done)) return done

@@ -1,6 +1,6 @@
 /** The server's tools: what feature layers registered, and what was mounted. Own tools win over mounted ones of the same name. */
-import { Principal } from "@effect-mcp/core/Principal"
-import type { Now } from "@effect-mcp/core/internal/Now"
+import type { Principal } from "@effect-mcp/core/Principal"
+import { deferred, type HandlerRunner } from "@effect-mcp/core/internal/HandlerContext"
 import type { QueryServices, RequestServices } from "@effect-mcp/core/RequestContext"
 import { type Limits, type ToolEntry, ToolRegistry, type ToolSource } from "@effect-mcp/core/Tools"
 import * as HeaderParams from "@effect-mcp/protocol/HeaderParams"
@@ -22,15 +22,13 @@ const prefixed = (source: ToolSource, prefix: string): ToolSource => ({
 /** The answer to a name that is not there, or that the caller must not know of. */
 export const unknownTool = (name: string): McpError.McpError => McpError.invalidParams(`Unknown tool: ${name}`)
 
-export interface ToolSet extends ToolSource {
-  /** The same as `list` for who runs the effect at once, on behalf of `principal`. */
-  readonly listNow: (
-    principal: Principal["Service"]
-  ) => Effect.Effect<ReadonlyArray<Tool>, McpError.McpError, QueryServices>
-  /** The same as `call` for who runs the effect at once. */
-  readonly callNow: (
+export interface ToolSet extends Pick<ToolSource, "changes"> {
+  /** The tools that the caller of `request` sees. */
+  readonly list: (request: HandlerRunner) => Effect.Effect<ReadonlyArray<Tool>, McpError.McpError, QueryServices>
+  /** Calls a tool: when the effect is about to run. */
+  readonly call: (
     params: CallToolParams,
-    now: Now
+    request?: HandlerRunner
   ) => Effect.Effect<CallToolResult, McpError.McpError, RequestServices>
   readonly isEmpty: () => boolean
   /** The arguments of one of the server's own tools that travel in headers too; none where the caller sees no such tool. */
@@ -46,7 +44,9 @@ export const make = (
     const limited = yield* ToolLimits.make(limits)
     const visible = (entry: ToolEntry, principal: Principal["Service"]) => entry.visible?.(principal) !== false
     const descriptors = listOf((entry: ToolEntry) => entry.tool)
-    const listNow: ToolSet["listNow"] = (principal) => {
+    const visibleTo = (
+      principal: Principal["Service"]
+    ): Effect.Effect<ReadonlyArray<Tool>, McpError.McpError, QueryServices> => {
       const own = descriptors(registry.view((entry) => visible(entry, principal)))
       if (registry.sources.length === 0) return Effect.succeed(own)
       return Effect.map(
@@ -54,7 +54,6 @@ export const make = (
         (mounted) => uniqueBy([own, ...mounted].flat(), (tool: Tool) => tool.name)
       )
     }
-    const list: ToolSource["list"] = Effect.flatMap(Principal, listNow)
     const mounted: ToolSource["call"] = (params) => {
       for (const source of registry.sources) {
         const effect = source.call(params)
@@ -62,18 +61,15 @@ export const make = (
       }
       return undefined
     }
-    const answer = (params: CallToolParams, principal: Principal["Service"], now?: Now) => {
+    const call: ToolSet["call"] = (params, request = deferred) => {
       const { name } = params
       const elsewhere = () => mounted(params) ?? Effect.fail(unknownTool(name))
-      return (
-        registry.holdNow(name, (entry) => (visible(entry, principal) ? entry.call(params, now) : elsewhere())) ??
-        elsewhere()
+      return request.withCaller(
+        (principal) =>
+          registry.hold(name, (entry) => (visible(entry, principal) ? entry.call(params, request) : elsewhere())) ??
+          elsewhere()
       )
     }
-    const call: ToolSource["call"] = (params) =>
-      registry.get(params.name) === undefined
-        ? mounted(params)
-        : Effect.flatMap(Principal, (principal) => answer(params, principal))
     const annotated = new WeakMap<ToolEntry, ReadonlyArray<HeaderParams.HeaderParam>>()
     const headerParams: ToolSet["headerParams"] = (name, principal) => {
       const entry = typeof name === "string" ? registry.get(name) : undefined
@@ -83,10 +79,8 @@ export const make = (
       return params
     }
     const tools: ToolSet = {
-      list,
-      listNow,
+      list: (request) => request.withCaller(visibleTo),
       call,
-      callNow: (params, now) => answer(params, now.principal, now),
       headerParams,
       changes: registry.changes,
       isEmpty: () => registry.isEmpty

@@ -5,7 +5,7 @@
  *
  * Owns what of a response Node is told. Cross-origin answers and who asks are the business of what stands before it.
  */
-import { exitOf } from "@effect-mcp/core/Done"
+import { exitOf } from "@effect-mcp/core/internal/eager"
 import { Fibers } from "@effect-mcp/core/internal/Fibers"
 import type { Principal } from "@effect-mcp/core/Principal"
 import type { Headers } from "@effect-mcp/protocol/Headers"

@@ -2,7 +2,7 @@
  * Serves over Streamable HTTP (spec: basic/transports) on Effect's router: mounts beside the user's own routes, whose middleware applies;
  * one that provides a `Principal` says who asks. What the endpoint does is in `http/`; `endpoint/Node` is the same without a router.
  */
-import { attempt } from "@effect-mcp/core/Done"
+import { attempt } from "@effect-mcp/core/internal/eager"
 import { Principal } from "@effect-mcp/core/Principal"
 import type * as Headers from "@effect-mcp/protocol/Headers"
 import * as Context from "effect/Context"

@@ -5,8 +5,7 @@
  * Bounded: a request that asks in more rounds, or remembers more, than allowed is a clear error.
  */
 import type { ClientInput } from "@effect-mcp/core/ClientInput"
-import { exitOf } from "@effect-mcp/core/Done"
-import type { Now } from "@effect-mcp/core/internal/Now"
+import { exitOf } from "@effect-mcp/core/internal/eager"
 import type { Asked as AskedFor } from "@effect-mcp/core/Peer"
 import { callerKey, Principal } from "@effect-mcp/core/Principal"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
@@ -16,8 +15,9 @@ import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { Revision } from "@effect-mcp/protocol/Revision"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type { Request } from "../features/Middleware.ts"
-import * as Services from "../request/RequestServices.ts"
+import type { Request as Decoded } from "../features/Middleware.ts"
+import type { EraContext } from "../request/RequestServices.ts"
+import { ServerRequest } from "../request/ServerRequest.ts"
 import * as Journal from "./Journal.ts"
 import * as Replay from "./Replay.ts"
 import type { ReplayGuard } from "./ReplayGuard.ts"
@@ -52,26 +52,17 @@ export interface Run {
   readonly principal: Principal["Service"]
   readonly revision: Revision
   readonly capabilities: ClientCapabilities
-  readonly factsOf: (input: ClientInput["Service"]) => Services.Facts
-  readonly request: Request
+  readonly eraContextOf: (input: ClientInput["Service"]) => EraContext
+  readonly decoded: Decoded
+  /** The context of the fiber that runs the effect at once; undefined where it must not start before it runs. */
+  readonly base: Context.Context<never> | undefined
 }
 
 export interface InputRounds {
-  /** `handler` is given what it must run once it knows on whose behalf it acts, before it does anything else. */
+  /** Runs `handler` for one round: when the effect is about to run. */
   readonly run: <A>(handler: Handler<A>, run: Run) => Effect.Effect<A | Asked, McpError.McpError>
-  /**
-   * The same for a request that brings no state and has nothing around its handler, by who runs the effect at once, in a context like
-   * `context`: what asks nothing has no round.
-   */
-  readonly runNow: <A>(
-    handle: (now: Now) => Effect.Effect<A, McpError.McpError, RequestServices>,
-    run: Run,
-    context: Context.Context<never>
-  ) => Effect.Effect<A | Asked, McpError.McpError>
 }
-export type Handler<A> = (
-  enter: Effect.Effect<void, McpError.McpError, Principal>
-) => Effect.Effect<A, McpError.McpError, RequestServices>
+export type Handler<A> = (request: ServerRequest) => Effect.Effect<A, McpError.McpError, RequestServices>
 
 const noParams: JsonObject = {}
 
@@ -89,7 +80,7 @@ const salient = (params: unknown): unknown => {
 }
 
 /** What a state is sealed to, as text: made only for requests that ask. */
-const bindingOf = (server: string, { principal, request: { method, params }, revision }: Run): string =>
+const bindingOf = (server: string, { principal, decoded: { method, params }, revision }: Run): string =>
   Journal.canonicalJson([server, nameOf(principal), revision.version, method, salient(params)])
 
 /** `server` is the name of the server: several may share their keys. */
@@ -129,24 +120,29 @@ export const make = (
   const round = <A>(
     handler: Handler<A>,
     run: Run,
+    base: Run["base"],
     journal: Journal.Journal,
     volunteered?: JsonObject
-  ): Effect.Effect<A | Asked, McpError.McpError> =>
-    Effect.suspend(() => {
-      const { capabilities, exchange, factsOf, principal, revision } = run
-      let caller: Principal["Service"] | undefined
-      // Middleware may know better than the wire who asks; a state belongs to whom it was made for all the same.
-      const enter = Effect.flatMap(Principal, (principal) => {
+  ): Effect.Effect<A | Asked, McpError.McpError> => {
+    const { capabilities, eraContextOf, exchange, principal, revision } = run
+    let made: Replay.Round | undefined
+    // A handler that asks nothing and does not wait needs no round.
+    const replay = () => (made ??= Replay.make(journal, { revision, capabilities }, stepMillis, volunteered))
+    let caller: Principal["Service"] | undefined
+    const request = new ServerRequest(exchange, principal, undefined, () => eraContextOf(replay().input), base)
+    // Middleware may provide another caller than the transport; a state stays with the caller it was made for.
+    request.bindCaller = () =>
+      Effect.flatMap(Principal, (principal) => {
         if (caller === principal) return Effect.void
         const first = caller === undefined ? journal.caller : nameOf(caller)
         if (first !== undefined && first !== nameOf(principal)) return Effect.fail(invalidState())
         caller = principal
         return Effect.void
       })
-      const round = Replay.make(journal, { revision, capabilities }, stepMillis, volunteered)
-      const one = new Services.One(exchange, principal, () => factsOf(round.input))
-      return Effect.flatMap(round.run(Services.provide(handler(enter), one)), (outcome) => ended(outcome, caller, run))
-    })
+    const effect = request.provide(handler(request))
+    if (request.eager) caller = principal
+    return exitOf(effect) ?? Effect.flatMap(replay().run(effect), (outcome) => ended(outcome, caller, run))
+  }
 
   const resumed = Effect.fnUntraced(function* <A>(
     handler: Handler<A>,
@@ -155,32 +151,24 @@ export const make = (
     answers: JsonObject
   ): Effect.fn.Return<A | Asked, McpError.McpError> {
     const opened: Opened = yield* Effect.flatMap(seal, (service) => service.open(requestState, bindingOf(server, run)))
-    const reply = round(handler, run, Journal.settle(opened.journal, answers))
+    const reply = Effect.suspend(() => round(handler, run, undefined, Journal.settle(opened.journal, answers)))
     return yield* guard === undefined ? reply : guard.once(opened.jti, opened.expires, reply, callerOf(run))
   })
 
-  const answersOf = ({ request }: Run): JsonObject => {
-    const params: unknown = request.params
+  const answersOf = ({ decoded }: Run): JsonObject => {
+    const params: unknown = decoded.params
     const { inputResponses } = isJsonObject(params) ? params : noParams
     return isJsonObject(inputResponses) ? inputResponses : noParams
   }
 
   return {
-    runNow: (handle, run, context) => {
-      const { capabilities, exchange, factsOf, principal, revision } = run
-      let made: Replay.Round | undefined
-      const first = () => (made ??= Replay.make(Journal.empty, { revision, capabilities }, stepMillis, answersOf(run)))
-      const one = new Services.One(exchange, principal, () => factsOf(first().input), context)
-      const effect = Services.provide(handle(one), one)
-      return exitOf(effect) ?? Effect.flatMap(first().run(effect), (outcome) => ended(outcome, principal, run))
-    },
     run: (handler, run) => {
-      const params: unknown = run.request.params
+      const params: unknown = run.decoded.params
       const { requestState } = isJsonObject(params) ? params : noParams
       const answers = answersOf(run)
       return typeof requestState === "string"
         ? resumed(handler, run, requestState, answers)
-        : round(handler, run, Journal.empty, answers)
+        : round(handler, run, run.base, Journal.empty, answers)
     }
   }
 }

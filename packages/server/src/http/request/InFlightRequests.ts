@@ -2,7 +2,7 @@
  * What an endpoint is at work on: its POSTs, the limits on them, and how they end at a shutdown.
  */
 import { BusyMap } from "@effect-mcp/core/internal/BusyMap"
-import { exitOf } from "@effect-mcp/core/Done"
+import { exitOf } from "@effect-mcp/core/internal/eager"
 import * as Deferred from "effect/Deferred"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

@@ -2,7 +2,7 @@
  * A POST of the stateless era (spec 2026-07-28: basic/transports/streamable-http): a request of its own, answered by one JSON object,
  * or by events if something precedes the answer. Who hangs up interrupts it.
  */
-import { exitOf } from "@effect-mcp/core/Done"
+import { exitOf } from "@effect-mcp/core/internal/eager"
 import type { Fibers } from "@effect-mcp/core/internal/Fibers"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -48,7 +48,7 @@ export const make = ({ context, fibers, pulse, server, work }: Options) => {
       address: asked.address,
       closing: work.closing,
       admitted: () => (admitted = true),
-      now: context
+      base: context
     })
     const answered = (): HttpServerResponse.HttpServerResponse => {
       if (sink.streaming || sink.answer === undefined) return events(sink, pulse)

@@ -1,0 +1,68 @@
+/**
+ * Effects that have ended already, and handlers that start at once: the fast path of requests whose handler waits for nothing.
+ *
+ * An Exit is an Effect that does nothing when it runs, so a caller that finds one needs no fiber, no services and no finalizers for it.
+ * A handler that takes steps but does not wait is one fiber that has ended when `start` returns. `ServerRequest.run` (server) decides
+ * which handlers start at once; figures are in `bench/NOTES.md`.
+ */
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+
+/** The exit of an effect that has ended; undefined for one that has to run. */
+export const exitOf = <A, E, R>(effect: Effect.Effect<A, E, R>): Exit.Exit<A, E> | undefined =>
+  // An Exit among the effects of these types has these types.
+  Exit.isExit(effect) ? (effect as Exit.Exit<A, E>) : undefined
+
+/** The effect that `make` gives, outside of any fiber: what `make` throws is a defect there, too. */
+export const attempt = <A, E, R>(make: () => Effect.Effect<A, E, R>): Effect.Effect<A, E, R> => {
+  try {
+    return make()
+  } catch (defect) {
+    return Effect.die(defect)
+  }
+}
+
+/** Runs `effect` in a fiber of its own until it waits: its exit, or an effect that waits for the fiber and interrupts it. */
+export const start = <A, E, R>(effect: Effect.Effect<A, E, R>, context: Context.Context<R>): Effect.Effect<A, E> => {
+  const fiber = Effect.runForkWith(context)(effect)
+  return fiber.pollUnsafe() ?? join(fiber)
+}
+
+/** The fiber's exit; an interruption waits for the fiber's finalizers and keeps their defects. */
+const join = <A, E>(fiber: Fiber.Fiber<A, E>): Effect.Effect<A, E> =>
+  Effect.onExit(
+    Effect.callback<A, E>((resume) => Effect.sync(fiber.addObserver(resume))),
+    (exit) => {
+      if (fiber.pollUnsafe() !== undefined) return Effect.void
+      const interrupt = Exit.isFailure(exit) ? exit.cause.reasons.find(Cause.isInterruptReason) : undefined
+      // The annotations say why the request ends: its finalizers read them.
+      fiber.interruptUnsafe(interrupt?.fiberId, interrupt && Context.makeUnsafe(interrupt.annotations))
+      return Effect.flatMap(Fiber.await(fiber), (exit) => {
+        const dies = Exit.isFailure(exit) ? exit.cause.reasons.filter(Cause.isDieReason) : []
+        return dies.length === 0 ? Effect.void : Effect.failCause(Cause.fromReasons(dies))
+      })
+    }
+  )
+
+/** How many handlers are not started at once after one that waited. */
+const skipped = 15
+
+/**
+ * Whether the next handler of a layer starts at once. After a handler that waited the next 15 do not: they are likely to wait as well,
+ * and a handler that waits costs two fibers where it was started at once.
+ */
+export class Cooldown {
+  private left = 0
+
+  skips(): boolean {
+    return this.left > 0 && this.left-- > 0
+  }
+
+  /** Called with every handler that was started at once. */
+  record(started: Effect.Effect<unknown, unknown, unknown>): void {
+    this.left = exitOf(started) === undefined ? skipped : 0
+  }
+}

@@ -1,0 +1,91 @@
+/** Effects that start at once: their exit, and what becomes of those that wait. */
+import * as eager from "@effect-mcp/core/internal/eager"
+import { assert, describe, it } from "@effect/vitest"
+import { Cause, Context, Effect, Exit, Fiber, Latch } from "effect"
+
+class Service extends Context.Service<Service, { readonly name: string }>()("test/Service") {}
+class Mark extends Context.Service<Mark, string>()("test/Mark") {}
+const context = Context.make(Service, { name: "captured" })
+
+describe("an effect that starts at once", () => {
+  it("is an exit where it takes steps but does not wait", () => {
+    const steps = Effect.gen(function* () {
+      const { name } = yield* Service
+      return name
+    })
+    assert.deepStrictEqual(eager.start(steps, context), Exit.succeed("captured"))
+    assert.deepStrictEqual(eager.start(Effect.andThen(Service, Effect.fail("no")), context), Exit.fail("no"))
+    assert.isTrue(Exit.isExit(eager.start(Effect.andThen(Service, Effect.interrupt), context)))
+  })
+
+  it("is an exit although it leaves a fiber behind, which ends with it", () => {
+    let ended = false
+    const child = Effect.onInterrupt(Effect.never, () => Effect.sync(() => (ended = true)))
+    const leaves = Effect.as(Effect.forkChild(child, { startImmediately: true }), "done")
+    assert.deepStrictEqual(eager.start(leaves, Context.empty()), Exit.succeed("done"))
+    assert.isTrue(ended)
+  })
+
+  it.effect("gives its exit after it waited", () =>
+    Effect.gen(function* () {
+      for (const end of [Exit.succeed(1), Exit.fail("no"), Exit.die("secret")]) {
+        const latch = Latch.makeUnsafe(false)
+        const started = eager.start(Effect.andThen(latch.await, end), Context.empty())
+        assert.isFalse(Exit.isExit(started))
+        latch.openUnsafe()
+        assert.deepStrictEqual(yield* Effect.exit(started), end)
+      }
+    })
+  )
+
+  it.effect("gives its exit to a caller that asks after it ended", () =>
+    Effect.gen(function* () {
+      const latch = Latch.makeUnsafe(false)
+      const started = eager.start(Effect.as(latch.await, 1), Context.empty())
+      latch.openUnsafe()
+      yield* Effect.repeat(Effect.yieldNow, { times: 10 })
+      assert.strictEqual(yield* started, 1)
+    })
+  )
+
+  it.effect("is interrupted with its caller, which waits for its finalizers and passes on the annotations", () =>
+    Effect.gen(function* () {
+      const finalizing = Latch.makeUnsafe(false)
+      const may = Latch.makeUnsafe(false)
+      const seen: Array<unknown> = []
+      const started = eager.start(
+        Effect.onExit(Effect.never, (exit) => {
+          if (Exit.isFailure(exit)) seen.push(...exit.cause.reasons.map(({ annotations }) => annotations.get(Mark.key)))
+          finalizing.openUnsafe()
+          return may.await
+        }),
+        Context.empty()
+      )
+      const waiting = yield* Effect.forkChild(started, { startImmediately: true })
+      waiting.interruptUnsafe(undefined, Context.make(Mark, "why"))
+      yield* finalizing.await
+      yield* Effect.repeat(Effect.yieldNow, { times: 10 })
+      assert.deepStrictEqual(seen, ["why"])
+      assert.strictEqual(waiting.pollUnsafe(), undefined)
+      may.openUnsafe()
+      const exit = yield* Fiber.await(waiting)
+      assert.isTrue(Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause))
+    })
+  )
+
+  it.effect("keeps the defects of its finalizers", () =>
+    Effect.gen(function* () {
+      const started = eager.start(
+        Effect.onExit(Effect.never, () => Effect.die("lost?")),
+        Context.empty()
+      )
+      const waiting = yield* Effect.forkChild(started, { startImmediately: true })
+      waiting.interruptUnsafe()
+      const exit = yield* Fiber.await(waiting)
+      assert.deepStrictEqual(
+        Exit.isFailure(exit) && exit.cause.reasons.filter(Cause.isDieReason).map(({ defect }) => defect),
+        ["lost?"]
+      )
+    })
+  )
+})

@@ -1,0 +1,124 @@
+/**
+ * One request in the server: what it came with, the services of its handler, and the decision when that handler starts.
+ *
+ * A handler that is not an Exit starts in a fiber at once where nothing lies around it (`run`): most handlers wait for nothing, and
+ * have then ended without a step of the request's own fiber. Middleware and tracers need the handler as an effect: they set `eager` to
+ * false.
+ */
+import { exitOf, start } from "@effect-mcp/core/internal/eager"
+import type { HandlerContext, HandlerRunner } from "@effect-mcp/core/internal/HandlerContext"
+import type { Asked } from "@effect-mcp/core/Peer"
+import { Principal } from "@effect-mcp/core/Principal"
+import type { RequestServices } from "@effect-mcp/core/RequestContext"
+import { RequestMap } from "@effect-mcp/core/RequestMap"
+import type { McpError } from "@effect-mcp/protocol/McpError"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Scope from "effect/Scope"
+import type { Session } from "../session/Session.ts"
+import { type EraContext, recipe, type Source } from "./RequestServices.ts"
+
+/**
+ * Finalizers of a cancelled request, and fibers that outlive it, may still hold its services: progress of a request that ended is
+ * dropped; so are logs where they belong to the request alone, not to a session.
+ */
+export class ServerRequest implements HandlerRunner, Source {
+  readonly exchange: Asked
+  /** The caller, as the transport knows it; middleware may provide another one (`withCaller`). */
+  readonly principal: Principal["Service"]
+  /** Undefined in revisions without sessions. */
+  readonly session: Session | undefined
+  eager: boolean
+  /** Runs inside all middleware, before the handler: binds a request that resumes another one to its caller. */
+  bindCaller: (() => Effect.Effect<void, McpError, Principal>) | undefined = undefined
+  private readonly makeContext: () => EraContext
+  private readonly base: Context.Context<never>
+  private madeContext: EraContext | undefined = undefined
+  private services: Array<unknown> | undefined = undefined
+  private scope: Scope.Closeable | undefined = undefined
+  private ended = false
+
+  /** `base`: the context of the fiber that runs the request at once; undefined where the request must not start before it runs. */
+  constructor(
+    exchange: Asked,
+    principal: Principal["Service"],
+    session: Session | undefined,
+    makeContext: () => EraContext,
+    base: Context.Context<never> | undefined
+  ) {
+    this.exchange = exchange
+    this.principal = principal
+    this.session = session
+    this.eager = base !== undefined
+    this.makeContext = makeContext
+    this.base = base ?? Context.empty()
+  }
+
+  /** What the era knows of the request, made when it is first needed. */
+  get eraContext(): EraContext {
+    return (this.madeContext ??= this.makeContext())
+  }
+
+  /** Whether the request was answered or cancelled. */
+  get over(): boolean {
+    return this.ended || this.exchange.cancelled === true
+  }
+
+  /** The request's own Scope; one that is first needed after the request ended is closed already. */
+  openScope(): Scope.Scope {
+    const scope = (this.scope ??= Scope.makeUnsafe())
+    if (this.ended) Effect.runSync(Scope.close(scope, Exit.void))
+    return scope
+  }
+
+  /** `use` of the caller: the transport's where nothing lies around the handler, else the one in the handler's context. */
+  withCaller<A, E, R>(
+    use: (principal: Principal["Service"]) => Effect.Effect<A, E, R>
+  ): Effect.Effect<A, E, R | Principal> {
+    return this.eager ? use(this.principal) : Effect.flatMap(Principal, use)
+  }
+
+  /** Starts the handler at once, or gives the effect that runs it: the one place that decides. */
+  run<A, E, R, S extends RequestServices>(
+    handler: Effect.Effect<A, E, R>,
+    context: HandlerContext<R, S>
+  ): Effect.Effect<A, E, S> {
+    const done = exitOf(handler)
+    if (done !== undefined) return done
+    if (!this.eager || context.cooldown.skips()) return context.provide(handler)
+    // A handler may be cancelled from its first step on: its request must be known by then.
+    this.exchange.begun?.()
+    const started = start(handler, this.servicesOver<R>(context.over(this.base.mapUnsafe)))
+    context.cooldown.record(started)
+    return started
+  }
+
+  /** Runs `effect` with the services of the request, in a Scope of its own; the request ends with it. */
+  provide<A, E>(effect: Effect.Effect<A, E, RequestServices>): Effect.Effect<A, E> {
+    const done = exitOf(effect)
+    if (done !== undefined && this.scope === undefined) {
+      this.ended = true
+      return done
+    }
+    const provided = Effect.updateContext(effect, (ambient: Context.Context<never>) =>
+      this.servicesOver<RequestServices>(ambient.mapUnsafe)
+    )
+    return Effect.onExit(provided, (exit) => this.close(exit))
+  }
+
+  private servicesOver<R>(base: ReadonlyMap<string, unknown>): Context.Context<R> {
+    return Context.makeUnsafe<R>(new RequestMap(base, recipe, this, (this.services ??= [])))
+  }
+
+  private close(exit: Exit.Exit<unknown, unknown>): Effect.Effect<void> {
+    if (this.scope === undefined) {
+      this.ended = true
+      return Effect.void
+    }
+    return Effect.ensuring(
+      Scope.close(this.scope, exit),
+      Effect.sync(() => (this.ended = true))
+    )
+  }
+}
