@@ -74,10 +74,10 @@ describe.skipIf(reason !== undefined)("a Worker without sessions", () => {
         )
         const client = Context.get(context, McpClient.McpClient)
         assert.strictEqual(client.revision.version, version)
-        const names = yield* Stream.runCollect(Stream.map(client.tools, ({ name }) => name))
+        const names = yield* Stream.runCollect(Stream.map(client.listTools, ({ name }) => name))
         assert.deepStrictEqual([...names], ["steps"])
         for (const text of ["one", "two"]) {
-          const { content } = yield* client.callTool("steps", { text })
+          const { content } = yield* client.callToolByName("steps", { text })
           assert.deepInclude(content[0], { text })
         }
         if (version === "2026-07-28") return
