@@ -11,7 +11,6 @@ import { feature } from "@effect-mcp/core/internal/registration"
 import { HandlerContext } from "@effect-mcp/core/internal/HandlerContext"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import type { McpError } from "@effect-mcp/protocol/McpError"
-import type * as Method from "@effect-mcp/protocol/Method"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { CallToolResult } from "@effect-mcp/protocol/model/Tool"
 import * as Cause from "effect/Cause"
@@ -21,14 +20,11 @@ import * as Exit from "effect/Exit"
 import type * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import { isSuspension } from "../mrtr/Replay.ts"
+import type { Request, Result } from "../request/Decoded.ts"
 import { Registry } from "./Registry.ts"
 
-/** A request as a middleware sees it: `params` has the canonical type of `method`. */
-export type Request = {
-  [M in keyof Method.ClientRequests]: { readonly method: M; readonly params: Method.ClientRequests[M]["params"] }
-}[keyof Method.ClientRequests]
+export type { Request, Result } from "../request/Decoded.ts"
 
-export type Result = Method.ClientRequests[keyof Method.ClientRequests]["result"]
 /** Answers the request as it is. */
 export type Next<R = RequestServices> = Effect.Effect<Result, McpError, R>
 /** Answers a changed request. Its method must be the same; another one is a defect. */

@@ -1,0 +1,39 @@
+/** The service `StateSeal`: apart from its implementation, which is loaded when the first handler asks something. */
+import * as McpError from "@effect-mcp/protocol/McpError"
+import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
+import type * as Effect from "effect/Effect"
+import type * as Redacted from "effect/Redacted"
+import type { Journal } from "./Journal.ts"
+
+/** What a sealed journal says beside itself. */
+export interface Opened {
+  readonly journal: Journal
+  /** Unique per sealing. */
+  readonly jti: string
+  /** Milliseconds since the epoch. */
+  readonly expires: number
+}
+
+export class StateSeal extends Context.Service<
+  StateSeal,
+  {
+    /** `binding` is the text of the request that the state belongs to. */
+    readonly seal: (journal: Journal, binding: string) => Effect.Effect<string>
+    readonly open: (state: string, binding: string) => Effect.Effect<Opened, McpError.McpError>
+  }
+>()("@effect-mcp/server/StateSeal") {}
+
+export interface Options {
+  /** How long a client may take to answer. Default 1 hour. */
+  readonly timeToLive?: Duration.Input | undefined
+}
+
+/** A key of 32 bytes. Its `id` travels in the clear, so that keys can be rotated. */
+export interface SealingKey {
+  readonly id: string
+  readonly key: Redacted.Redacted<Uint8Array>
+}
+
+/** The one answer to any state that is not exactly what this server sealed for exactly this request. */
+export const invalidState = (): McpError.McpError => McpError.invalidParams("Invalid or expired requestState")
