@@ -69,9 +69,11 @@ describe.each(revisions)("an endpoint without sessions in %s", (version) => {
       const client = yield* open(puppet.layer, { sessions: false })
       yield* puppet.tell("a", Progress.report(1))
       yield* puppet.tell("a", Log.info("unheard"))
-      yield* puppet.tell("a", Puppet.answer("done"))
       const reply = yield* post(client, version, callOf("puppet", { name: "a" }, 1, { progressToken: "p" }))
       assert.strictEqual(reply.headers["mcp-session-id"], undefined)
+      // Its session lasts as long as the stream.
+      assert.strictEqual((yield* client.server.sessions).length, 1)
+      yield* puppet.tell("a", Puppet.answer("done"))
       const [progress, answer, ...more] = saidOf(yield* eventsOf(reply))
       assert.deepStrictEqual(
         [progress.method, answer.result.content[0].text, more],
