@@ -17,8 +17,8 @@ import { Callers } from "./answering/Callers.ts"
 import * as Calls from "./features/Calls.ts"
 import * as Changes from "./features/Changes.ts"
 import type * as Connection from "./connection/Connection.ts"
-import * as Handlers from "./answering/ServerRequests.ts"
-import * as Healing from "./reconnect/ReconnectingConnection.ts"
+import * as ServerRequests from "./answering/ServerRequests.ts"
+import * as ReconnectingConnection from "./reconnect/ReconnectingConnection.ts"
 import * as InputRounds from "./connection/InputRounds.ts"
 import * as Lists from "./features/Lists.ts"
 import type { Announcement, McpClient, Options } from "./Client.ts"
@@ -43,7 +43,7 @@ export const make = Effect.fnUntraced(function* <E, R>(
 ): Effect.fn.Return<Service, E, Exclude<R, Scope.Scope> | Scope.Scope> {
   const policy = options.reconnect === false ? undefined : (options.reconnect ?? {})
   const callers = new Callers()
-  const services = callers.routed(yield* Handlers.services)
+  const services = callers.routed(yield* ServerRequests.services)
   const runFork = Effect.runForkWith(yield* Effect.context<never>())
   const defaults: Defaults = {
     // In milliseconds: every request asks for them.
@@ -103,7 +103,7 @@ export const make = Effect.fnUntraced(function* <E, R>(
     },
     dropped
   })
-  const conversation: Healing.Healing = yield* Healing.make({
+  const conversation: ReconnectingConnection.ReconnectingConnection = yield* ReconnectingConnection.make({
     open:
       keptAlive === undefined
         ? connection
@@ -112,10 +112,10 @@ export const make = Effect.fnUntraced(function* <E, R>(
     policy,
     defaults,
     isSafe: (method, params) => options.trustAnnotations === true && tools.mayRepeat(method, params),
-    lost: () => tools.forget(),
+    onLost: () => tools.forget(),
     dropped
   })
-  const { recovery, request } = conversation
+  const { reconnect, request } = conversation
   const limits: Lists.Limits = {
     maxPages: options.maxPages ?? Lists.defaultMaxPages,
     maxBytes: options.maxListBytes ?? Lists.defaultMaxBytes
@@ -127,7 +127,7 @@ export const make = Effect.fnUntraced(function* <E, R>(
     for (const hub of hubs) hub.close(Exit.void)
   }
   yield* Effect.addFinalizer(() => Effect.sync(() => end(new Closed({ message: "The client is closed" }))))
-  yield* Effect.forkScoped(Effect.map(recovery.ended, end), { startImmediately: true })
+  yield* Effect.forkScoped(Effect.map(reconnect.ended, end), { startImmediately: true })
   const visits = services.elicitation?.modes.url === true
   const retrying = <A>(call: () => Effect.Effect<A, ClientError>): Effect.Effect<A, ClientError> =>
     visits
@@ -203,7 +203,7 @@ export const make = Effect.fnUntraced(function* <E, R>(
     elicitationsCompleted: urls.completions,
     ping: Effect.map(Effect.timed(conversation.ping()), ([duration]) => duration),
     request: headers.request,
-    awaitClosed: recovery.awaitClosed
+    awaitClosed: reconnect.awaitClosed
   }
   return client
 })

@@ -5,7 +5,7 @@
  * exchange it came by, else the oldest that runs, else the client's session; where there is none it is refused at once. Logs go the
  * same way.
  */
-import { Asking } from "@effect-mcp/client/Asking"
+import { Requester } from "@effect-mcp/client/Requester"
 import type { ClientError } from "@effect-mcp/client/ClientError"
 import * as McpClient from "@effect-mcp/client/McpClient"
 import * as ClientInput from "@effect-mcp/core/ClientInput"
@@ -70,7 +70,7 @@ type Ask = <M extends ClientInput.Question>(
 
 const asking = (calls: ReadonlySet<Call<unknown>>, connection: Connection | undefined): Ask => {
   const ask: Ask = (method, params) =>
-    Effect.flatMap(Effect.all([CurrentCall, Asking]), ([current, asker]) => {
+    Effect.flatMap(Effect.all([CurrentCall, Requester]), ([current, asker]) => {
       const call = current ?? related(calls, asker?.relatedTo)
       if (call !== undefined) {
         return Effect.catchTag(call.ask(method, params, asker?.key), "Moved", () =>

@@ -13,7 +13,7 @@ import type { Demand } from "./Challenge.ts"
 import * as Discovery from "../shared/Discovery.ts"
 import * as Dpop from "./Dpop.ts"
 import type { Grant, Request } from "./Grant.ts"
-import * as Lease from "./Lease.ts"
+import * as TokenLock from "./Lease.ts"
 import type * as Metadata from "../shared/Metadata.ts"
 import { OAuthError, printable, shown } from "../shared/OAuthError.ts"
 import * as Scopes from "./Scopes.ts"
@@ -31,7 +31,7 @@ export interface Options<R> extends Omit<Discovery.Options, "server"> {
 
 /** Tokens in use, and whether the user has just granted them. */
 export interface Current {
-  readonly place: Stored.Place
+  readonly target: Stored.AuthorizationTarget
   readonly tokens: Stored.Tokens
   /** Issued for this attempt, and not merely found or refreshed: when the server refuses these, asking again does not help. */
   readonly granted: boolean
@@ -49,11 +49,11 @@ export interface Access {
   /** Gets others than `used`, which the server refused with this demand; without one, they merely expire. */
   readonly renew: (used: Current | undefined, demand: Demand | undefined) => Effect.Effect<Current, OAuthError>
   /** Where the server leads, by what is stored. */
-  readonly place: Effect.Effect<Stored.Place | undefined, OAuthError>
+  readonly target: Effect.Effect<Stored.AuthorizationTarget | undefined, OAuthError>
   /** Forgets the tokens, here and in the store. */
   readonly forget: Effect.Effect<void, OAuthError>
   /** The authorization server's metadata. */
-  readonly metadata: (place: Stored.Place) => Effect.Effect<Metadata.AuthorizationServer, OAuthError>
+  readonly metadata: (target: Stored.AuthorizationTarget) => Effect.Effect<Metadata.AuthorizationServer, OAuthError>
 }
 
 export const make = Effect.fnUntraced(function* <R>(
@@ -64,7 +64,7 @@ export const make = Effect.fnUntraced(function* <R>(
   const store = yield* TokenStore
   const context = yield* Effect.context<R | TokenStore>()
   const discovery: Discovery.Options = { ...options, server }
-  const shelf = Stored.place(store, server.href)
+  const slot = Stored.target(store, server.href)
   const cached = new Map<string, { readonly metadata: Metadata.AuthorizationServer; readonly until: number }>()
 
   /** Whether tokens have to be bound to a key. */
@@ -78,7 +78,7 @@ export const make = Effect.fnUntraced(function* <R>(
   let loaded = false
   let flight: { readonly needed: Scopes.Scopes; readonly fiber: Fiber.Fiber<Current, OAuthError> } | undefined
 
-  const metadata = Effect.fnUntraced(function* ({ issuer, resource }: Stored.Place) {
+  const metadata = Effect.fnUntraced(function* ({ issuer, resource }: Stored.AuthorizationTarget) {
     const now = yield* Clock.currentTimeMillis
     const known = cached.get(issuer)
     if (known !== undefined && known.until > now) return known.metadata
@@ -134,26 +134,26 @@ export const make = Effect.fnUntraced(function* <R>(
   })
 
   const choose = (issuers: Discovery.Resource["issuers"]): string =>
-    issuers.find((issuer) => issuer === current?.place.issuer || options.grant.prefers(issuer)) ?? issuers[0]
+    issuers.find((issuer) => issuer === current?.target.issuer || options.grant.prefers(issuer)) ?? issuers[0]
 
   const work = Effect.fnUntraced(function* (used: Current | undefined, demand: Demand | undefined, now: number) {
     // A refusal may mean that the server has another authorization server now; that a token grows old does not.
     const resource: Discovery.Resource =
       demand === undefined && used !== undefined
-        ? { indicator: used.place.resource, issuers: [used.place.issuer], scopes: undefined, metadata: undefined }
+        ? { indicator: used.target.resource, issuers: [used.target.issuer], scopes: undefined, metadata: undefined }
         : yield* Discovery.resource(discovery, demand?.resourceMetadata)
     const issuer = choose(resource.issuers)
-    const place: Stored.Place = {
+    const target: Stored.AuthorizationTarget = {
       issuer,
       ...(resource.indicator === undefined ? undefined : { resource: resource.indicator })
     }
-    const issuerMetadata = yield* metadata(place)
+    const issuerMetadata = yield* metadata(target)
     const needed = demand?.scopes ?? []
     const stepUp = demand?.error === "insufficient_scope"
     let granted = false
     let dead = false
-    const tokens = yield* Lease.obtain({
-      shelf: Stored.accountOf(store, place),
+    const tokens = yield* TokenLock.obtain({
+      slot: Stored.accountOf(store, target),
       good: (found) =>
         !Stored.isSame(found.accessToken, used?.tokens.accessToken) &&
         isAcceptable(found, resource.metadata) &&
@@ -161,7 +161,7 @@ export const make = Effect.fnUntraced(function* <R>(
         !isExpired(found, now),
       keep: () => !dead,
       work: Effect.fnUntraced(function* (stored) {
-        const target = { ...discovery, metadata: issuerMetadata, resource: resource.indicator, scopes: undefined }
+        const base = { ...discovery, metadata: issuerMetadata, resource: resource.indicator, scopes: undefined }
         if (
           stored !== undefined &&
           isAcceptable(stored, resource.metadata) &&
@@ -169,7 +169,7 @@ export const make = Effect.fnUntraced(function* <R>(
           Scopes.covers(stored.requested, needed)
         ) {
           const binding = stored.key && (yield* bindingFor(issuerMetadata, resource.metadata, stored.key))
-          const refreshed = yield* refresh({ ...target, binding }, stored)
+          const refreshed = yield* refresh({ ...base, binding }, stored)
           if (refreshed !== undefined) return refreshed
           dead = true
         }
@@ -190,12 +190,12 @@ export const make = Effect.fnUntraced(function* <R>(
             found: stored.granted === undefined ? undefined : `granted: ${stored.granted.map(printable).join(" ")}`,
             advice: "The user or the authorization server did not grant them; asking again would not help."
           })
-        return yield* options.grant.obtain({ ...target, binding, scopes })
+        return yield* options.grant.obtain({ ...base, binding, scopes })
       })
     })
-    yield* shelf.write(place)
+    yield* slot.write(target)
     loaded = true
-    return (current = { place, tokens, granted })
+    return (current = { target, tokens, granted })
   })
 
   /** Runs one attempt for all fibers that need no more than it gets. */
@@ -221,10 +221,10 @@ export const make = Effect.fnUntraced(function* <R>(
   })
 
   const load = Effect.gen(function* () {
-    const { value: place } = yield* shelf.read
-    const { value } = place === undefined ? {} : yield* Stored.accountOf(store, place).read
-    if (!loaded && place !== undefined && value?.tokens !== undefined && isAcceptable(value.tokens))
-      current = { place, tokens: value.tokens, granted: false }
+    const { value: target } = yield* slot.read
+    const { value } = target === undefined ? {} : yield* Stored.accountOf(store, target).read
+    if (!loaded && target !== undefined && value?.tokens !== undefined && isAcceptable(value.tokens))
+      current = { target, tokens: value.tokens, granted: false }
     loaded = true
   })
 
@@ -234,7 +234,7 @@ export const make = Effect.fnUntraced(function* <R>(
   return {
     renew,
     metadata,
-    place: Effect.map(shelf.read, ({ value }) => value),
+    target: Effect.map(slot.read, ({ value }) => value),
     current: Effect.gen(function* () {
       if (!loaded) yield* load
       const now = yield* Clock.currentTimeMillis
@@ -244,9 +244,9 @@ export const make = Effect.fnUntraced(function* <R>(
       return isExpired(current.tokens, now) ? yield* attempt : yield* Effect.orElseSucceed(attempt, () => current)
     }),
     forget: Effect.gen(function* () {
-      const { value: place } = yield* shelf.read
-      if (place !== undefined) yield* Stored.accountOf(store, place).write(undefined)
-      yield* shelf.write(undefined)
+      const { value: target } = yield* slot.read
+      if (target !== undefined) yield* Stored.accountOf(store, target).write(undefined)
+      yield* slot.write(undefined)
       current = undefined
     })
   }

@@ -16,7 +16,7 @@ import { parseUrl } from "../shared/url.ts"
 import { OAuthError, printable, shown } from "../shared/OAuthError.ts"
 
 /** A way there and back, for one authorization. */
-export interface Way {
+export interface RedirectFlow {
   /** Where the authorization server sends the browser afterwards. */
   readonly redirectUri: string
   /** Brings the user to `url` and waits for the parameters that come back; those with another `state` than the URL's are not waited for. */
@@ -28,7 +28,7 @@ export class Authorizer extends Context.Service<
   Authorizer,
   {
     /** Opens a way; it is closed with the scope. */
-    readonly open: Effect.Effect<Way, OAuthError, Scope.Scope>
+    readonly open: Effect.Effect<RedirectFlow, OAuthError, Scope.Scope>
   }
 >()("@effect-mcp/auth/Authorizer") {}
 

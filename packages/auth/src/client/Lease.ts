@@ -8,7 +8,7 @@ import * as Clock from "effect/Clock"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import * as Effect from "effect/Effect"
 import type { OAuthError } from "../shared/OAuthError.ts"
-import type { Account, Shelf, Tokens } from "./Stored.ts"
+import type { Account, Slot, Tokens } from "./Stored.ts"
 
 const leaseMillis = 15_000
 const renewEvery = "4 seconds"
@@ -19,41 +19,41 @@ const askEvery = "100 millis"
  * store has.
  */
 export const obtain = Effect.fnUntraced(function* <E, R>(options: {
-  readonly shelf: Shelf<Account>
+  readonly slot: Slot<Account>
   readonly good: (tokens: Tokens) => boolean
   readonly work: (tokens: Tokens | undefined) => Effect.Effect<Tokens, E, R>
   /** Whether what the store had is still worth something after `work` failed. */
   readonly keep: () => boolean
 }): Effect.fn.Return<Tokens, E | OAuthError, R> {
-  const { shelf, good } = options
+  const { slot, good } = options
   const owner = SecureRandom.uuidV4Unsafe()
 
   while (true) {
     const now = yield* Clock.currentTimeMillis
-    const { version, value } = yield* shelf.read
+    const { version, value } = yield* slot.read
     if (value?.tokens !== undefined && good(value.tokens)) return value.tokens
     if (value?.lease !== undefined && value.lease.until > now) {
       yield* Effect.sleep(askEvery)
       continue
     }
-    if (yield* shelf.swap(version, { ...value, lease: { owner, until: now + leaseMillis } })) break
+    if (yield* slot.swap(version, { ...value, lease: { owner, until: now + leaseMillis } })) break
   }
 
-  const { value: before } = yield* shelf.read
+  const { value: before } = yield* slot.read
   const renew = Effect.gen(function* () {
     yield* Effect.sleep(renewEvery)
     const now = yield* Clock.currentTimeMillis
-    const { version, value } = yield* shelf.read
+    const { version, value } = yield* slot.read
     if (value?.lease?.owner === owner)
-      yield* shelf.swap(version, { ...value, lease: { owner, until: now + leaseMillis } })
+      yield* slot.swap(version, { ...value, lease: { owner, until: now + leaseMillis } })
   })
 
   /** Writes the end of our work, unless the lease was lost meanwhile: then what is there is somebody else's. */
   const settle = Effect.fnUntraced(function* (tokens: Tokens | undefined) {
     while (true) {
-      const { version, value } = yield* shelf.read
+      const { version, value } = yield* slot.read
       if (value?.lease?.owner !== owner) return
-      if (yield* shelf.swap(version, tokens === undefined ? undefined : { tokens })) return
+      if (yield* slot.swap(version, tokens === undefined ? undefined : { tokens })) return
     }
   })
 

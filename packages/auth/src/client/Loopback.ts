@@ -13,7 +13,7 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Layer from "effect/Layer"
 import * as ChildProcess from "effect/process/ChildProcess"
 import { ChildProcessSpawner } from "effect/process/ChildProcessSpawner"
-import { Authorizer, type Way } from "./Authorizer.ts"
+import { Authorizer, type RedirectFlow } from "./Authorizer.ts"
 import { OAuthError } from "../shared/OAuthError.ts"
 
 const path = "/callback"
@@ -74,7 +74,7 @@ export const layer = <E, R>(options: Options<E, R>): Layer.Layer<Authorizer, nev
           HttpServer.addressFormattedWith((address) => Effect.succeed(new URL(address))),
           server
         )
-        const way: Way = {
+        const way: RedirectFlow = {
           redirectUri: `http://${options.host ?? "127.0.0.1"}:${port}${path}`,
           authorize: (url) =>
             Effect.suspend(() => {

@@ -80,7 +80,7 @@ export class OAuth extends Context.Service<
   }
 >()("@effect-mcp/auth/OAuth") {}
 
-const toLogin = (server: URL, place: Stored.Place, tokens: Stored.Tokens): Login => ({
+const toLogin = (server: URL, place: Stored.AuthorizationTarget, tokens: Stored.Tokens): Login => ({
   server: server.href,
   issuer: place.issuer,
   resource: place.resource,
@@ -151,7 +151,7 @@ const make = Effect.fnUntraced(function* <R>(
   }
 
   const stored = Effect.fnUntraced(function* (server: URL) {
-    const place = yield* (yield* accessTo(server)).place
+    const place = yield* (yield* accessTo(server)).target
     const { value } = place === undefined ? {} : yield* Stored.accountOf(store, place).read
     return place === undefined || value?.tokens === undefined ? undefined : { place, tokens: value.tokens }
   })
@@ -170,8 +170,8 @@ const make = Effect.fnUntraced(function* <R>(
           Effect.orElseSucceed(() => undefined)
         )
       yield* access.forget
-      const { place, tokens } = yield* access.renew(undefined, Challenge.demand(challenge))
-      return toLogin(server, place, tokens)
+      const { target, tokens } = yield* access.renew(undefined, Challenge.demand(challenge))
+      return toLogin(server, target, tokens)
     }),
     logout: Effect.fnUntraced(function* (text) {
       const server = yield* parse(text)

@@ -179,8 +179,8 @@ export const known = Effect.fnUntraced(function* (
 /** Forgets what was registered with an issuer: it says that it does not know us. */
 export const forget = (issuer: string): Effect.Effect<void, OAuthError, TokenStore> =>
   Effect.flatMap(TokenStore, (store) => {
-    const shelf = Stored.registration(store, issuer)
-    return Effect.flatMap(shelf.read, ({ value }) => (value === undefined ? Effect.void : shelf.write(undefined)))
+    const slot = Stored.registration(store, issuer)
+    return Effect.flatMap(slot.read, ({ value }) => (value === undefined ? Effect.void : slot.write(undefined)))
   })
 
 /** Who the client is at this issuer for a flow that comes back at `redirectUri`; registers it if need be. */
@@ -200,12 +200,12 @@ export const credentials = Effect.fnUntraced(function* (
   const fixed = preRegistered(options, issuer) ?? documented(options, request)
   if (fixed !== undefined) return fixed
 
-  const shelf = Stored.registration(yield* TokenStore, issuer)
+  const slot = Stored.registration(yield* TokenStore, issuer)
   if (registration_endpoint !== undefined && options.registration !== false) {
-    const { value } = yield* shelf.read
+    const { value } = yield* slot.read
     if (value?.redirectUris.includes(redirectUri) === true && (yield* isCurrent(value))) return fromStored(value)
     const registered = yield* register(options, request, registration_endpoint, redirectUri)
-    yield* shelf.write(registered)
+    yield* slot.write(registered)
     return fromStored(registered)
   }
   const asked = yield* options.ask?.(issuer) ?? Effect.succeed(undefined)

@@ -58,24 +58,24 @@ export const Account = Schema.Struct({
 export type Account = typeof Account.Type
 
 /** Where a server's URL led when it was last found out. */
-export const Place = Schema.Struct({
+export const AuthorizationTarget = Schema.Struct({
   issuer: Schema.String,
   /** The resource indicator; a server of 2025-03-26 has none. */
   resource: Schema.optionalKey(Schema.String)
 })
-export type Place = typeof Place.Type
+export type AuthorizationTarget = typeof AuthorizationTarget.Type
 
 /** One entry of a store, typed. */
-export interface Shelf<A> {
+export interface Slot<A> {
   readonly read: Effect.Effect<{ readonly version: number; readonly value: A | undefined }, OAuthError>
   readonly swap: (version: number, value: A | undefined) => Effect.Effect<boolean, OAuthError>
   /** Replaces whatever is there. */
   readonly write: (value: A | undefined) => Effect.Effect<void, OAuthError>
 }
 
-const shelf =
+const slot =
   <A, I>(kind: string, schema: Schema.Codec<A, I>) =>
-  (store: TokenStore["Service"], ...names: ReadonlyArray<string>): Shelf<A> => {
+  (store: TokenStore["Service"], ...names: ReadonlyArray<string>): Slot<A> => {
     const json = Schema.fromJsonString(schema)
     const decode = Schema.decodeUnknownOption(json)
     const encode = Schema.encodeSync(json)
@@ -94,14 +94,14 @@ const shelf =
   }
 
 /** Tokens for a resource, by issuer and resource. */
-export const account = shelf("account", Account)
+export const account = slot("account", Account)
 /** The client's registration, by issuer. */
-export const registration = shelf("registration", Registration)
+export const registration = slot("registration", Registration)
 /** Where a server leads, by its URL. */
-export const place = shelf("place", Place)
+export const target = slot("place", AuthorizationTarget)
 
 /** The account at a place. */
-export const accountOf = (store: TokenStore["Service"], { issuer, resource }: Place): Shelf<Account> =>
+export const accountOf = (store: TokenStore["Service"], { issuer, resource }: AuthorizationTarget): Slot<Account> =>
   account(store, issuer, resource ?? "")
 
 /** Whether two secrets have the same value. */

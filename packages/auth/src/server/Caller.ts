@@ -11,7 +11,7 @@ import { McpError } from "@effect-mcp/protocol/McpError"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Pending from "./Pending.ts"
+import * as ChallengeNotes from "./Pending.ts"
 
 /** The caller must authenticate. Ours: outside the ranges of JSON-RPC and MCP, after HTTP's 401. */
 export const Unauthorized = -31401
@@ -42,13 +42,13 @@ type Services = Auth | Principal.Principal | RequestContext
 
 /** Fails, and has the HTTP request answered with a challenge if there is one. */
 const lack = (
-  need: Pending.Need,
+  need: ChallengeNotes.Need,
   message: string,
   code: number
 ): Effect.Effect<never, McpError, RequestContext | Principal.Principal> =>
   Effect.gen(function* () {
     const { envelope } = yield* RequestContext
-    Pending.note(envelope.principal ?? (yield* Principal.Principal), need)
+    ChallengeNotes.note(envelope.principal ?? (yield* Principal.Principal), need)
     const data = need.scopes.length === 0 ? undefined : { data: { scope: need.scopes.join(" ") } }
     return yield* Effect.fail(new McpError({ code, message, ...data }))
   })

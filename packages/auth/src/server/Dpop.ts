@@ -58,7 +58,7 @@ const makeMemory = (capacity: number) => {
 }
 
 /** What a proof must be a proof of. */
-export interface Asked {
+export interface ProofRequirements {
   readonly proof: string
   readonly token: Redacted.Redacted<string>
   /** `cnf.jkt` of the token. */
@@ -74,7 +74,7 @@ export interface Dpop {
   /** The nonce that a client should use from now on; undefined where none are used. */
   readonly nonce: Effect.Effect<string | undefined>
   /** The nonce that the proof had is returned, to tell whether the client knows the newest. */
-  readonly check: (asked: Asked) => Effect.Effect<unknown, InvalidProof>
+  readonly check: (asked: ProofRequirements) => Effect.Effect<unknown, InvalidProof>
 }
 
 const invalid = (message: string) => new InvalidProof({ error: "invalid_dpop_proof", message })

@@ -19,9 +19,9 @@ import * as Challenge from "./Challenge.ts"
 import * as Credentials from "./Credentials.ts"
 import * as Documents from "./Documents.ts"
 import * as Dpop from "./Dpop.ts"
-import * as Pending from "./Pending.ts"
+import * as ChallengeNotes from "./Pending.ts"
 import * as ResourceMetadata from "./ResourceMetadata.ts"
-import * as Standing from "./Standing.ts"
+import * as StreamExpiry from "./Standing.ts"
 import { InvalidToken, TokenVerifier } from "./TokenVerifier.ts"
 
 /** The resource, whose tokens count for it, and what they must grant. */
@@ -210,7 +210,7 @@ export const make = Effect.fnUntraced(function* (
       return yield* refuse(403, "insufficient_scope", `The token lacks: ${lacking.join(" ")}`, { scheme })
     }
     const { exp } = claims
-    const until = typeof exp === "number" && Standing.isStanding(request) ? (exp + skew) * 1000 : undefined
+    const until = typeof exp === "number" && StreamExpiry.isLongLived(request) ? (exp + skew) * 1000 : undefined
     return { principal, nonce, scheme, until }
   })
 
@@ -218,8 +218,8 @@ export const make = Effect.fnUntraced(function* (
     { nonce, principal, scheme, until },
     response
   ) {
-    const need = Pending.noted(principal)
-    let answer = until === undefined ? response : yield* Standing.until(response, until)
+    const need = ChallengeNotes.noted(principal)
+    let answer = until === undefined ? response : yield* StreamExpiry.endAt(response, until)
     if (need !== undefined && isRefusal(response)) {
       const status = need.authentication ? 401 : 403
       const details = need.authentication

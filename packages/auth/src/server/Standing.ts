@@ -13,11 +13,11 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Stream from "effect/Stream"
 
 /** Whether the request asks for a response that its client keeps open. */
-export const isStanding = ({ headers, method }: Pick<HttpServerRequest, "headers" | "method">): boolean =>
+export const isLongLived = ({ headers, method }: Pick<HttpServerRequest, "headers" | "method">): boolean =>
   method === "GET" ? headers["mcp-session-id"] !== undefined : headers["mcp-method"] === "subscriptions/listen"
 
 /** Ends the response, if it is a stream, at that time (milliseconds since 1970). */
-export const until = Effect.fnUntraced(function* (
+export const endAt = Effect.fnUntraced(function* (
   response: HttpServerResponse.HttpServerResponse,
   end: number
 ): Effect.fn.Return<HttpServerResponse.HttpServerResponse> {

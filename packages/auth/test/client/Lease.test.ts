@@ -14,27 +14,27 @@ const nameOf = ({ accessToken }: Stored.Tokens) => Redacted.value(accessToken)
 const place = { issuer: "https://auth.example.com", resource: "https://mcp.example.com" }
 const setup = () => {
   const store = makeMemory()
-  return { store, shelf: Stored.accountOf(store, place) }
+  return { store, slot: Stored.accountOf(store, place) }
 }
 const isNew = (found: Stored.Tokens) => nameOf(found) === "new"
 
 describe("Lease", () => {
   it.effect("what the store has is taken, if it is good", () =>
     Effect.gen(function* () {
-      const { shelf } = setup()
-      yield* shelf.write({ tokens: tokens("new") })
-      const got = yield* Lease.obtain({ shelf, good: isNew, keep: () => true, work: () => Effect.die("not needed") })
+      const { slot } = setup()
+      yield* slot.write({ tokens: tokens("new") })
+      const got = yield* Lease.obtain({ slot, good: isNew, keep: () => true, work: () => Effect.die("not needed") })
       assert.strictEqual(nameOf(got), "new")
     })
   )
 
   it.effect("who waits takes what the other got", () =>
     Effect.gen(function* () {
-      const { shelf } = setup()
-      yield* shelf.write({ tokens: tokens("old") })
+      const { slot } = setup()
+      yield* slot.write({ tokens: tokens("old") })
       const gate = yield* Deferred.make<void>()
       const obtain = (work: (found: Stored.Tokens | undefined) => Effect.Effect<Stored.Tokens>) =>
-        Effect.forkChild(Lease.obtain({ shelf, good: isNew, keep: () => true, work }), { startImmediately: true })
+        Effect.forkChild(Lease.obtain({ slot, good: isNew, keep: () => true, work }), { startImmediately: true })
       const first = yield* obtain((found) => {
         assert.strictEqual(found && nameOf(found), "old")
         return Effect.as(Deferred.await(gate), tokens("new"))
@@ -46,17 +46,17 @@ describe("Lease", () => {
       assert.strictEqual(nameOf(yield* Fiber.join(first)), "new")
       yield* TestClock.adjust("1 second")
       assert.strictEqual(nameOf(yield* Fiber.join(second)), "new")
-      assert.isUndefined((yield* shelf.read).value?.lease)
+      assert.isUndefined((yield* slot.read).value?.lease)
     })
   )
 
   it.effect("a process that was killed holds the others up for seconds only", () =>
     Effect.gen(function* () {
-      const { shelf } = setup()
+      const { slot } = setup()
       const now = yield* Clock.currentTimeMillis
-      yield* shelf.write({ tokens: tokens("old"), lease: { owner: "dead", until: now + 15_000 } })
+      yield* slot.write({ tokens: tokens("old"), lease: { owner: "dead", until: now + 15_000 } })
       const fiber = yield* Effect.forkChild(
-        Lease.obtain({ shelf, good: isNew, keep: () => true, work: () => Effect.succeed(tokens("new")) }),
+        Lease.obtain({ slot, good: isNew, keep: () => true, work: () => Effect.succeed(tokens("new")) }),
         { startImmediately: true }
       )
       yield* TestClock.adjust("14 seconds")
@@ -72,13 +72,13 @@ describe("Lease", () => {
         [true, "old"],
         [false, undefined]
       ] as const) {
-        const { shelf } = setup()
-        yield* shelf.write({ tokens: tokens("old") })
+        const { slot } = setup()
+        yield* slot.write({ tokens: tokens("old") })
         const error = yield* Effect.flip(
-          Lease.obtain({ shelf, good: isNew, keep: () => keep, work: () => Effect.fail("no") })
+          Lease.obtain({ slot, good: isNew, keep: () => keep, work: () => Effect.fail("no") })
         )
         assert.strictEqual(error, "no")
-        const { value } = yield* shelf.read
+        const { value } = yield* slot.read
         assert.strictEqual(value?.tokens && nameOf(value.tokens), left)
         assert.isUndefined(value?.lease)
       }
@@ -87,30 +87,30 @@ describe("Lease", () => {
 
   it.effect("work that is interrupted leaves no lease behind", () =>
     Effect.gen(function* () {
-      const { shelf } = setup()
-      yield* shelf.write({ tokens: tokens("old") })
+      const { slot } = setup()
+      yield* slot.write({ tokens: tokens("old") })
       const fiber = yield* Effect.forkChild(
-        Lease.obtain({ shelf, good: isNew, keep: () => true, work: () => Effect.never }),
+        Lease.obtain({ slot, good: isNew, keep: () => true, work: () => Effect.never }),
         { startImmediately: true }
       )
-      assert.isDefined((yield* shelf.read).value?.lease)
+      assert.isDefined((yield* slot.read).value?.lease)
       yield* Fiber.interrupt(fiber)
-      const { value } = yield* shelf.read
+      const { value } = yield* slot.read
       assert.deepStrictEqual([value?.lease, value?.tokens && nameOf(value.tokens)], [undefined, "old"])
     })
   )
 
   it.effect("who lost its lease, as a machine that slept does, overwrites nothing", () =>
     Effect.gen(function* () {
-      const { shelf } = setup()
+      const { slot } = setup()
       const obtained = yield* Lease.obtain({
-        shelf,
+        slot,
         good: isNew,
         keep: () => true,
-        work: () => Effect.as(shelf.write({ tokens: tokens("of another") }), tokens("late"))
+        work: () => Effect.as(slot.write({ tokens: tokens("of another") }), tokens("late"))
       })
       assert.strictEqual(nameOf(obtained), "late")
-      const { value } = yield* shelf.read
+      const { value } = yield* slot.read
       assert.strictEqual(value?.tokens && nameOf(value.tokens), "of another")
     })
   )

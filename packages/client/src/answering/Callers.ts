@@ -15,7 +15,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
-import { Asking } from "./Requester.ts"
+import { Requester } from "./Requester.ts"
 import type { Services } from "./ServerRequests.ts"
 
 type Ask = ClientInput["Service"]["ask"]
@@ -77,7 +77,7 @@ export class Callers {
         modes: elicitation.modes,
         elicit: (params, options) =>
           Effect.flatMap(
-            this.asker,
+            this.askCaller,
             (ask) => ask?.("elicitation/create", params) ?? elicitation.elicit(params, options)
           )
       },
@@ -85,13 +85,13 @@ export class Callers {
         capabilities: sampling.capabilities,
         createMessage: (params, options) =>
           Effect.flatMap(
-            this.asker,
+            this.askCaller,
             (ask) => ask?.("sampling/createMessage", params) ?? sampling.createMessage(params, options)
           )
       },
       roots: roots && {
         changes: roots.changes,
-        list: Effect.flatMap(this.asker, (ask) =>
+        list: Effect.flatMap(this.askCaller, (ask) =>
           ask === undefined ? roots.list : Effect.map(ask("roots/list", {}), (answer) => answer.roots)
         )
       }
@@ -99,8 +99,8 @@ export class Callers {
   }
 
   /** How the caller is asked whose request asks; nothing where it is a request of the client itself. */
-  private readonly asker: Effect.Effect<Ask | undefined, McpError.McpError> = Effect.flatMap(
-    Effect.all([Current, Asking]),
+  private readonly askCaller: Effect.Effect<Ask | undefined, McpError.McpError> = Effect.flatMap(
+    Effect.all([Current, Requester]),
     ([current, asking]) => {
       if (current !== undefined) return Effect.succeed(current.ask)
       const [oldest, ...others] = this.carried

@@ -7,7 +7,7 @@ import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
 import * as Context from "effect/Context"
 
-export interface Asker {
+export interface RequesterInfo {
   readonly server: Implementation
   /** The id of the request that asks, where the wire says so (Streamable HTTP, sessions): see `CallOptions.onSend`. */
   readonly relatedTo?: JsonRpc.Id | undefined
@@ -16,6 +16,6 @@ export interface Asker {
 }
 
 /** Nothing where no server asks, as in a test of the implementation alone. */
-export const Asking = Context.Reference<Asker | undefined>("@effect-mcp/client/Asking", {
+export const Requester = Context.Reference<RequesterInfo | undefined>("@effect-mcp/client/Requester", {
   defaultValue: () => undefined
 })

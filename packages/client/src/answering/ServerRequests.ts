@@ -19,9 +19,9 @@ import type { Revision } from "@effect-mcp/protocol/Revision"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { Asking } from "./Requester.ts"
+import { Requester } from "./Requester.ts"
 import * as Consent from "./Consent.ts"
-import * as Elicitor from "./ElicitationChecks.ts"
+import * as ElicitationChecks from "./ElicitationChecks.ts"
 import * as UrlElicitations from "./UrlElicitations.ts"
 
 /** What the host offers to servers. */
@@ -121,8 +121,8 @@ const elicitation =
   (service: Elicitation["Service"]): Question<"elicitation/create"> =>
   (params, { revision }) =>
     Effect.andThen(
-      Effect.mapError(Elicitor.checkQuestion(params, UrlElicitations.areTold(revision)), refuse),
-      Effect.flatMap(service.elicit(params), (answer) => Elicitor.checkAnswer(params, answer))
+      Effect.mapError(ElicitationChecks.checkQuestion(params, UrlElicitations.areTold(revision)), refuse),
+      Effect.flatMap(service.elicit(params), (answer) => ElicitationChecks.checkAnswer(params, answer))
     )
 
 /** A place on this machine, named without detours: `..` could lead out of what the user agreed to. */
@@ -174,7 +174,7 @@ export const make = (
             McpError.internalError(`The answer cannot be said in this revision: ${message}`)
           )
         ),
-        Effect.provideService(Asking, {
+        Effect.provideService(Requester, {
           server: conversation.server,
           relatedTo: conversation.relatedTo,
           ...(conversation.revision.era === "stateless" ? { key: String(request.id) } : undefined)

@@ -15,7 +15,7 @@ import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type * as Stream from "effect/Stream"
-import * as Elicitor from "./ElicitationChecks.ts"
+import * as ElicitationChecks from "./ElicitationChecks.ts"
 import { Hub } from "../internal/Hub.ts"
 
 type UrlParams = Extract<ElicitParams, { readonly mode: "url" }>
@@ -123,6 +123,6 @@ const refused = McpError.invalidParams("The user did not agree to visit the page
 
 const agree = (service: Elicitation["Service"], params: UrlParams) =>
   Effect.andThen(
-    Elicitor.checkQuestion(params, true),
+    ElicitationChecks.checkQuestion(params, true),
     Effect.flatMap(service.elicit(params), ({ action }) => (action === "accept" ? Effect.void : Effect.fail(refused)))
   )

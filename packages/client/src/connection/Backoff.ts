@@ -43,12 +43,12 @@ export const wait = (failures: number, policy: Policy): Effect.Effect<void> => {
 const refuses = (status: number): boolean => status >= 400 && status < 500 && !Answer.isBusy(status)
 
 /** A refusal that the next try would get, too. */
-export const isRefusal = (error: unknown): boolean =>
+export const isPermanent = (error: unknown): boolean =>
   error instanceof UnsupportedRevision ||
   error instanceof Unauthorized ||
   error instanceof Forbidden ||
   (error instanceof TransportError && error.reason === "Status" && refuses(error.status ?? 0)) ||
-  (error instanceof Closed && error.cause !== undefined && isRefusal(error.cause))
+  (error instanceof Closed && error.cause !== undefined && isPermanent(error.cause))
 
 /** The failures in a row of one thing that is kept up. */
 export class Backoff {

@@ -26,7 +26,7 @@ import * as Discovery from "./Discovery.ts"
 import type { Era } from "./Era.ts"
 import * as Stateful from "./StatefulEra.ts"
 import * as Stateless from "./StatelessEra.ts"
-import * as Handlers from "../answering/ServerRequests.ts"
+import * as ServerRequests from "../answering/ServerRequests.ts"
 import * as Negotiation from "./Negotiation.ts"
 
 export interface Connection extends Negotiation.Negotiated, Era {
@@ -40,7 +40,7 @@ export interface Connection extends Negotiation.Negotiated, Era {
 
 export interface Options extends Omit<Negotiation.Options, "capabilities" | "timeout"> {
   readonly defaults: Defaults
-  readonly services: Handlers.Services
+  readonly services: ServerRequests.Services
   readonly experimental: Negotiation.Options["capabilities"]["experimental"]
   readonly extensions: Negotiation.Options["capabilities"]["extensions"]
   /** How long a server may stay silent before the older handshake is tried, too. */
@@ -103,7 +103,7 @@ const wantsAnswer = (inbound: Inbound): boolean => {
  * What cannot be tied to any request would only confuse the server if it were answered: it is reported instead. So is all that wants
  * an answer, once `mute`: to a stateless server a client writes none (spec 2026-07-28: basic/transports/stdio).
  */
-const withoutNoise = (
+const withoutUnanswerable = (
   { incoming, ...rest }: Transport,
   mute: () => boolean,
   dropped: Options["dropped"]
@@ -122,7 +122,7 @@ const withoutNoise = (
 
 const isIn = <T extends object>(table: T, key: string): key is keyof T & string => Object.hasOwn(table, key)
 
-const tooLate = (
+const openingTimeout = (
   { address = "The server" }: Transport,
   method: string,
   timeout: Duration.Duration
@@ -146,11 +146,11 @@ export const make = Effect.fnUntraced(function* (
   // The programmer's mistake (spec 2026-07-28: basic/versioning, extension negotiation).
   if (unnamed !== undefined) return yield* Effect.die(new Error(`The name of an extension has a prefix: ${unnamed}`))
   const capabilities = {
-    ...Handlers.capabilities(services),
+    ...ServerRequests.capabilities(services),
     ...(experimental === undefined ? undefined : { experimental }),
     ...(options.extensions === undefined ? undefined : { extensions })
   }
-  const answer = Handlers.make(services)
+  const answer = ServerRequests.make(services)
   const announce = announcer(options)
   const agreed = Deferred.makeUnsafe<Negotiation.Negotiated>()
   let negotiated: Negotiation.Negotiated | undefined
@@ -158,7 +158,7 @@ export const make = Effect.fnUntraced(function* (
   const revision = () => negotiated?.revision ?? Revision.latestStateful
 
   const peer = yield* PeerModule.make(
-    withoutNoise(transport, () => negotiated?.revision.era === "stateless", options.dropped),
+    withoutUnanswerable(transport, () => negotiated?.revision.era === "stateless", options.dropped),
     {
       // A question may overtake the end of the handshake: it waits for it.
       request: ({ envelope: { relatedTo }, request }) =>
@@ -189,7 +189,7 @@ export const make = Effect.fnUntraced(function* (
   const patience = older
     ? Duration.min(Duration.fromInputUnsafe(probeTimeout), Duration.divideUnsafe(timeout, 2))
     : undefined
-  const late = tooLate(transport, older ? "initialize" : "server/discover", timeout)
+  const late = openingTimeout(transport, older ? "initialize" : "server/discover", timeout)
   const found = Discovery.probe(peer, { clientInfo, capabilities, revisions, timeout: defaults.timeout }).pipe(
     Discovery.orElse(handshake, patience)
   )

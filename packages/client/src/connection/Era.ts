@@ -16,12 +16,12 @@ export interface Era {
    * completes if the server ends that by itself. `updated` is called, in the reader, with the URIs of updates that name this
    * subscription; those that name none are announced as everything else is.
    */
-  readonly watching: (
+  readonly subscribeResource: (
     uri: string,
     updated: (uri: string) => void
   ) => Effect.Effect<Effect.Effect<Closed>, ClientError, Scope.Scope>
   /** Has the server tell of changed lists for as long as the scope is open; the effect inside is as above. */
-  readonly announcing: Effect.Effect<Effect.Effect<Closed>, ClientError, Scope.Scope>
+  readonly subscribeLists: Effect.Effect<Effect.Effect<Closed>, ClientError, Scope.Scope>
   /** Has the server send log messages of at least this level. */
   readonly setLogLevel: (level: LoggingLevel) => Effect.Effect<void, ClientError>
   /** The smallest question that the server answers. */

@@ -13,7 +13,7 @@ import * as ResultType from "@effect-mcp/protocol/ResultType"
 import { inputRequired } from "@effect-mcp/protocol/internal/v2026_07_28"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import { defaultAttempts, isRefusal, type Policy, wait } from "./Backoff.ts"
+import { defaultAttempts, isPermanent, type Policy, wait } from "./Backoff.ts"
 import { Closed, InvalidResult, Timeout } from "../ClientError.ts"
 import type { Refused } from "../answering/ServerRequests.ts"
 import * as Elapsed from "../internal/Elapsed.ts"
@@ -112,7 +112,7 @@ const answersTo = Effect.fnUntraced(function* (
  * Sends one round of a request again (2026-07-28) for as long as it does not reach the server: it carries what the user has answered.
  * That the whole request has not reached the server cannot be said of it in the end.
  */
-export const insist = <A, E>(
+export const retryRound = <A, E>(
   round: Effect.Effect<A, E | Closed>,
   ended: Effect.Effect<unknown, unknown>,
   policy: Policy | undefined
@@ -120,7 +120,7 @@ export const insist = <A, E>(
   const over = Effect.as(Effect.exit(ended), true)
   const from = (tried: number): Effect.Effect<A, E | Closed> =>
     Effect.catchIf(round, isUnsent, (closed) => {
-      const hopeless = policy === undefined || tried >= (policy.attempts ?? defaultAttempts) || isRefusal(closed)
+      const hopeless = policy === undefined || tried >= (policy.attempts ?? defaultAttempts) || isPermanent(closed)
       if (hopeless) return Effect.fail(sent(closed))
       return Effect.flatMap(Effect.raceFirst(over, Effect.as(wait(tried + 1, policy), false)), (isOver) =>
         isOver ? Effect.fail(sent(closed)) : from(tried + 1)

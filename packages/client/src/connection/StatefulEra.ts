@@ -6,7 +6,7 @@ import type * as Scope from "effect/Scope"
 import { type CallOptions, type Defaults, type Requests, requestOptions } from "../CallOptions.ts"
 import type { Negotiated } from "./Negotiation.ts"
 import type { Era } from "./Era.ts"
-import { prepare, unsayable } from "./prepare.ts"
+import { prepare, encodeFailed } from "./prepare.ts"
 
 export const make = (peer: Peer, negotiated: Negotiated, defaults: Defaults, scope: Scope.Scope): Era => {
   const request = <M extends keyof Requests>(method: M, params: Requests[M]["params"], options: CallOptions = {}) =>
@@ -14,7 +14,7 @@ export const make = (peer: Peer, negotiated: Negotiated, defaults: Defaults, sco
     Effect.flatMapEager(prepare(negotiated, method), ({ coders, malformed }) => {
       const { meta } = options
       const withMeta = meta === undefined ? params : { ...params, _meta: { ...params?._meta, ...meta } }
-      return Effect.flatMapEager(Effect.mapErrorEager(coders.params.encode(withMeta), unsayable), (wire) =>
+      return Effect.flatMapEager(Effect.mapErrorEager(coders.params.encode(withMeta), encodeFailed), (wire) =>
         Effect.flatMap(
           peer.request(method, isJsonObject(wire) ? wire : undefined, requestOptions(method, options, defaults)),
           (answer) => Effect.mapErrorEager(coders.result.decode(answer), (message) => malformed(message, answer))
@@ -23,7 +23,7 @@ export const make = (peer: Peer, negotiated: Negotiated, defaults: Defaults, sco
     })
   return {
     request,
-    watching: (uri) =>
+    subscribeResource: (uri) =>
       Effect.as(
         Effect.acquireRelease(
           request("resources/subscribe", { uri }),
@@ -34,7 +34,7 @@ export const make = (peer: Peer, negotiated: Negotiated, defaults: Defaults, sco
         ),
         Effect.never
       ),
-    announcing: Effect.succeed(Effect.never),
+    subscribeLists: Effect.succeed(Effect.never),
     setLogLevel: (level) => Effect.asVoid(request("logging/setLevel", { level })),
     ping: (options) => Effect.asVoid(request("ping", undefined, options))
   }

@@ -26,7 +26,7 @@ import { ResponseCache } from "./ResponseCache.ts"
 import type { Era } from "./Era.ts"
 import { missingFor } from "./Needs.ts"
 import { Listening, type Subscription } from "./Listening.ts"
-import { prepare, unsayable } from "./prepare.ts"
+import { prepare, encodeFailed } from "./prepare.ts"
 
 export interface Options {
   readonly peer: Peer
@@ -71,7 +71,7 @@ export const make = Effect.fnUntraced(function* (
   const request = <M extends keyof Requests>(method: M, params: Requests[M]["params"], callOptions: CallOptions = {}) =>
     // What is known at once takes no step.
     Effect.flatMapEager(prepare(negotiated, method), ({ coders, malformed }) =>
-      Effect.flatMapEager(Effect.mapErrorEager(coders.params.encode(params), unsayable), (encoded) => {
+      Effect.flatMapEager(Effect.mapErrorEager(coders.params.encode(params), encodeFailed), (encoded) => {
         const wire = isJsonObject(encoded) ? encoded : {}
         const options = increasing(requestOptions(method, callOptions, defaults))
         const entries = callOptions.meta === undefined ? meta : { ...callOptions.meta, ...meta }
@@ -83,7 +83,7 @@ export const make = Effect.fnUntraced(function* (
           send: (complete) => {
             const sent = peer.request(method, complete, options)
             // What the server has not seen is only this round of it.
-            return rounds++ === 0 ? sent : InputRounds.insist(sent, peer.awaitClosed, policy)
+            return rounds++ === 0 ? sent : InputRounds.retryRound(sent, peer.awaitClosed, policy)
           }
         })
         return Effect.flatMap(final, ({ retried, wire }) =>
@@ -160,7 +160,7 @@ export const make = Effect.fnUntraced(function* (
 
   return {
     request: cached,
-    watching: (uri, updated) =>
+    subscribeResource: (uri, updated) =>
       Effect.andThen(
         declaredFor("resources/subscribe"),
         Effect.flatMap(listening.listen({ resourceSubscriptions: [uri] }, updated), ({ ended, granted }) =>
@@ -174,7 +174,7 @@ export const make = Effect.fnUntraced(function* (
               )
         )
       ),
-    announcing:
+    subscribeLists:
       Object.keys(lists).length === 0
         ? Effect.succeed(Effect.never)
         : RcRef.get(announcements).pipe(

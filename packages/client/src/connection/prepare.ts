@@ -41,5 +41,5 @@ export const prepare = <M extends keyof Requests>(
 }
 
 /** The error for params that the revision has no words for. */
-export const unsayable = (message: string): McpError.McpError =>
+export const encodeFailed = (message: string): McpError.McpError =>
   McpError.invalidParams(`Cannot be said to this server: ${message}`)

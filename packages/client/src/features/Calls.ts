@@ -14,7 +14,7 @@ import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
 import { type ClientError, InvalidResult } from "../ClientError.ts"
 import type { CallOptions } from "../CallOptions.ts"
-import type { Healing } from "../reconnect/ReconnectingConnection.ts"
+import type { ReconnectingConnection } from "../reconnect/ReconnectingConnection.ts"
 import * as Consent from "../answering/Consent.ts"
 import * as ToolCatalog from "./ToolCatalog.ts"
 import type { ToolHeaders } from "./ToolHeaders.ts"
@@ -88,7 +88,7 @@ export interface Calls {
 }
 
 export interface Options {
-  readonly connection: Healing
+  readonly connection: ReconnectingConnection
   readonly catalog: ToolCatalog.ToolCatalog
   readonly headers: ToolHeaders
   /** Has pages visited that a refusal asks for, where the revision has such refusals. */
@@ -117,7 +117,7 @@ export const make = ({ catalog, connection, consent, headers, retrying, validate
 
   const callToolByName: Calls["callToolByName"] = (name, args = {}, options) =>
     Effect.suspend(() =>
-      Effect.flatMapEager(headers.know(name), () =>
+      Effect.flatMapEager(headers.ensureListed(name), () =>
         validate
           ? Effect.flatMapEager(catalog.validator(name), (validator) =>
               Effect.flatMap(send(name, args, options), (result) => ToolCatalog.checkResult(name, validator, result))
@@ -150,7 +150,7 @@ export const make = ({ catalog, connection, consent, headers, retrying, validate
         )
 
   const callTool = <I, O, F, H>(tool: Tool<I, O, F, H>, input: NoInfer<I>, options?: CallOptions) =>
-    Effect.mapError(tool.input.encode(input), unsayable).pipe(
+    Effect.mapError(tool.input.encode(input), encodeFailed).pipe(
       Effect.flatMap((args) => send(tool.name, isJsonObject(args) ? args : {}, options, tool.input.jsonSchema)),
       Effect.flatMap((result): Effect.Effect<O, F | ToolFailure | InvalidResult> =>
         result.isError === true ? failure(tool, result) : output(tool, result)
@@ -161,5 +161,5 @@ export const make = ({ catalog, connection, consent, headers, retrying, validate
 }
 
 /** What the caller gave does not fit its own Tool value: nothing was sent. */
-const unsayable = ({ message }: InvalidValue): McpError.McpError =>
+const encodeFailed = ({ message }: InvalidValue): McpError.McpError =>
   McpError.invalidParams(`The input does not fit the tool: ${message}`)

@@ -9,12 +9,12 @@ import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
 import { Backoff, type Policy } from "../connection/Backoff.ts"
 import type { ClientError } from "../ClientError.ts"
-import type { Healing } from "../reconnect/ReconnectingConnection.ts"
+import type { ReconnectingConnection } from "../reconnect/ReconnectingConnection.ts"
 import type { Hub } from "../internal/Hub.ts"
-import * as Standing from "../reconnect/Resubscribe.ts"
+import * as Resubscribe from "../reconnect/Resubscribe.ts"
 
 export interface Options {
-  readonly conversation: Pick<Healing, "announcing" | "recovery">
+  readonly conversation: Pick<ReconnectingConnection, "subscribeLists" | "reconnect">
   /** Where the announcements arrive. */
   readonly hub: Hub<void>
   readonly policy: Policy | undefined
@@ -23,16 +23,16 @@ export interface Options {
 
 export const stream = ({ conversation, dropped, hub, policy }: Options): Stream.Stream<void> =>
   Stream.suspend(() => {
-    const { announcing: subscribe, recovery } = conversation
+    const { subscribeLists: subscribe, reconnect } = conversation
     const backoff = policy === undefined ? undefined : new Backoff(policy)
     const renewed = Stream.callback<void>(
       (queue) => {
         const tell = (again: boolean): void => void (again && Queue.offerUnsafe(queue, undefined))
         const lasting = (again: boolean): Effect.Effect<never, ClientError> =>
           Effect.catchTag(
-            Standing.keep({ subscribe, stands: (renewed) => tell(again || renewed), backoff }),
+            Resubscribe.keep({ subscribe, onSubscribed: (renewed) => tell(again || renewed), backoff }),
             "Closed",
-            (closed) => (recovery.isOpen() ? Effect.fail(closed) : Effect.andThen(recovery.reopened, lasting(true)))
+            (closed) => (reconnect.isOpen() ? Effect.fail(closed) : Effect.andThen(reconnect.reopened, lasting(true)))
           )
         return Effect.catch(lasting(false), (error) => {
           if (error._tag !== "Closed") dropped(`No changes will be told of: ${error.message}`, "Warn")

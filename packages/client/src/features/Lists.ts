@@ -9,7 +9,7 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { type ClientError, InvalidResult } from "../ClientError.ts"
 import type { CallOptions, Requests } from "../CallOptions.ts"
-import type { Healing } from "../reconnect/ReconnectingConnection.ts"
+import type { ReconnectingConnection } from "../reconnect/ReconnectingConnection.ts"
 import { sizeOf } from "../internal/sizeOf.ts"
 
 export type ListMethod = "tools/list" | "prompts/list" | "resources/list" | "resources/templates/list"
@@ -26,7 +26,7 @@ export interface Limits {
 
 /** Fetches page after page as the stream is pulled. */
 export const pages = <M extends ListMethod>(
-  connection: Healing,
+  connection: ReconnectingConnection,
   method: M,
   { maxBytes, maxPages }: Limits,
   options?: CallOptions

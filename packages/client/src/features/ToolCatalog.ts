@@ -80,7 +80,7 @@ export class ToolCatalog {
   }
 
   /** It was looked for: if it was not listed, that is known now. */
-  sought(name: string): void {
+  markAbsent(name: string): void {
     if (!this.entries.has(name)) this.absent.add(name)
   }
 

@@ -14,13 +14,13 @@ import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type { CallOptions } from "../CallOptions.ts"
 import type { ClientError } from "../ClientError.ts"
-import type { Healing } from "../reconnect/ReconnectingConnection.ts"
+import type { ReconnectingConnection } from "../reconnect/ReconnectingConnection.ts"
 import * as Lists from "./Lists.ts"
 import type { ToolCatalog } from "./ToolCatalog.ts"
 
 export interface ToolHeaders {
   /** Has the tool listed where a call needs to know it. Looks at what is known when it is called, not when it runs, as `call` does. */
-  readonly know: (name: string) => Effect.Effect<void, ClientError>
+  readonly ensureListed: (name: string) => Effect.Effect<void, ClientError>
   /** Sends a call. `schema`: the tool's input, if the caller knows it; else it is one that has been listed. */
   readonly call: (
     name: string,
@@ -29,11 +29,11 @@ export interface ToolHeaders {
     schema: JsonObject | undefined
   ) => Effect.Effect<CallToolResult, ClientError>
   /** Any request; one that calls a tool takes along what the list says. */
-  readonly request: Healing["request"]
+  readonly request: ReconnectingConnection["request"]
 }
 
 export interface Options {
-  readonly connection: Healing
+  readonly connection: ReconnectingConnection
   readonly catalog: ToolCatalog
   /** How much a listing reads at most. */
   readonly limits: Lists.Limits
@@ -54,8 +54,8 @@ export const make = ({ catalog, connection, limits }: Options): ToolHeaders => {
       // A server that does not show its tools may still have this one.
       Effect.catchTag("McpError", () => Effect.void)
     )
-  const know = (name: string): Effect.Effect<void, ClientError> =>
-    connection.headers && !catalog.knows(name) ? Effect.map(list(), () => catalog.sought(name)) : Effect.void
+  const ensureListed = (name: string): Effect.Effect<void, ClientError> =>
+    connection.headers && !catalog.knows(name) ? Effect.map(list(), () => catalog.markAbsent(name)) : Effect.void
 
   const headersOf = (schema: JsonObject | undefined, args: unknown) => {
     const params = schema === undefined ? [] : paramsOf(schema)
@@ -81,7 +81,7 @@ export const make = ({ catalog, connection, limits }: Options): ToolHeaders => {
   }
 
   return {
-    know,
+    ensureListed,
     call: (name, args, options, schema) =>
       sending(name, args, options, schema, (options) =>
         connection.request("tools/call", { name, arguments: args }, options)
@@ -91,7 +91,9 @@ export const make = ({ catalog, connection, limits }: Options): ToolHeaders => {
       const { arguments: args, name }: JsonObject = isJsonObject(wanted) ? wanted : {}
       const send = (options?: CallOptions) => connection.request(method, params, options)
       if (typeof name !== "string") return send(options)
-      return Effect.suspend(() => Effect.flatMapEager(know(name), () => sending(name, args, options, undefined, send)))
+      return Effect.suspend(() =>
+        Effect.flatMapEager(ensureListed(name), () => sending(name, args, options, undefined, send))
+      )
     }
   }
 }

@@ -16,7 +16,7 @@ import { Backoff, type Policy } from "../connection/Backoff.ts"
 import type { ClientError, Closed } from "../ClientError.ts"
 import type { Era } from "../connection/Era.ts"
 import { Hub } from "../internal/Hub.ts"
-import * as Standing from "../reconnect/Resubscribe.ts"
+import * as Resubscribe from "../reconnect/Resubscribe.ts"
 
 /** `Watching`: from now on, or again from now on. `uri` of an update may be a part of the watched resource. */
 export interface WatchEvent {
@@ -52,7 +52,7 @@ const updated = ({ backoff, hub }: Watched, uri: string): void => {
 
 /** Without a policy a watch ends as its subscription does. */
 export const make = Effect.fnUntraced(function* (
-  conversation: () => Pick<Era, "watching">,
+  conversation: () => Pick<Era, "subscribeResource">,
   policy: Policy | undefined
 ): Effect.fn.Return<Watch, never, Scope.Scope> {
   const all = new Map<string, Watched>()
@@ -68,9 +68,9 @@ export const make = Effect.fnUntraced(function* (
         Effect.sync(() => all.set(uri, watched)),
         () => Effect.sync(() => forget(uri, watched))
       )
-      const kept = Standing.keep({
-        subscribe: Effect.suspend(() => conversation().watching(uri, (part) => updated(watched, part))),
-        stands: (again) => {
+      const kept = Resubscribe.keep({
+        subscribe: Effect.suspend(() => conversation().subscribeResource(uri, (part) => updated(watched, part))),
+        onSubscribed: (again) => {
           if (again) watched.hub.publish({ _tag: "Watching", uri })
           else Deferred.doneUnsafe(stands, Effect.void)
         },

@@ -13,7 +13,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
-import { Backoff, defaultAttempts, isRefusal, type Policy } from "../connection/Backoff.ts"
+import { Backoff, defaultAttempts, isPermanent, type Policy } from "../connection/Backoff.ts"
 import { Closed, Forbidden, Unauthorized } from "../ClientError.ts"
 import type { Connection } from "../connection/Connection.ts"
 
@@ -21,14 +21,14 @@ export interface Options<E, R> {
   /** One connection, for as long as its scope. */
   readonly open: Effect.Effect<Connection, E, R>
   /** Told when a connection is lost. */
-  readonly lost: () => void
+  readonly onLost: () => void
   /** Runs on every connection after the first, before anybody else uses it. */
   readonly restore: (connection: Connection) => Effect.Effect<void, Closed>
   /** When to try again. Without one a lost connection is not replaced. */
   readonly policy: Policy | undefined
 }
 
-export interface Recovery {
+export interface Reconnect {
   /** The latest connection, whether or not it lives. */
   readonly latest: () => Connection
   readonly isOpen: () => boolean
@@ -58,13 +58,13 @@ type State =
   | { readonly _tag: "Over"; readonly closed: Closed }
 
 /** How long the answers of a session that is gone may still take to arrive. */
-const obituaryTime = "5 seconds"
+const lostSessionGrace = "5 seconds"
 
 /** For those whose request has not left. */
 const unsent = ({ cause, message }: Closed): Closed => new Closed({ message, cause, unsent: true })
 
 /** Why a connection could not be had. */
-const obstacle = (failure: Cause.Cause<unknown>): TransportError => {
+const transportErrorOf = (failure: Cause.Cause<unknown>): TransportError => {
   const error = Cause.squash(failure)
   const known = error instanceof Closed ? error.cause : error
   if (known instanceof TransportError) return known
@@ -79,11 +79,11 @@ const obstacle = (failure: Cause.Cause<unknown>): TransportError => {
 
 /** Opens the first connection, whose failure is the caller's. */
 export const make = Effect.fnUntraced(function* <E, R>({
-  lost: told,
+  onLost: told,
   open,
   policy,
   restore
-}: Options<E, R>): Effect.fn.Return<Recovery, E, Exclude<R, Scope.Scope> | Scope.Scope> {
+}: Options<E, R>): Effect.fn.Return<Reconnect, E, Exclude<R, Scope.Scope> | Scope.Scope> {
   // What runs later runs as whoever made the client, not as the request that happens to need it first.
   const run = Effect.runForkWith(yield* Effect.context<Exclude<R, Scope.Scope>>())
   const connections = yield* Scope.make()
@@ -115,7 +115,7 @@ export const make = Effect.fnUntraced(function* <E, R>({
       )
       if (Exit.isSuccess(exit)) return exit.value
       const error = Option.getOrUndefined(Cause.findErrorOption(exit.cause))
-      const hopeless = error === undefined || isRefusal(error) || tried >= (policy?.attempts ?? defaultAttempts)
+      const hopeless = error === undefined || isPermanent(error) || tried >= (policy?.attempts ?? defaultAttempts)
       if (hopeless) return yield* exit
     }
   })
@@ -146,7 +146,7 @@ export const make = Effect.fnUntraced(function* <E, R>({
     // Closed meanwhile, and with it what was opened.
     if (state._tag !== "Opening") return
     if (Exit.isFailure(exit)) {
-      const cause = obstacle(exit.cause)
+      const cause = transportErrorOf(exit.cause)
       const closed = new Closed({ message: `The connection cannot be had again: ${cause.message}`, cause })
       // Whoever needs one next makes a fresh start.
       backoff.reset()
@@ -201,7 +201,7 @@ export const make = Effect.fnUntraced(function* <E, R>({
       if (state._tag !== "Open" || state.connection !== connection) return false
       if (policy === undefined || closed.cause?.reason !== "SessionLost") return true
       // What else was sent on it has answers of its own still to come.
-      lose(state, closed, Effect.timeoutOption(connection.ended, obituaryTime))
+      lose(state, closed, Effect.timeoutOption(connection.ended, lostSessionGrace))
       return false
     },
     reopened: Effect.suspend(() => Deferred.await(next)),

@@ -15,8 +15,8 @@ import type { Connection } from "../connection/Connection.ts"
 import type { Era } from "../connection/Era.ts"
 import * as Elapsed from "../internal/Elapsed.ts"
 import type { Negotiated } from "../connection/Negotiation.ts"
-import * as Recovery from "./Reconnect.ts"
-import * as Resending from "./RequestRetry.ts"
+import * as Reconnect from "./Reconnect.ts"
+import * as RequestRetry from "./RequestRetry.ts"
 
 export interface Options<E, R> {
   readonly open: Effect.Effect<Connection, E, R>
@@ -28,14 +28,14 @@ export interface Options<E, R> {
   /** Whether the server may see this request twice, beside those that only read. */
   readonly isSafe: (method: string, params: unknown) => boolean
   /** Told when a connection is lost: what was learned on it may not be so any more. */
-  readonly lost: () => void
+  readonly onLost: () => void
   readonly dropped: (reason: string, level: "Warn" | "Debug") => void
 }
 
-export interface Healing extends Negotiated, Era {
+export interface ReconnectingConnection extends Negotiated, Era {
   /** Whether calls take arguments along in headers. */
   readonly headers: boolean
-  readonly recovery: Recovery.Recovery
+  readonly reconnect: Reconnect.Reconnect
 }
 
 /** What only reads, or does nothing. */
@@ -53,14 +53,14 @@ const reads: ReadonlySet<string> = new Set([
 
 export const make = Effect.fnUntraced(function* <E, R>(
   options: Options<E, R>
-): Effect.fn.Return<Healing, E, Exclude<R, Scope.Scope> | Scope.Scope> {
+): Effect.fn.Return<ReconnectingConnection, E, Exclude<R, Scope.Scope> | Scope.Scope> {
   const { defaults, dropped, isSafe, policy, reopens } = options
   const clock = yield* Clock.Clock
   let level: LoggingLevel | undefined
-  const recovery = yield* Recovery.make({
+  const reconnect = yield* Reconnect.make({
     open: options.open,
     policy: reopens ? policy : undefined,
-    lost: options.lost,
+    onLost: options.onLost,
     restore: (connection) =>
       Effect.suspend(() => {
         if (level === undefined) return Effect.void
@@ -71,14 +71,14 @@ export const make = Effect.fnUntraced(function* <E, R>(
         )
       })
   })
-  const send = Resending.make({ recovery, policy })
-  const latest = recovery.latest
+  const send = RequestRetry.make({ reconnect, policy })
+  const latest = reconnect.latest
 
   const request: Era["request"] = (method, params, callOptions = {}) =>
     Effect.suspend(() => {
       const safe = reads.has(method) || isSafe(method, params)
       const { reconnectTimeout } = callOptions
-      const { deadline, options } = patience(method, callOptions, defaults, clock)
+      const { deadline, options } = deadlineOf(method, callOptions, defaults, clock)
       return send({
         attempt: (connection) => connection.request(method, params, options),
         safe,
@@ -86,7 +86,7 @@ export const make = Effect.fnUntraced(function* <E, R>(
         reconnectTimeout
       })
     })
-  const standing = (subscribe: (connection: Connection) => Era["announcing"]): Era["announcing"] =>
+  const standing = (subscribe: (connection: Connection) => Era["subscribeLists"]): Era["subscribeLists"] =>
     Effect.suspend(() =>
       send({
         attempt: (connection) =>
@@ -96,7 +96,7 @@ export const make = Effect.fnUntraced(function* <E, R>(
     )
 
   return {
-    recovery,
+    reconnect,
     get revision() {
       return latest().revision
     },
@@ -113,8 +113,8 @@ export const make = Effect.fnUntraced(function* <E, R>(
       return latest().headers
     },
     request,
-    watching: (uri, updated) => standing((connection) => connection.watching(uri, updated)),
-    announcing: standing((connection) => connection.announcing),
+    subscribeResource: (uri, updated) => standing((connection) => connection.subscribeResource(uri, updated)),
+    subscribeLists: standing((connection) => connection.subscribeLists),
     setLogLevel: (wanted) =>
       Effect.suspend(() =>
         Effect.map(send({ attempt: (connection) => connection.setLogLevel(wanted), safe: true }), () => {
@@ -123,19 +123,19 @@ export const make = Effect.fnUntraced(function* <E, R>(
       ),
     ping: (callOptions = {}) =>
       Effect.suspend(() => {
-        const { deadline, options } = patience("ping", callOptions, defaults, clock)
+        const { deadline, options } = deadlineOf("ping", callOptions, defaults, clock)
         return send({ attempt: (connection) => connection.ping(options), safe: true, deadline })
       })
   }
 })
 
 /** When the caller's patience ends, whatever is tried until then. */
-const patience = (
+const deadlineOf = (
   method: string,
   options: CallOptions,
   defaults: Defaults,
   clock: Clock.Clock
-): { readonly deadline: Resending.Deadline; readonly options: CallOptions } => {
+): { readonly deadline: RequestRetry.Deadline; readonly options: CallOptions } => {
   const started = Elapsed.unsafe(clock)
   let last = started
   const at = () =>

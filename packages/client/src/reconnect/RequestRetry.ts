@@ -6,20 +6,20 @@
  */
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import { defaultAttempts, defaultResends, isRefusal, type Policy, wait } from "../connection/Backoff.ts"
+import { defaultAttempts, defaultResends, isPermanent, type Policy, wait } from "../connection/Backoff.ts"
 import { type ClientError, Closed, denied, Timeout } from "../ClientError.ts"
 import type { Connection } from "../connection/Connection.ts"
 import * as Elapsed from "../internal/Elapsed.ts"
-import type { Recovery } from "./Reconnect.ts"
+import type { Reconnect } from "./Reconnect.ts"
 
 export interface Options {
-  readonly recovery: Recovery
+  readonly reconnect: Reconnect
   /** How often and when to try again. Without one nothing is sent again. */
   readonly policy: Policy | undefined
 }
 
 /** Something to be done on whatever connection there is. */
-export interface Sending<A, R> {
+export interface RetriableRequest<A, R> {
   readonly attempt: (connection: Connection) => Effect.Effect<A, ClientError, R>
   /** Whether the server may see it twice. */
   readonly safe: boolean
@@ -53,8 +53,8 @@ const expire = ({ at, method }: Deadline): Effect.Effect<never, Timeout> =>
   })
 
 /** What is waited for goes on without this request: the next one may find a connection. */
-const within = (
-  { reconnectTimeout }: Pick<Sending<never, never>, "reconnectTimeout">,
+const withinReconnectTimeout = (
+  { reconnectTimeout }: Pick<RetriableRequest<never, never>, "reconnectTimeout">,
   connection: Effect.Effect<Connection, Closed>
 ) =>
   reconnectTimeout === undefined
@@ -66,23 +66,23 @@ const within = (
       })
 
 /** By 404 a server says that the session is gone. By another status it may mean what a new session does not help against. */
-const seemsForgotten = ({ cause }: Closed): boolean =>
+const mayBeExpiredSession = ({ cause }: Closed): boolean =>
   cause?.reason === "SessionLost" && cause.status !== undefined && cause.status !== 404
 
 const failure = (closed: Closed, connection: Connection, before?: Failed): Failed => ({
   closed,
   connection,
-  forgotten: (before?.forgotten ?? 0) + (seemsForgotten(closed) ? 1 : 0)
+  forgotten: (before?.forgotten ?? 0) + (mayBeExpiredSession(closed) ? 1 : 0)
 })
 
 /** Sends at once what it is given, and has it sent again where it may. */
-export const make = ({ policy, recovery }: Options) => {
+export const make = ({ policy, reconnect }: Options) => {
   const attempts = policy?.attempts ?? defaultAttempts
   const resends = policy?.resends ?? defaultResends
 
   /** What is left to do after `tried` tries, of which the server may have seen `seen`. */
   const again = <A, R>(
-    sending: Sending<A, R>,
+    sending: RetriableRequest<A, R>,
     tried: number,
     seen: number,
     failed: Failed | undefined
@@ -92,12 +92,12 @@ export const make = ({ policy, recovery }: Options) => {
       if (failed !== undefined) {
         const { closed, forgotten } = failed
         const most = sending.reconnectTimeout === undefined ? attempts : Math.min(attempts, 2)
-        const hopeless = tried >= most || isRefusal(closed) || seen > (sending.safe ? resends : 0) || forgotten > 1
+        const hopeless = tried >= most || isPermanent(closed) || seen > (sending.safe ? resends : 0) || forgotten > 1
         if (hopeless) return Effect.fail(closed)
       }
       // The next connection has waits of its own.
-      const pause = failed !== undefined && recovery.survives(failed.connection, failed.closed) ? tried + 1 : 0
-      const connection = within(sending, Effect.andThen(wait(pause, policy ?? {}), recovery.acquire))
+      const pause = failed !== undefined && reconnect.survives(failed.connection, failed.closed) ? tried + 1 : 0
+      const connection = withinReconnectTimeout(sending, Effect.andThen(wait(pause, policy ?? {}), reconnect.acquire))
       return Effect.flatMap(seen === 0 ? connection : Effect.mapError(connection, sent), (connection) =>
         Effect.catchTag(sending.attempt(connection), "Closed", (closed) =>
           again(sending, tried + 1, closed.unsent === true ? seen : seen + 1, failure(closed, connection, failed))
@@ -105,13 +105,13 @@ export const make = ({ policy, recovery }: Options) => {
       )
     })
 
-  const patient = <A, R>(sending: Sending<A, R>, rest: Effect.Effect<A, ClientError, R>) =>
+  const patient = <A, R>(sending: RetriableRequest<A, R>, rest: Effect.Effect<A, ClientError, R>) =>
     sending.deadline === undefined ? rest : Effect.raceFirst(rest, expire(sending.deadline))
 
-  return <A, R>(sending: Sending<A, R>): Effect.Effect<A, ClientError, R> => {
-    const connection = recovery.latest()
+  return <A, R>(sending: RetriableRequest<A, R>): Effect.Effect<A, ClientError, R> => {
+    const connection = reconnect.latest()
     if (policy === undefined) return Effect.mapError(sending.attempt(connection), denied)
-    if (!recovery.isOpen()) return Effect.mapError(patient(sending, again(sending, 0, 0, undefined)), denied)
+    if (!reconnect.isOpen()) return Effect.mapError(patient(sending, again(sending, 0, 0, undefined)), denied)
     return Effect.catchTag(sending.attempt(connection), "Closed", (closed) => {
       const rest = again(sending, 1, closed.unsent === true ? 0 : 1, failure(closed, connection))
       return Effect.mapError(patient(sending, rest), denied)

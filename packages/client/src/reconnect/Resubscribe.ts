@@ -13,13 +13,13 @@ export interface Options {
   /** Subscribes for as long as its scope; the effect inside completes when somebody else ended it. */
   readonly subscribe: Effect.Effect<Effect.Effect<Closed>, ClientError, Scope.Scope>
   /** Told when it stands, and whether it did before. */
-  readonly stands: (again: boolean) => void
+  readonly onSubscribed: (again: boolean) => void
   /** Told by others of its successes. Without one it is not asked for again. */
   readonly backoff: Backoff | undefined
 }
 
 /** Fails when it is refused, or given up. */
-export const keep = ({ backoff, stands, subscribe }: Options): Effect.Effect<never, ClientError> => {
+export const keep = ({ backoff, onSubscribed, subscribe }: Options): Effect.Effect<never, ClientError> => {
   const from = (again: boolean): Effect.Effect<never, ClientError> =>
     Effect.flatMap(once(again), (closed) => {
       if (backoff === undefined) return Effect.fail(closed)
@@ -33,7 +33,7 @@ export const keep = ({ backoff, stands, subscribe }: Options): Effect.Effect<nev
         Effect.andThen(
           backoff === undefined ? Effect.void : backoff.started,
           Effect.suspend(() => {
-            stands(again)
+            onSubscribed(again)
             return ended
           })
         )

@@ -11,7 +11,7 @@ import * as HttpClient from "effect/http/HttpClient"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import { Endpoint } from "./http/Endpoint.ts"
-import * as Servers from "./http/ServerEraCache.ts"
+import * as ServerEraCache from "./http/ServerEraCache.ts"
 import * as Streamable from "./http/Streamable.ts"
 import * as Sse from "./Sse.ts"
 
@@ -29,7 +29,7 @@ export interface Options extends Streamable.Options {
 
 export type Requirements = HttpClient.HttpClient
 
-export { type Known, Servers } from "./http/ServerEraCache.ts"
+export { type KnownTransport, ServerEraCache } from "./http/ServerEraCache.ts"
 
 /** Fails with reason `Open` for what is no URL. */
 export const open = Effect.fnUntraced(function* (
@@ -45,9 +45,9 @@ export const open = Effect.fnUntraced(function* (
   if (transport === "sse") return yield* sse
   const http = yield* HttpClient.HttpClient
   const scope = yield* Scope.Scope
-  const servers = yield* Servers.Servers
+  const servers = yield* ServerEraCache.ServerEraCache
   const older = Effect.provideService(Scope.provide(sse, scope), HttpClient.HttpClient, http)
-  const known = Servers.recall(servers, url)
+  const known = ServerEraCache.recall(servers, url)
   if (known === "sse" && transport === "auto") {
     const opened = yield* Effect.option(older)
     if (Option.isSome(opened)) return { ...opened.value, era: "stateful" }
@@ -56,7 +56,7 @@ export const open = Effect.fnUntraced(function* (
     {
       endpoint: new Endpoint(http, url, headers),
       fallback: transport === "auto" ? older : undefined,
-      learned: (what) => Servers.remember(servers, url, what)
+      learned: (what) => ServerEraCache.remember(servers, url, what)
     },
     options
   )

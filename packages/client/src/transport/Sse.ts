@@ -41,7 +41,7 @@ export interface Options extends Outbox.Options {
    * How long a message waits for the one before it to be accepted. Default 1 second: a server that only accepts a message once it has
    * handled it must not keep us from answering what it asks meanwhile.
    */
-  readonly patience?: Duration.Input | undefined
+  readonly acceptTimeout?: Duration.Input | undefined
   /** How long a message may take to be accepted at all. Default 10 minutes. */
   readonly postTimeout?: Duration.Input | undefined
   /** The largest message that is read, in characters; a larger one breaks the wire. Default 4 Mi. */
@@ -153,7 +153,7 @@ const connect = Effect.fnUntraced(function* (
 export const open = Effect.fnUntraced(function* (
   options: Options
 ): Effect.fn.Return<Transport, TransportError, Scope.Scope | Requirements> {
-  const { headers, patience = "1 second", postTimeout = "10 minutes" } = options
+  const { headers, acceptTimeout = "1 second", postTimeout = "10 minutes" } = options
   const url = urlOf(options.url)
   if (url === undefined) {
     return yield* new TransportError({ reason: "Open", message: `Not a URL: ${JSON.stringify(options.url)}` })
@@ -177,7 +177,7 @@ export const open = Effect.fnUntraced(function* (
   )
 
   const failures = yield* Queue.unbounded<Unanswered, TransportError>()
-  const undelivered = (line: string, { error, unsent }: Refusal.Refusal): Effect.Effect<void> => {
+  const undelivered = (line: string, { error, unsent }: Refusal.ExchangeFailure): Effect.Effect<void> => {
     const { id } = subjectOf(line)
     if (id !== undefined) Queue.offerUnsafe(failures, { _tag: "Unanswered", id, error, unsent })
     if (error.reason === "SessionLost") Queue.failCauseUnsafe(failures, Cause.fail(error))
@@ -210,7 +210,7 @@ export const open = Effect.fnUntraced(function* (
   const posts = yield* Scope.fork(scope, "parallel")
   const deliver = (line: string) =>
     Effect.flatMap(Effect.forkIn(post(line), posts, { startImmediately: true }), (fiber) =>
-      Effect.timeoutOption(Fiber.await(fiber), patience)
+      Effect.timeoutOption(Fiber.await(fiber), acceptTimeout)
     )
   const outbox = yield* Outbox.make(
     Stream.runForEach((turn) => Effect.forEach(turn.split("\n").slice(0, -1), deliver, { discard: true })),

@@ -165,9 +165,9 @@ const endOf = (handle: ChildProcessHandle): Effect.Effect<End> =>
 /** How long what an ended process wrote may still take to arrive. */
 const drainTime = "250 millis"
 /** How long a server that never said anything may take to exit, unless the options say otherwise: there is no conversation to end. */
-const mute = "250 millis"
+const silentExitTimeout = "250 millis"
 /** How long a server whose stdout ended may take to exit, so that it can be said how. */
-const obituaryTime = "1 second"
+const exitGrace = "1 second"
 
 /**
  * The end of the process, in order: first it may go by itself, then it is told to, then it is killed. What it still writes is read
@@ -209,7 +209,12 @@ export const open = Effect.fnUntraced(function* (
     return chunk
   })
   yield* Effect.addFinalizer(() =>
-    stop(handle, exited, Effect.ignore(Effect.forever(pull)), spoke ? options : { exitTimeout: mute, ...options })
+    stop(
+      handle,
+      exited,
+      Effect.ignore(Effect.forever(pull)),
+      spoke ? options : { exitTimeout: silentExitTimeout, ...options }
+    )
   )
 
   // Its last words may still be on the way.
@@ -236,14 +241,14 @@ export const open = Effect.fnUntraced(function* (
         // A child of its own may keep stdout open.
         Stream.interruptWhen(crashed),
         // The end of stdout is the end of the server: how it went is known a moment later.
-        Stream.concat(Stream.fromEffectDrain(Effect.timeoutOption(obituary, obituaryTime)))
+        Stream.concat(Stream.fromEffectDrain(Effect.timeoutOption(obituary, exitGrace)))
       ),
       // When the scope closes, the end of what leaves closes stdin.
       write: (outgoing) =>
         Effect.catch(Stream.run(Stream.encodeText(outgoing), handle.stdin), (cause) =>
           // A pipe that broke because the process is gone is reported by how it went.
           Effect.andThen(
-            Effect.timeoutOption(obituary, obituaryTime),
+            Effect.timeoutOption(obituary, exitGrace),
             Effect.fail(transportError("Write", `Cannot write to ${name}`)(cause))
           )
         )

@@ -1,4 +1,4 @@
-import { Asking } from "@effect-mcp/client/Asking"
+import { Requester } from "@effect-mcp/client/Requester"
 import { Elicitation } from "@effect-mcp/core/Elicitation"
 import { Roots } from "@effect-mcp/core/Roots"
 import { Sampling } from "@effect-mcp/core/Sampling"
@@ -82,7 +82,7 @@ describe("a request of 2026-07-28 that is answered with questions", () => {
   it.effect("tells the user who asks", () =>
     Effect.gen(function* () {
       const heard: Array<unknown> = []
-      const note = Effect.map(Asking, (asker) => void heard.push(asker))
+      const note = Effect.map(Requester, (asker) => void heard.push(asker))
       const asked = Layer.mergeAll(
         Elicitation.layer({ form: () => Effect.as(note, { action: "decline" as const }) }),
         Sampling.layer(() => Effect.as(note, said)),

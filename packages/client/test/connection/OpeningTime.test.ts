@@ -49,7 +49,7 @@ describe.each(allowed)("a client of %s whose server stays silent", (_, revisions
             HttpClient.HttpClient,
             Fake.client(() => Effect.never)
           ),
-          Effect.provideService(Http.Servers, new Map())
+          Effect.provideService(Http.ServerEraCache, new Map())
         ),
         { startImmediately: true }
       )

@@ -29,7 +29,7 @@ const scene = Effect.fnUntraced(function* (fails: (opening: number) => boolean, 
     refuses((connection as unknown as { readonly opening: number }).opening)
       ? Effect.fail(new Closed({ message: "Not restored" }))
       : Effect.void
-  const recovery = yield* Recovery.make({ open, lost: () => {}, restore, policy: { attempts: 5 } })
+  const recovery = yield* Recovery.make({ open, onLost: () => {}, restore, policy: { attempts: 5 } })
   return {
     recovery,
     alive: () => alive,
@@ -67,7 +67,7 @@ describe("a connection that cannot be opened", () => {
           ),
           Effect.fail(new TransportError({ reason: "Open", message: "Not now" }))
         )
-        yield* Effect.flip(Recovery.make({ open, lost: () => {}, restore: () => Effect.void, policy: {} }))
+        yield* Effect.flip(Recovery.make({ open, onLost: () => {}, restore: () => Effect.void, policy: {} }))
         assert.strictEqual(alive, 0)
       })
     )

@@ -112,7 +112,7 @@ describe("messages", () => {
           return say({ jsonrpc: "2.0", id: 1, result: message.result })
         }
       })
-      const { request } = yield* peerOf({ url: server.url, patience: "10 millis" })
+      const { request } = yield* peerOf({ url: server.url, acceptTimeout: "10 millis" })
       assert.deepStrictEqual(yield* request("ask"), { answered: true })
     })
   )
@@ -169,7 +169,7 @@ describe("a message that is not accepted", () => {
   it.live("in time counts as unanswered", () =>
     Effect.gen(function* () {
       const server = yield* serving({ posted: (post, say) => post.message.method === "echo" && echoing(post, say) })
-      const peer = yield* peerOf({ url: server.url, patience: "1 millis", postTimeout: "20 millis" })
+      const peer = yield* peerOf({ url: server.url, acceptTimeout: "1 millis", postTimeout: "20 millis" })
       const error = yield* Effect.flip(peer.request("ignored"))
       assert.isTrue(error._tag === "Closed" && error.unsent !== true && error.cause?.reason === "Read")
       assert.deepStrictEqual(yield* peer.request("echo", { a: 1 }), { a: 1 })

@@ -74,7 +74,7 @@ export const text = (
 }
 
 /** How long the rest of a body is read that nobody needs. */
-export const patience = "1 second"
+export const skipTimeout = "1 second"
 
 /** Reads a body that says nothing, so that its connection can be used again; what is longer, or takes too long, is cut off. */
 export const skip = ({ stream }: HttpClientResponse, limit = 64 * 1024): Effect.Effect<void> =>
@@ -84,7 +84,7 @@ export const skip = ({ stream }: HttpClientResponse, limit = 64 * 1024): Effect.
       size += chunk.length
       return Effect.succeed(size <= limit)
     })
-    return Effect.ignore(Effect.timeoutOption(read, patience))
+    return Effect.ignore(Effect.timeoutOption(read, skipTimeout))
   })
 
 /**

@@ -16,7 +16,7 @@ import type { HttpClientError } from "effect/http/HttpClientError"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import type { HttpClientResponse } from "effect/http/HttpClientResponse"
 import * as Body from "./Body.ts"
-import * as Busy from "./RetryAfter.ts"
+import * as RetryAfter from "./RetryAfter.ts"
 import * as SameOrigin from "./SameOrigin.ts"
 
 type Answer = Effect.Effect<HttpClientResponse, HttpClientError>
@@ -56,7 +56,7 @@ export class Endpoint {
   }
 
   private execute(request: HttpClientRequest.HttpClientRequest): Answer {
-    return Busy.patient(SameOrigin.execute(this.http, request))
+    return RetryAfter.retry(SameOrigin.execute(this.http, request))
   }
 
   /** Posts one message, or a batch. `extra`: headers of this request alone. */

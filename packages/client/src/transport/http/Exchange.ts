@@ -14,8 +14,8 @@ import * as Answer from "./Answer.ts"
 import * as Body from "./Body.ts"
 import type { Answered } from "./Denial.ts"
 import { type Endpoint, isStateless } from "./Endpoint.ts"
-import * as Forgotten from "./SessionExpired.ts"
-import type { Reconnect } from "./ResumeStream.ts"
+import * as SessionExpired from "./SessionExpired.ts"
+import type { ResumeStream } from "./ResumeStream.ts"
 import * as Refusal from "./Refusal.ts"
 
 /** What a server turned out to be: of the new era or not, and how it speaks the older one. */
@@ -24,7 +24,7 @@ export type Learned = "stateless" | "older" | "streamable" | "sse"
 /** What exchanges share. */
 export interface Conversation {
   readonly endpoint: Endpoint
-  readonly reconnect: Reconnect
+  readonly reconnect: ResumeStream
   /** The largest message that is read, in bytes. */
   readonly limit: number
   /** How deeply it may be nested. */
@@ -102,11 +102,11 @@ const streamed = Effect.fnUntraced(function* (
   conversation: Conversation,
   exchange: Exchange,
   response: HttpClientResponse
-): Effect.fn.Return<void, Refusal.Refusal> {
+): Effect.fn.Return<void, Refusal.ExchangeFailure> {
   const { limit, maxDepth, reconnect } = conversation
   const receive = receiver(conversation, exchange)
   const position = Body.start()
-  const enough = Effect.andThen(Deferred.await(exchange.done), Effect.sleep(Body.patience))
+  const enough = Effect.andThen(Deferred.await(exchange.done), Effect.sleep(Body.skipTimeout))
   yield* Effect.raceFirst(
     Effect.mapError(Body.events(response, limit, position, receive, maxDepth), Refusal.unread),
     enough
@@ -126,7 +126,7 @@ const streamed = Effect.fnUntraced(function* (
 })
 
 /** Sends it. Fails with what the request is told instead of an answer. */
-export const run = (conversation: Conversation, exchange: Exchange): Effect.Effect<void, Refusal.Refusal> => {
+export const run = (conversation: Conversation, exchange: Exchange): Effect.Effect<void, Refusal.ExchangeFailure> => {
   const { endpoint } = conversation
   const { headers, request, text } = exchange
   exchange.begun = true
@@ -142,12 +142,12 @@ const begun = (
   conversation: Conversation,
   exchange: Exchange,
   response: HttpClientResponse
-): Effect.Effect<void, Refusal.Refusal> => {
+): Effect.Effect<void, Refusal.ExchangeFailure> => {
   const { headers, status } = response
   if (status === 404 && exchange.session !== undefined) {
     return Effect.andThen(Body.skip(response), Effect.fail(Refusal.sessionLost(true)))
   }
-  const uncertain = exchange.session !== undefined && Forgotten.mayBe(status)
+  const uncertain = exchange.session !== undefined && SessionExpired.isCandidate(status)
   if (!uncertain) exchange.accept()
   const accepted = status >= 200 && status < 300
   if (accepted && exchange.request.method === "initialize") {
@@ -157,7 +157,7 @@ const begun = (
   return Effect.matchEffect(Body.text(response, conversation.limit, headers), {
     onFailure: (error) => Effect.fail(Refusal.unread(error)),
     onSuccess: (body) =>
-      uncertain && Forgotten.isSaid(body)
+      uncertain && SessionExpired.matches(body)
         ? Effect.fail(Refusal.sessionForgotten(answered(conversation, exchange, response, body)))
         : read(conversation, exchange, response, body)
   })
@@ -176,7 +176,7 @@ const read = (
   exchange: Exchange,
   response: HttpClientResponse,
   body: string
-): Effect.Effect<void, Refusal.Refusal> => {
+): Effect.Effect<void, Refusal.ExchangeFailure> => {
   const { fallback, handOver, learned, maxDepth } = conversation
   const { status } = response
   const { request } = exchange
@@ -189,7 +189,7 @@ const read = (
     : probe
       ? undefined
       : Answer.readError(status, body, id, maxDepth)
-  const take = (): Effect.Effect<void, Refusal.Refusal> => {
+  const take = (): Effect.Effect<void, Refusal.ExchangeFailure> => {
     if (answer !== undefined) return receiver(conversation, exchange, accepted || Answer.isForeign(status))(answer)
     if (method === "server/discover" && Answer.isForeign(status)) learned("older")
     return Effect.fail(Refusal.refused(answered(conversation, exchange, response, body)))

@@ -6,7 +6,7 @@ import type { Forbidden, Unauthorized } from "../../ClientError.ts"
 import { excerpt } from "../../internal/excerpt.ts"
 import * as Denial from "./Denial.ts"
 
-export interface Refusal {
+export interface ExchangeFailure {
   readonly error: TransportError
   /** The server has certainly not acted on it. */
   readonly unsent: boolean
@@ -27,7 +27,7 @@ const neverConnected = (error: unknown, depth = 5): boolean => {
 }
 
 /** No answer came at all, or a client that answers demands itself (OAuth) could not meet one. */
-export const unreachable = (error: HttpClientError, method: string, url: URL): Refusal => {
+export const unreachable = (error: HttpClientError, method: string, url: URL): ExchangeFailure => {
   const { origin } = url
   const { _tag, cause } = error.reason
   if (error.reason._tag === "StatusCodeError") {
@@ -79,7 +79,7 @@ const describe = ({ body, method, response: { headers, status }, url }: Denial.A
 }
 
 /** The error of such a refusal is the cause of the transport's: `ClientError.denied` finds it there. */
-const denied = (cause: Forbidden | Unauthorized): Refusal => ({
+const denied = (cause: Forbidden | Unauthorized): ExchangeFailure => ({
   unsent: true,
   error: new TransportError({
     reason: "Status",
@@ -90,7 +90,7 @@ const denied = (cause: Forbidden | Unauthorized): Refusal => ({
 })
 
 /** An answer that was none. */
-export const refused = (answered: Denial.Answered): Refusal => {
+export const refused = (answered: Denial.Answered): ExchangeFailure => {
   const { status } = answered.response
   return Denial.isDenied(status)
     ? denied(Denial.make(answered))
@@ -101,13 +101,13 @@ export const refused = (answered: Denial.Answered): Refusal => {
 }
 
 /** The server does not know the session (any more). */
-export const sessionLost = (unsent: boolean): Refusal => ({
+export const sessionLost = (unsent: boolean): ExchangeFailure => ({
   unsent,
   error: new TransportError({ reason: "SessionLost", status: 404, message: "The server has ended the session" })
 })
 
 /** The server seems not to know the session (any more): it says so by a status that may mean something else, too. */
-export const sessionForgotten = (answered: Denial.Answered): Refusal => ({
+export const sessionForgotten = (answered: Denial.Answered): ExchangeFailure => ({
   unsent: true,
   error: new TransportError({
     reason: "SessionLost",
@@ -117,10 +117,10 @@ export const sessionForgotten = (answered: Denial.Answered): Refusal => ({
 })
 
 /** The exchange ended, and the answer was not in it. */
-export const unanswered = (message: string): Refusal => ({
+export const unanswered = (message: string): ExchangeFailure => ({
   unsent: false,
   error: new TransportError({ reason: "Read", message })
 })
 
 /** The answer had begun, but could not be read to its end. */
-export const unread = (error: TransportError): Refusal => ({ error, unsent: false })
+export const unread = (error: TransportError): ExchangeFailure => ({ error, unsent: false })

@@ -12,7 +12,7 @@ import * as Elapsed from "../../internal/Elapsed.ts"
 import * as Answer from "./Answer.ts"
 import * as Body from "./Body.ts"
 import type { Endpoint } from "./Endpoint.ts"
-import * as Forgotten from "./SessionExpired.ts"
+import * as SessionExpired from "./SessionExpired.ts"
 
 export interface Options {
   /** Connections in a row that may fail, or bring nothing, before a request counts as unanswered. Default 5. */
@@ -47,7 +47,7 @@ type Ended = "Read" | "Refused" | "Failed" | "Gone" | "Denied"
 
 const none: Tries = { failures: 0, brief: 0 }
 
-export class Reconnect {
+export class ResumeStream {
   /** Whether this server gives streams: unknown until it did, or did not. */
   private gives: boolean | undefined = undefined
   private readonly endpoint: Endpoint
@@ -103,8 +103,10 @@ export class Reconnect {
           })
         }
         const gave = this.endpoint.session !== undefined && this.gives === true
-        if (gave && Forgotten.mayBe(status)) {
-          return Effect.map(Forgotten.read(response), (body) => (Forgotten.isSaid(body) ? "Gone" : "Refused"))
+        if (gave && SessionExpired.isCandidate(status)) {
+          return Effect.map(SessionExpired.read(response), (body) =>
+            SessionExpired.matches(body) ? "Gone" : "Refused"
+          )
         }
         const gone = gave && status === 404
         // 409: it has not noticed yet that the connection before this one is gone.
@@ -159,7 +161,7 @@ export class Reconnect {
    * Keeps the session's own stream open for as long as the server gives one. Ends with `Gone` when the session has. `missed` is told of
    * every connection that does not go on where the one before it stopped, `begun` once it is open or will not be for now.
    */
-  stand(
+  standalone(
     deliver: (message: Decoded) => Effect.Effect<void>,
     missed: () => void,
     begun: () => void

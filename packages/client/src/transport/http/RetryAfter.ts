@@ -27,7 +27,7 @@ const waitOf = (response: HttpClientResponse): number | undefined => {
 }
 
 /** Runs a request again for as long as it is told when to. Those who are told the same come back up to a quarter later than said. */
-export const patient = <E, R>(
+export const retry = <E, R>(
   answer: Effect.Effect<HttpClientResponse, E, R>,
   left = times
 ): Effect.Effect<HttpClientResponse, E, R> =>
@@ -35,5 +35,5 @@ export const patient = <E, R>(
     const wait = left === 0 ? undefined : waitOf(response)
     if (wait === undefined) return Effect.succeed(response)
     const slept = Effect.flatMap(Random.next, (random) => Effect.sleep(wait * (1 + random / 4)))
-    return Effect.andThen(Effect.andThen(Body.skip(response), slept), patient(answer, left - 1))
+    return Effect.andThen(Effect.andThen(Body.skip(response), slept), retry(answer, left - 1))
   })

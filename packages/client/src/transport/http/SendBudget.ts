@@ -10,7 +10,7 @@ export interface Options {
   readonly controlCap?: number | undefined
 }
 
-export class Room {
+export class SendBudget {
   private readonly used = { data: 0, control: 0 }
   private readonly latch = Latch.makeUnsafe(true)
   private readonly highWater: number

@@ -5,21 +5,25 @@
 import * as Context from "effect/Context"
 
 /** How a server of the older era is spoken to. */
-export type Known = "streamable" | "sse"
+export type KnownTransport = "streamable" | "sse"
 
 /** By endpoint: one origin may have several, of different eras. Lives as long as the process, unless provided. */
-export const Servers = Context.Reference<Map<string, Known>>("@effect-mcp/client/connector/Http/Servers", {
-  defaultValue: () => new Map()
-})
+export const ServerEraCache = Context.Reference<Map<string, KnownTransport>>(
+  "@effect-mcp/client/connector/Http/Servers",
+  {
+    defaultValue: () => new Map()
+  }
+)
 
 const capacity = 1000
 
 const keyOf = ({ origin, pathname }: URL): string => `${origin}${pathname}`
 
-export const recall = (servers: ReadonlyMap<string, Known>, url: URL): Known | undefined => servers.get(keyOf(url))
+export const recall = (servers: ReadonlyMap<string, KnownTransport>, url: URL): KnownTransport | undefined =>
+  servers.get(keyOf(url))
 
 /** `stateless` needs no memory: it is what every server is asked for first. */
-export const remember = (servers: Map<string, Known>, url: URL, what: Known | "stateless"): void => {
+export const remember = (servers: Map<string, KnownTransport>, url: URL, what: KnownTransport | "stateless"): void => {
   const key = keyOf(url)
   servers.delete(key)
   if (what === "stateless") return

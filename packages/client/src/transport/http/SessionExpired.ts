@@ -15,10 +15,10 @@ const words = /session id|session not found|not initialized/i
 const longest = 500
 
 /** Whether this is the status that they use; then the body tells. */
-export const mayBe = (status: number): boolean => status === 400
+export const isCandidate = (status: number): boolean => status === 400
 
 /** Whether a body that came with that status says so. */
-export const isSaid = (body: string): boolean => {
+export const matches = (body: string): boolean => {
   const decoded = Framing.decode(body)
   if (decoded._tag === "Unreadable") return decoded.id === undefined && body.length <= longest && words.test(body)
   if (decoded._tag === "Batch" || !("error" in decoded.message)) return false
@@ -34,7 +34,7 @@ export const read = (response: HttpClientResponse): Effect.Effect<string> =>
   Effect.map(
     Effect.timeoutOption(
       Effect.orElseSucceed(Body.text(response, limit), () => ""),
-      Body.patience
+      Body.skipTimeout
     ),
     (text) => (text._tag === "Some" ? text.value : "")
   )

@@ -32,16 +32,16 @@ import * as Body from "./Body.ts"
 import { type Answered, placeOf } from "./Denial.ts"
 import { isBatch } from "./Endpoint.ts"
 import * as Exchange from "./Exchange.ts"
-import * as Forgotten from "./SessionExpired.ts"
-import * as Reconnect from "./ResumeStream.ts"
+import * as SessionExpired from "./SessionExpired.ts"
+import * as ResumeStream from "./ResumeStream.ts"
 import * as Refusal from "./Refusal.ts"
-import * as Room from "./SendBudget.ts"
+import * as SendBudget from "./SendBudget.ts"
 import * as SameOrigin from "./SameOrigin.ts"
-import type * as Servers from "./ServerEraCache.ts"
+import type * as ServerEraCache from "./ServerEraCache.ts"
 
-export interface Options extends Room.Options {
+export interface Options extends SendBudget.Options {
   /** How to go on with streams whose connection ended. */
-  readonly resume?: Reconnect.Options | undefined
+  readonly resume?: ResumeStream.Options | undefined
   /** The largest message that is read, in bytes; on a stream of events in characters. Default 4 Mi. */
   readonly maxMessageBytes?: number | undefined
   /** The deepest nesting of a message that is read; a request whose answer is deeper fails with -32600. Default 256. */
@@ -50,24 +50,24 @@ export interface Options extends Room.Options {
 
 export interface Parts extends Pick<Exchange.Conversation, "endpoint" | "fallback"> {
   /** Told what the server speaks, once that is certain. */
-  readonly learned: (what: Servers.Known | "stateless") => void
+  readonly learned: (what: ServerEraCache.KnownTransport | "stateless") => void
 }
 
 type Told = JsonRpc.Notification | JsonRpc.Response | ReadonlyArray<JsonRpc.Message>
 
 /** How long what follows a notification waits for it to be accepted. */
-const patience = "1 second"
+const acceptTimeout = "1 second"
 /** How long the end waits for what was said last, and then for the session to be ended. */
-const goodbye = "1 second"
+const closeTimeout = "1 second"
 /** How long the end of a session waits for other requests to meet it, too. */
-const company = "5 seconds"
+const drainTimeout = "5 seconds"
 
 /** How that is posted again which the server waits for and may hear twice, unless it was refused. */
-const insisting = {
+const retryPolicy = {
   times: 8,
   schedule: Schedule.jittered(Schedule.exponential("100 millis")),
   // A connection that broke has no status.
-  while: ({ error: { status = 500 } }: Refusal.Refusal) => status >= 500
+  while: ({ error: { status = 500 } }: Refusal.ExchangeFailure) => status >= 500
 }
 
 const isAnswer = (message: Told): boolean =>
@@ -83,13 +83,13 @@ const accepted = (
   method: string,
   url: URL,
   inSession: boolean
-): Effect.Effect<void, Refusal.Refusal> => {
+): Effect.Effect<void, Refusal.ExchangeFailure> => {
   const { status } = response
   const answered = (body: string): Answered => ({ method, url, response, body })
   if (status >= 200 && status < 300) return Effect.void
-  if (inSession && Forgotten.mayBe(status)) {
-    return Effect.flatMap(Forgotten.read(response), (body) =>
-      Effect.fail((Forgotten.isSaid(body) ? Refusal.sessionForgotten : Refusal.refused)(answered(body)))
+  if (inSession && SessionExpired.isCandidate(status)) {
+    return Effect.flatMap(SessionExpired.read(response), (body) =>
+      Effect.fail((SessionExpired.matches(body) ? Refusal.sessionForgotten : Refusal.refused)(answered(body)))
     )
   }
   const gone = inSession && status === 404
@@ -105,8 +105,8 @@ export const make = Effect.fnUntraced(function* (
   const { maxMessageBytes: limit = Framing.defaultMaxMessageBytes, maxMessageDepth: maxDepth } = options
   const runFork = Effect.runForkWith(SameOrigin.prepare(yield* Effect.context<never>()))
   const incoming = yield* Queue.bounded<Inbound, TransportError | Cause.Done>(256)
-  const reconnect = new Reconnect.Reconnect(endpoint, limit, options.resume, maxDepth)
-  const room = new Room.Room(options)
+  const reconnect = new ResumeStream.ResumeStream(endpoint, limit, options.resume, maxDepth)
+  const room = new SendBudget.SendBudget(options)
   const missed = new Hub<void>()
   const exchanges = new BusyMap<JsonRpc.Id, Exchange.Exchange>()
   const fibers = new Fibers()
@@ -117,7 +117,7 @@ export const make = Effect.fnUntraced(function* (
   let handshaking = false
   let over = false
   /** By what the session was lost. */
-  let lost: Refusal.Refusal | undefined
+  let lost: Refusal.ExchangeFailure | undefined
   let other: Sink | undefined
   /** Keeps the session's own stream. */
   let listener: Fiber.Fiber<void> | undefined
@@ -147,17 +147,17 @@ export const make = Effect.fnUntraced(function* (
   }
 
   /** The end of the session is that of the conversation; but first, every request that met it is told that nothing was done. */
-  const lose = (refusal: Refusal.Refusal) =>
+  const lose = (refusal: Refusal.ExchangeFailure) =>
     Effect.sync(() => {
       if (lost !== undefined) return
       lost = { ...refusal, unsent: true }
       endpoint.session = undefined
       const met = exchanges.values().map(({ accepted }) => Deferred.await(accepted))
-      const all = Effect.timeoutOption(Effect.all(met, { concurrency: "unbounded", discard: true }), company)
+      const all = Effect.timeoutOption(Effect.all(met, { concurrency: "unbounded", discard: true }), drainTimeout)
       run(Effect.map(all, () => fail(refusal.error)))
     })
 
-  const unanswered = (id: JsonRpc.Id, refusal: Refusal.Refusal): Effect.Effect<void> => {
+  const unanswered = (id: JsonRpc.Id, refusal: Refusal.ExchangeFailure): Effect.Effect<void> => {
     const { error, unsent } = refusal
     const told = deliver({ _tag: "Unanswered", id, error, unsent })
     return error.reason === "SessionLost" ? Effect.andThen(told, lose(refusal)) : told
@@ -218,7 +218,7 @@ export const make = Effect.fnUntraced(function* (
   /** What the server has to say without being asked, for as long as it gives a stream for that. */
   const stand = (begun: () => void) =>
     Effect.flatMap(
-      reconnect.stand(deliver, () => missed.publish(undefined), begun),
+      reconnect.standalone(deliver, () => missed.publish(undefined), begun),
       (ended) => (ended === "Gone" ? lose(Refusal.sessionLost(true)) : Effect.void)
     )
 
@@ -234,7 +234,7 @@ export const make = Effect.fnUntraced(function* (
     }
     const before = gate
     const done = Deferred.makeUnsafe<void>()
-    const mine = Effect.asVoid(Effect.timeoutOption(Deferred.await(done), patience))
+    const mine = Effect.asVoid(Effect.timeoutOption(Deferred.await(done), acceptTimeout))
     if (!isBatch(message) && "method" in message && message.method !== "notifications/cancelled") gate = mine
     const settle = (): void => {
       Deferred.doneUnsafe(done, Effect.void)
@@ -243,14 +243,14 @@ export const make = Effect.fnUntraced(function* (
     const opens = !isBatch(message) && "method" in message && message.method === "notifications/initialized"
     let standing = false
     const session = endpoint.session
-    const post = Effect.suspend((): Effect.Effect<HttpClientResponse, Refusal.Refusal> =>
+    const post = Effect.suspend((): Effect.Effect<HttpClientResponse, Refusal.ExchangeFailure> =>
       lost === undefined
         ? Effect.mapError(endpoint.post(message, text), (error) =>
             Refusal.unreachable(error, nameOf(message), endpoint.url)
           )
         : Effect.fail(lost)
     ).pipe(Effect.tap((response) => accepted(response, nameOf(message), endpoint.url, session !== undefined)))
-    const posted = Effect.matchEffect(opens || isAnswer(message) ? Effect.retry(post, insisting) : post, {
+    const posted = Effect.matchEffect(opens || isAnswer(message) ? Effect.retry(post, retryPolicy) : post, {
       onFailure: (refusal) => (refusal.error.reason === "SessionLost" ? lose(refusal) : undelivered(refusal)),
       onSuccess: (response) => {
         standing = opens
@@ -268,7 +268,7 @@ export const make = Effect.fnUntraced(function* (
       telling
     )
   }
-  const undelivered = ({ error }: Refusal.Refusal) => Effect.logWarning(`MCP client: ${error.message}`)
+  const undelivered = ({ error }: Refusal.ExchangeFailure) => Effect.logWarning(`MCP client: ${error.message}`)
 
   const cancel = (message: JsonRpc.Notification, lane: Lane): void => {
     const id = message.params?.requestId
@@ -290,7 +290,7 @@ export const make = Effect.fnUntraced(function* (
   const close = Effect.suspend(() => {
     end()
     const bounded = (effect: Effect.Effect<unknown, unknown>) =>
-      Effect.ignore(Effect.timeoutOption(Effect.interruptible(effect), goodbye))
+      Effect.ignore(Effect.timeoutOption(Effect.interruptible(effect), closeTimeout))
     return bounded(Effect.suspend(() => Fiber.awaitAll(telling.all()))).pipe(
       Effect.andThen(Effect.suspend(() => Fiber.interruptAll([...fibers.all(), ...telling.all()]))),
       Effect.andThen(Effect.suspend(() => (endpoint.session === undefined ? Effect.void : bounded(endpoint.remove()))))

@@ -1,7 +1,7 @@
 /** What a client of HTTP with logins could not get: asked for again, it would ask the user again. */
 import * as Body from "../../../src/transport/http/Body.ts"
 import { Endpoint } from "../../../src/transport/http/Endpoint.ts"
-import { Reconnect } from "../../../src/transport/http/ResumeStream.ts"
+import { ResumeStream } from "../../../src/transport/http/ResumeStream.ts"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { HttpClient, HttpClientError, HttpClientResponse } from "effect/http"
@@ -21,13 +21,13 @@ describe("a stream whose login the user declines", () => {
     })
     const endpoint = new Endpoint(http, new URL("https://mcp.example.com/mcp"), undefined)
     endpoint.session = "1"
-    return { asked: () => count, reconnect: new Reconnect(endpoint, 1000, { delay: 0 }) }
+    return { asked: () => count, reconnect: new ResumeStream(endpoint, 1000, { delay: 0 }) }
   }
 
   it.live("is not asked for again, be it the session's own", () =>
     Effect.gen(function* () {
       const { asked, reconnect } = scene()
-      const ended = yield* reconnect.stand(
+      const ended = yield* reconnect.standalone(
         () => Effect.void,
         () => {},
         () => {}

@@ -16,7 +16,7 @@ describe("a server behind a URL", () => {
       assert.strictEqual(probe.headers["mcp-method"], "server/discover")
       yield* probe.result(discovered)
       assert.strictEqual((yield* Fiber.join(connected)).revision.version, "2026-07-28")
-      assert.strictEqual((yield* Http.Servers).size, 0)
+      assert.strictEqual((yield* Http.ServerEraCache).size, 0)
     })
   )
 

@@ -20,7 +20,7 @@ const messageOf = (
     Effect.flip,
     Effect.map(({ message }) => message),
     Effect.provideService(HttpClient.HttpClient, Fake.client(answer)),
-    Effect.provideService(Http.Servers, new Map())
+    Effect.provideService(Http.ServerEraCache, new Map())
   )
 
 const pages: ReadonlyArray<readonly [what: string, answer: () => Response, type: string]> = [

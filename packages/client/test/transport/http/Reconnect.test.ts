@@ -1,6 +1,6 @@
 /** How often a client connects again to a server whose streams end at once, whatever that server says. */
 import { Endpoint } from "../../../src/transport/http/Endpoint.ts"
-import { type Options, Reconnect } from "../../../src/transport/http/ResumeStream.ts"
+import { type Options, ResumeStream } from "../../../src/transport/http/ResumeStream.ts"
 import * as Body from "../../../src/transport/http/Body.ts"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
@@ -25,7 +25,7 @@ const scene = Effect.fnUntraced(function* (event: string, lasting: (at: number) 
   })
   const endpoint = new Endpoint(http, new URL("https://mcp.example.com/mcp"), undefined)
   endpoint.session = "1"
-  const reconnect = new Reconnect(endpoint, 1000, options)
+  const reconnect = new ResumeStream(endpoint, 1000, options)
   const waits = (times: number) => Effect.forEach(Array.from({ length: times }), () => wake(() => true))
   return { reconnect, timed, waits }
 })
@@ -41,7 +41,7 @@ const always = Effect.fnUntraced(function* (
   const deliver = () => Effect.void
   const run =
     kind === "stand"
-      ? reconnect.stand(
+      ? reconnect.standalone(
           deliver,
           () => {},
           () => {}

@@ -32,7 +32,7 @@ const fine = {
 const open = (version: Revision.Version, http: HttpClient.HttpClient, options: McpClient.Options = {}) =>
   McpClient.open(Http.open({ url }), { revisions: [version], ...options }).pipe(
     Effect.provideService(HttpClient.HttpClient, http),
-    Effect.provideService(Http.Servers, new Map())
+    Effect.provideService(Http.ServerEraCache, new Map())
   )
 
 const kinds: ReadonlyArray<

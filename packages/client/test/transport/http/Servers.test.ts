@@ -26,14 +26,14 @@ describe("what was found out of a server", () => {
     "is found out again when it is not true any more",
     Effect.gen(function* () {
       const server = yield* Raw.open
-      ;(yield* Http.Servers).set(server.url, "streamable")
+      ;(yield* Http.ServerEraCache).set(server.url, "streamable")
       const connected = yield* connecting(server)
       const hello = yield* server.next
       assert.strictEqual(hello.message.method, "initialize")
       yield* hello.json({ ...refusal(-32601), id: hello.message.id }, 404)
       yield* (yield* server.next).result(discovered)
       assert.strictEqual((yield* Fiber.join(connected)).revision.version, "2026-07-28")
-      assert.strictEqual((yield* Http.Servers).size, 0)
+      assert.strictEqual((yield* Http.ServerEraCache).size, 0)
     })
   )
 
@@ -46,7 +46,7 @@ describe("what was found out of a server", () => {
       yield* (yield* server.next).status(404)
       yield* openSse(server)
       yield* Fiber.join(first)
-      assert.deepStrictEqual([...(yield* Http.Servers).values()], ["sse"])
+      assert.deepStrictEqual([...(yield* Http.ServerEraCache).values()], ["sse"])
       const second = yield* connecting(server)
       yield* openSse(server)
       yield* Fiber.join(second)
@@ -65,7 +65,7 @@ describe("what was found out of a server", () => {
       yield* (yield* server.next).json({ ...refusal(-32603), id: 1 }, 500)
       yield* agree(server, yield* server.next)
       yield* Fiber.join(connected)
-      assert.strictEqual((yield* Http.Servers).size, 0)
+      assert.strictEqual((yield* Http.ServerEraCache).size, 0)
     })
   )
 
@@ -76,8 +76,8 @@ describe("what was found out of a server", () => {
       const first = yield* connecting(server, { revisions: ["2025-11-25"] })
       yield* agree(server, yield* server.next)
       yield* Fiber.join(first)
-      assert.strictEqual((yield* Http.Servers).size, 0)
-      ;(yield* Http.Servers).set(server.url, "streamable")
+      assert.strictEqual((yield* Http.ServerEraCache).size, 0)
+      ;(yield* Http.ServerEraCache).set(server.url, "streamable")
       yield* connecting(server, { revisions: ["2026-07-28"] })
       assert.strictEqual((yield* server.next).message.method, "server/discover")
     })

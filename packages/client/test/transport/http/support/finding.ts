@@ -12,10 +12,10 @@ export const test = (title: string, body: Effect.Effect<void, unknown, any>, opt
   it.effect(
     title,
     () =>
-      Effect.scoped(body).pipe(Effect.provideService(Http.Servers, new Map()), Effect.provide(http)) as Effect.Effect<
-        void,
-        unknown
-      >,
+      Effect.scoped(body).pipe(
+        Effect.provideService(Http.ServerEraCache, new Map()),
+        Effect.provide(http)
+      ) as Effect.Effect<void, unknown>,
     options
   )
 
