@@ -1,4 +1,5 @@
 /** What belongs to one client of a gateway gets to no other; what ends leaves nothing behind. */
+import { quiesce } from "@effect-mcp/testing/Quiesce"
 import { Elicitation, Memory, Peer } from "@effect-mcp/core"
 import type { Principal } from "@effect-mcp/core"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
@@ -19,8 +20,6 @@ const user = (name: string) =>
     form: ({ message }) => Effect.as(Effect.yieldNow, { action: "accept", content: { name: `${name} to ${message}` } })
   })
 const counts = Effect.map(Gateway.Gateway, (gateway) => [gateway.upstreams(), gateway.calls()])
-/** Lets everything that can go on go on. */
-const settle = Effect.repeat(Effect.yieldNow, { times: 200 })
 
 const test = <A, E>(
   title: string,
@@ -75,7 +74,7 @@ describe.each(both.flatMap((downstream) => both.map((upstream) => ({ downstream,
           yield* Effect.flatMap(Behind, ({ started }) => Deferred.await(started))
           yield* talking.callToolByName("talk")
           yield* Queue.take(own)
-          yield* settle
+          yield* quiesce
           assert.strictEqual(yield* Queue.size(other), 0)
           yield* Fiber.interrupt(waiting)
         })
@@ -98,7 +97,7 @@ describe.each(both.flatMap((downstream) => both.map((upstream) => ({ downstream,
           })
         )
         yield* Effect.flatMap(Behind, ({ interrupted }) => Deferred.await(interrupted))
-        yield* settle
+        yield* quiesce
         assert.deepStrictEqual(yield* counts, [0, 0])
         const { updates, wires } = yield* Behind
         assert.deepStrictEqual([wires, PubSub.sizeUnsafe(updates)], [0, 0])
@@ -156,7 +155,7 @@ describe.each(both)("requests that come alone, before $version", (upstream) => {
       yield* TestClock.adjust("59 seconds")
       assert.deepStrictEqual(yield* counts, [1, 0])
       yield* TestClock.adjust("1 second")
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(yield* counts, [0, 0])
       assert.strictEqual((yield* Behind).wires, 0)
     })
@@ -184,7 +183,7 @@ describe.each(both)("requests that come alone, before $version", (upstream) => {
       yield* Deferred.await(started)
       yield* Fiber.interrupt(fiber)
       yield* Deferred.await(interrupted)
-      yield* settle
+      yield* quiesce
       assert.strictEqual((yield* counts)[1], 0)
     })
   )
@@ -239,7 +238,7 @@ describe("a call that asks, of a client that answers in rounds", () => {
       yield* TestClock.adjust("4 minutes")
       assert.deepStrictEqual([calls.length, (yield* counts)[1]], [0, 1])
       yield* TestClock.adjust("1 minute")
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual([...calls], ["gave up on Ada"])
       assert.strictEqual((yield* counts)[1], 0)
       const late = yield* answer(again)
@@ -256,7 +255,7 @@ describe("a call that asks, of a client that answers in rounds", () => {
       const { calls } = yield* Behind
       const one = yield* first
       const two = yield* first
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual([...calls], ["gave up on Ada"])
       assert.strictEqual((yield* answer(one)).error.code, -32602)
       assert.strictEqual((yield* answer(two)).result.resultType, "input_required")
@@ -298,7 +297,7 @@ it.effect("a session for which there is no room is refused, and opened once ther
         assert.deepInclude(refused, { _tag: "McpError", code: -31429 })
       })
     )
-    yield* settle
+    yield* quiesce
     yield* Effect.scoped(join(stateful))
   }).pipe(Effect.provide(Layer.fresh(layer(stateful, { capacity: 1 }))))
 )

@@ -1,4 +1,5 @@
 /** Pages that a user is to visit, between revisions that speak of them in different ways. */
+import { quiesce } from "@effect-mcp/testing/Quiesce"
 import { Elicitation, Memory, Peer, Tool, Tools } from "@effect-mcp/core"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Revision from "@effect-mcp/protocol/Revision"
@@ -79,7 +80,7 @@ describe("a tool that is refused until a page was visited", () => {
         const entering = yield* Effect.forkChild(client.callToolByName("enter"))
         yield* Queue.take(refusals)
         // The refusal has to get there first: news of a page that nobody asked for is not passed on.
-        yield* Effect.repeat(Effect.yieldNow, { times: 200 })
+        yield* quiesce
         yield* Deferred.succeed(visited, undefined)
         assert.strictEqual(yield* Queue.take(done), page.elicitationId)
         const { content } = yield* Fiber.join(entering)

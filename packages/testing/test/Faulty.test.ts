@@ -1,4 +1,5 @@
 /** Wires that misbehave, and what still holds on them. */
+import { quiesce } from "@effect-mcp/testing/Quiesce"
 import * as Memory from "@effect-mcp/core/Memory"
 import * as Peer from "@effect-mcp/core/Peer"
 import type { Inbound } from "@effect-mcp/core/Transport"
@@ -30,7 +31,7 @@ const arrivals = (faults: Faulty.Faults) =>
         { startImmediately: true }
       )
       for (let n = 0; n < count; n++) client.sink.send(JsonRpc.notification("n", { n }), "data")
-      yield* Effect.repeat(Effect.yieldNow, { times: 20 })
+      yield* quiesce
       yield* TestClock.adjust("1 hour")
       yield* Scope.close(scope, Exit.void)
       const exit = yield* Fiber.join(reading)
@@ -71,7 +72,7 @@ describe("a faulty wire", () => {
         startImmediately: true
       })
       client.sink.send(JsonRpc.notification("n", { n: 0 }), "data")
-      yield* Effect.repeat(Effect.yieldNow, { times: 20 })
+      yield* quiesce
       assert.isUndefined(reading.pollUnsafe())
       yield* TestClock.adjust("10 seconds")
       assert.deepStrictEqual(numbers(yield* Fiber.join(reading)), [0])

@@ -1,4 +1,5 @@
 /** One feature layer, one test body: every revision over every wire. */
+import { quiesce } from "@effect-mcp/testing/Quiesce"
 import { Elicitation, Roots } from "@effect-mcp/core"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as McpServer from "@effect-mcp/server/McpServer"
@@ -88,7 +89,7 @@ describe.each(Harness.cases(Revision.all))("a connection in $title", ({ open, re
       const scope = yield* Scope.make()
       const client = yield* Scope.provide(open(features), scope)
       const call = yield* Effect.forkChild(Effect.exit(client.callTool(Wait, {})), { startImmediately: true })
-      yield* Effect.repeat(Effect.yieldNow, { times: 50 })
+      yield* quiesce
       yield* Scope.close(scope, Exit.void)
       const exit = yield* Fiber.join(call)
       assert.isTrue(Exit.isFailure(exit))

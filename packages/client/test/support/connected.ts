@@ -1,4 +1,5 @@
 /** A client and a server by hand, connected in memory, over each revision. */
+import { quiesce } from "@effect-mcp/testing/Quiesce"
 import * as McpClient from "@effect-mcp/client/McpClient"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import { Effect, Stream } from "effect"
@@ -24,10 +25,7 @@ export const connected = Effect.fnUntraced(function* (script: Scripted.Script, o
 })
 
 /** Lets everything that can run do so: both ends of the wire, in memory. */
-export const settle = Effect.andThen(
-  Effect.yieldNow,
-  Effect.promise(() => new Promise<void>((done) => setImmediate(done)))
-)
+export const settle: Effect.Effect<void> = quiesce
 
 export const collect = <A, E, R>(stream: Stream.Stream<A, E, R>) =>
   Effect.map(Stream.runCollect(stream), (chunk): ReadonlyArray<A> => [...chunk])

@@ -1,4 +1,5 @@
 /** Effects that start at once: their exit, and what becomes of those that wait. */
+import { quiesce } from "@effect-mcp/testing/Quiesce"
 import * as eager from "@effect-mcp/core/internal/eager"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Context, Effect, Exit, Fiber, Latch } from "effect"
@@ -43,7 +44,7 @@ describe("an effect that starts at once", () => {
       const latch = Latch.makeUnsafe(false)
       const started = eager.start(Effect.as(latch.await, 1), Context.empty())
       latch.openUnsafe()
-      yield* Effect.repeat(Effect.yieldNow, { times: 10 })
+      yield* quiesce
       assert.strictEqual(yield* started, 1)
     })
   )
@@ -64,7 +65,7 @@ describe("an effect that starts at once", () => {
       const waiting = yield* Effect.forkChild(started, { startImmediately: true })
       waiting.interruptUnsafe(undefined, Context.make(Mark, "why"))
       yield* finalizing.await
-      yield* Effect.repeat(Effect.yieldNow, { times: 10 })
+      yield* quiesce
       assert.deepStrictEqual(seen, ["why"])
       assert.strictEqual(waiting.pollUnsafe(), undefined)
       may.openUnsafe()

@@ -1,4 +1,5 @@
 /** A wire whose other end is the test: lines are pushed by hand, and what the peer sends is kept as parsed JSON. */
+import { quiesce } from "@effect-mcp/testing/Quiesce"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as McpError from "@effect-mcp/protocol/McpError"
 import { Cause, Effect, Latch, Queue, type Scope, Stream } from "effect"
@@ -104,4 +105,4 @@ export const serve = Effect.fnUntraced(function* (
 })
 
 /** Lets every fiber that can run do so, without moving the clock. */
-export const settle: Effect.Effect<void> = Effect.repeat(Effect.yieldNow, { times: 50 }).pipe(Effect.asVoid)
+export const settle: Effect.Effect<void> = quiesce

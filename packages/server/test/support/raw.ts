@@ -1,4 +1,5 @@
 /** A client without opinions: core's Peer over a memory pair, everything that arrives kept as it came. */
+import { quiesce } from "@effect-mcp/testing/Quiesce"
 import * as Memory from "@effect-mcp/core/Memory"
 import * as Peer from "@effect-mcp/core/Peer"
 import type { Principal } from "@effect-mcp/core/Principal"
@@ -53,7 +54,7 @@ export interface Client {
 const latest: Revision.Version = "2026-07-28"
 
 /** Lets every fiber that can run do so, without moving the clock. */
-export const settle: Effect.Effect<void> = Effect.repeat(Effect.yieldNow, { times: 60 }).pipe(Effect.asVoid)
+export const settle: Effect.Effect<void> = quiesce
 
 /** A server in the scope. */
 export const serve = <E, R>(
