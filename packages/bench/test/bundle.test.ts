@@ -53,7 +53,7 @@ const bundled = (program: Program, use: (file: string) => Promise<void>) =>
     await use(file)
   })
 
-describe("a program in one file", { timeout: 20_000 }, () => {
+describe("a program in one file", () => {
   for (const program of programs.filter(({ out }) => out.endsWith("-server.js"))) {
     it(`starts and speaks: ${program.out}`, () =>
       bundled(program, async (file) => {
@@ -72,7 +72,7 @@ describe("a program in one file", { timeout: 20_000 }, () => {
   })
 })
 
-describe("what the README says of a fast start", { timeout: 20_000 }, () => {
+describe("what the README says of a fast start", () => {
   const readme = readFileSync(path.join(root, "../../README.md"), "utf8")
   const block = (name: string): string => {
     const [, code = ""] = new RegExp(`^\`\`\`\\w+ ${name}\\n([\\s\\S]*?)^\`\`\`$`, "m").exec(readme) ?? []

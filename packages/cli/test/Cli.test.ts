@@ -11,7 +11,7 @@ const folder = Effect.acquireRelease(
 )
 const json = (text: string): any => JSON.parse(text)
 
-describe("effect-mcp against the reference server", { timeout: 30_000 }, () => {
+describe("effect-mcp against the reference server", () => {
   it.live("inspect shows everything, for people and for scripts", () =>
     Effect.gen(function* () {
       const shown = yield* run(["inspect", ...here])
@@ -235,7 +235,7 @@ describe("effect-mcp against the reference server", { timeout: 30_000 }, () => {
   )
 })
 
-describe("effect-mcp against servers that misbehave", { timeout: 30_000 }, () => {
+describe("effect-mcp against servers that misbehave", () => {
   const expectExit = (argv: ReadonlyArray<string>, code: number, stderr: string) =>
     Effect.map(run(argv), (ran) => assert.deepStrictEqual(ran, { code, stdout: "", stderr }))
 
@@ -361,7 +361,7 @@ describe("effect-mcp against servers that misbehave", { timeout: 30_000 }, () =>
   )
 })
 
-describe("The command line", { timeout: 30_000 }, () => {
+describe("The command line", () => {
   const wrong = (argv: ReadonlyArray<string>, complaint: string) =>
     Effect.map(run(argv), ({ code, stderr, stdout }) => {
       assert.deepStrictEqual([code, stdout], [2, ""], argv.join(" "))

@@ -3,6 +3,7 @@ import * as ProtectedResource from "@effect-mcp/testing/auth/ProtectedResource"
 import * as Http from "@effect-mcp/server/Http"
 import { layer as everything } from "@effect-mcp/everything/everything"
 import { NodeHttpServer } from "@effect/platform-node"
+import { needs } from "@effect-mcp/spec/skip"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { HttpRouter, HttpServer, HttpServerRequest, HttpServerResponse } from "effect/http"
@@ -80,8 +81,8 @@ const user = Effect.map(
   }
 )
 
-// The browser's name is that of Linux.
-describe.runIf(process.platform === "linux")("effect-mcp login", { timeout: 90_000 }, () => {
+const linux = needs(process.platform === "linux", "the browser's name is that of Linux")
+describe("effect-mcp login", { ...linux, timeout: 300_000 }, () => {
   it.live("logs in with the browser, after which calls get in; and out again", () =>
     Effect.gen(function* () {
       const { issuer, url } = yield* protectedServer
@@ -114,7 +115,7 @@ describe.runIf(process.platform === "linux")("effect-mcp login", { timeout: 90_0
     })
   )
 
-  it.live.skipIf(!existsSync("/usr/bin/script"))(
+  it.live(
     "on a terminal a call that is told to log in does so, and only once",
     () =>
       Effect.gen(function* () {
@@ -126,7 +127,8 @@ describe.runIf(process.platform === "linux")("effect-mcp login", { timeout: 90_0
           assert.include(called.stdout.replaceAll(/\s/g, ""), '"sum":3')
           assert.strictEqual(yield* issuer.count("authorize"), logins)
         }
-      })
+      }),
+    needs(existsSync("/usr/bin/script"), "a terminal by util-linux's script")
   )
 
   it.live("says what is wrong with a command line, and what the user declined", () =>

@@ -36,7 +36,7 @@ const closed = Effect.gen(function* () {
   return { seen, url: `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/mcp` }
 })
 
-describe("a URL", { timeout: 30_000 }, () => {
+describe("a URL", () => {
   it("is told from a command by how it begins", () => {
     for (const url of ["http://localhost:1/mcp", "HTTPS://example.com"]) {
       assert.strictEqual(Target.parse([url])?.name, url)
@@ -93,7 +93,7 @@ describe("a URL", { timeout: 30_000 }, () => {
   })
 })
 
-describe("effect-mcp proxy", { timeout: 60_000 }, () => {
+describe("effect-mcp proxy", () => {
   const over = (...args: ReadonlyArray<string>) => ["--", ...commandLine(["proxy", ...args])]
 
   it.live("names the port that another program has, and what to do", () =>

@@ -1,3 +1,4 @@
+import { needs } from "@effect-mcp/spec/skip"
 import { assert, describe, it } from "@effect/vitest"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { Effect } from "effect"
@@ -21,7 +22,7 @@ const recording = Effect.map(
   })
 )
 
-describe.concurrent("The program", { timeout: 30_000 }, () => {
+describe.concurrent("The program", () => {
   it.live("prints data on stdout alone, and ends with the code of its run", () =>
     Effect.gen(function* () {
       const sum = yield* program(["call", "add", "a=1", "b=2", ...everything])
@@ -67,10 +68,11 @@ describe.concurrent("The program", { timeout: 30_000 }, () => {
 
   /** util-linux's `script` gives a program a terminal. */
   const hasScript = process.platform === "linux" && existsSync("/usr/bin/script")
+  const terminal = "a terminal by util-linux's script"
   const onTerminal = (argv: ReadonlyArray<string>, steps: ReadonlyArray<Step>) =>
     spawned("/usr/bin/script", ["-qec", commandLine(argv).join(" "), "/dev/null"], steps)
 
-  it.live.skipIf(!hasScript)(
+  it.live(
     "asks its questions on a real terminal",
     () =>
       Effect.gen(function* () {
@@ -82,18 +84,21 @@ describe.concurrent("The program", { timeout: 30_000 }, () => {
         assert.include(stdout, `${everything.slice(1).join(" ")} asks: Check these values.`)
         assert.include(stdout, `Elicitation completed: action=accept, content={"name":"John Doe","age":30`)
       }),
-    verifies("elicitation.ui.shows-server")
+    needs(hasScript, terminal, verifies("elicitation.ui.shows-server").meta)
   )
 
-  it.live.skipIf(!hasScript)("shows progress on a terminal, and cancels the call on Ctrl+C", () =>
-    Effect.gen(function* () {
-      const { file, messages } = yield* recording
-      const { code, stdout } = yield* onTerminal(
-        ["call", "slow", ...raw("plain", file)],
-        [{ until: "1/2  half", type: "\u0003" }]
-      )
-      assert.strictEqual(code, 130, stdout)
-      assert.strictEqual(messages().at(-1).method, "notifications/cancelled")
-    })
+  it.live(
+    "shows progress on a terminal, and cancels the call on Ctrl+C",
+    () =>
+      Effect.gen(function* () {
+        const { file, messages } = yield* recording
+        const { code, stdout } = yield* onTerminal(
+          ["call", "slow", ...raw("plain", file)],
+          [{ until: "1/2  half", type: "\u0003" }]
+        )
+        assert.strictEqual(code, 130, stdout)
+        assert.strictEqual(messages().at(-1).method, "notifications/cancelled")
+      }),
+    needs(hasScript, terminal)
   )
 })

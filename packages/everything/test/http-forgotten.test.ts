@@ -61,54 +61,45 @@ const scene = Effect.fnUntraced(function* ({ file, unknown = "" }: Pick<Peer, "f
 })
 
 describe.each(peers)("a server made with $name, that is restarted", ({ call: [tool, args], file, unknown }) => {
-  it.live(
-    "is asked for one new session, in which all goes on",
-    () =>
-      Effect.gen(function* () {
-        const { client, restart, sessions } = yield* scene({ file, unknown: unknown ?? "" })
-        const first = yield* client.callToolByName(tool, args)
-        yield* restart
-        const calls = yield* Effect.all(
-          Array.from({ length: 5 }, () => client.callToolByName(tool, args)),
-          { concurrency: "unbounded" }
-        )
-        for (const { content } of calls) assert.deepStrictEqual(content, first.content)
-        assert.strictEqual(sessions(), 2)
-      }),
-    20_000
+  it.live("is asked for one new session, in which all goes on", () =>
+    Effect.gen(function* () {
+      const { client, restart, sessions } = yield* scene({ file, unknown: unknown ?? "" })
+      const first = yield* client.callToolByName(tool, args)
+      yield* restart
+      const calls = yield* Effect.all(
+        Array.from({ length: 5 }, () => client.callToolByName(tool, args)),
+        { concurrency: "unbounded" }
+      )
+      for (const { content } of calls) assert.deepStrictEqual(content, first.content)
+      assert.strictEqual(sessions(), 2)
+    })
   )
 })
 
 describe.each(sdks)("a server made with the SDK %s", (_, file) => {
-  it.live(
-    "that is restarted is noticed by who only watches",
-    () =>
-      Effect.gen(function* () {
-        const { client, restart, sessions } = yield* scene({ file, unknown: "400" })
-        const events = yield* Queue.unbounded<McpClient.WatchEvent>()
-        yield* Effect.forkScoped(
-          Stream.runForEach(client.watchResource("fixture://text"), (event) => Queue.offer(events, event))
-        )
-        assert.strictEqual((yield* Queue.take(events))._tag, "Watching")
-        yield* restart
-        assert.strictEqual((yield* Queue.take(events))._tag, "Watching")
-        yield* client.callToolByName("touch")
-        assert.strictEqual((yield* Queue.take(events))._tag, "Updated")
-        assert.strictEqual(sessions(), 2)
-      }),
-    20_000
+  it.live("that is restarted is noticed by who only watches", () =>
+    Effect.gen(function* () {
+      const { client, restart, sessions } = yield* scene({ file, unknown: "400" })
+      const events = yield* Queue.unbounded<McpClient.WatchEvent>()
+      yield* Effect.forkScoped(
+        Stream.runForEach(client.watchResource("fixture://text"), (event) => Queue.offer(events, event))
+      )
+      assert.strictEqual((yield* Queue.take(events))._tag, "Watching")
+      yield* restart
+      assert.strictEqual((yield* Queue.take(events))._tag, "Watching")
+      yield* client.callToolByName("touch")
+      assert.strictEqual((yield* Queue.take(events))._tag, "Updated")
+      assert.strictEqual(sessions(), 2)
+    })
   )
 
-  it.live(
-    "that knows none of its sessions is not asked for one after another",
-    () =>
-      Effect.gen(function* () {
-        const { client, sessions } = yield* scene({ file, unknown: "never" })
-        const error = yield* Effect.flip(client.callToolByName(...echo))
-        assert.deepInclude(error._tag === "Closed" && error.cause, { reason: "SessionLost", status: 400 })
-        assert.include(error.message, "No valid session ID")
-        assert.isAtMost(sessions(), 3)
-      }),
-    20_000
+  it.live("that knows none of its sessions is not asked for one after another", () =>
+    Effect.gen(function* () {
+      const { client, sessions } = yield* scene({ file, unknown: "never" })
+      const error = yield* Effect.flip(client.callToolByName(...echo))
+      assert.deepInclude(error._tag === "Closed" && error.cause, { reason: "SessionLost", status: 400 })
+      assert.include(error.message, "No valid session ID")
+      assert.isAtMost(sessions(), 3)
+    })
   )
 })

@@ -13,7 +13,7 @@ const name = "The TypeScript SDK v1 client"
 for (const [over, serve] of ways) {
   const connected = Effect.flatMap(serve, ({ url }) => connect(httpConnector(url)))
 
-  layer(Layer.effect(Official, connected), { timeout: 20_000, excludeTestServices: true })(
+  layer(Layer.effect(Official, connected), { excludeTestServices: true })(
     `${name} drives the reference server over ${over} in 2025-11-25`,
     (it) => {
       tools(it, name)

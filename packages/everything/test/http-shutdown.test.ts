@@ -1,55 +1,8 @@
-/** A thousand streams that stand open, of every kind there is, do not hold up the end of the server, and end as whole ones. */
-import { assert, it } from "@effect/vitest"
-import { Duration, Effect, Fiber } from "effect"
-import { start } from "./support/http-server.ts"
-import { fileOf } from "./support/our-client.ts"
-import { initialize, initialized, json, type Reply, requestOf, send } from "./support/raw-http.ts"
-import { meta } from "./support/wire.ts"
+/** Streams that stand open, of every kind there is, end as whole ones when the server ends. */
+import { scaled } from "@effect-mcp/spec/Scale"
+import { it } from "@effect/vitest"
+import { end, servers } from "./support/open-streams.ts"
 
-const stateless = { ...json, "mcp-protocol-version": "2026-07-28", "mcp-method": "subscriptions/listen" }
-
-/** The stream that a session has beside its requests. */
-const standing = Effect.fnUntraced(function* (origin: string) {
-  const opened = yield* send(`${origin}/mcp`, { body: initialize("2025-11-25") })
-  yield* opened.read()
-  const session = { ...json, "mcp-session-id": opened.headers["mcp-session-id"] }
-  yield* send(`${origin}/mcp`, { headers: session, body: initialized })
-  return yield* send(`${origin}/mcp`, { method: "GET", headers: session })
-})
-const subscription = (origin: string) =>
-  send(`${origin}/mcp`, {
-    headers: stateless,
-    body: requestOf(1, "subscriptions/listen", { notifications: { toolsListChanged: true }, _meta: meta() })
-  })
-const sse = Effect.fnUntraced(function* (origin: string) {
-  const stream = yield* send(`${origin}/sse`, { method: "GET", headers: {} })
-  const endpoint = /data: (\S+)/.exec(yield* stream.first)?.[1] ?? ""
-  for (const body of [initialize("2024-11-05"), initialized]) yield* send(`${origin}${endpoint}`, { body })
-  return stream
-})
-type Kind = (origin: string) => Effect.Effect<Reply>
-const servers: ReadonlyArray<readonly [name: string, kinds: ReadonlyArray<Kind>, ...args: ReadonlyArray<string>]> = [
-  ["", [standing, subscription, sse]],
-  [" straight on node:http", [standing, subscription], "--node"]
-]
-
-it.live.each(servers)(
-  "a thousand open streams%s end in order, within two seconds of SIGTERM",
-  ([, kinds, ...args]) =>
-    Effect.gen(function* () {
-      const { terminate, url: origin } = yield* start([fileOf("../fixtures/flooding-server.ts"), ...args])
-      const streams = yield* Effect.forEach(
-        Array.from({ length: 1000 }, (_, index) => kinds[index % kinds.length] ?? sse),
-        (open) => open(origin),
-        { concurrency: 20 }
-      )
-      assert.isTrue(streams.every(({ status }) => status === 200))
-      const reading = Effect.forEach(streams, ({ read }) => read(), { concurrency: "unbounded" })
-      const ends = yield* Effect.forkChild(reading, { startImmediately: true })
-      const [took] = yield* Effect.timed(terminate)
-      assert.isBelow(Duration.toMillis(took), 2000)
-      const incomplete = (yield* Fiber.join(ends)).filter(({ complete }) => !complete)
-      assert.strictEqual(incomplete.length, 0)
-    }),
-  60_000
+it.live.each(servers)("Open streams%s end in order on SIGTERM", ([, kinds, ...args]) =>
+  end(scaled(120, 1000), kinds, args)
 )

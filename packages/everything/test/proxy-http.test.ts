@@ -14,7 +14,7 @@ for (const { connector, name, notFound } of [
   { name: "The TypeScript SDK v2 client", connector: v2.httpConnector, notFound: -32602 }
 ]) {
   const connected = Effect.flatMap(overHttp, ({ url }) => connect(connector(url)))
-  layer(Layer.effect(Official, connected), { timeout: 30_000, excludeTestServices: true })(
+  layer(Layer.effect(Official, connected), { excludeTestServices: true })(
     `${name} drives the reference server through a proxy from Streamable HTTP to stdio in 2025-11-25`,
     (it) => {
       tools(it, name)

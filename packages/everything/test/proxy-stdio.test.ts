@@ -24,7 +24,7 @@ for (const { connector, name } of [
   const connected = Effect.flatMap(serverEverything, ({ url }) =>
     connect((host) => connector({ ...host, args: overStdio(url) }))
   )
-  layer(Layer.effect(Official, connected), { timeout: 30_000, excludeTestServices: true })(
+  layer(Layer.effect(Official, connected), { excludeTestServices: true })(
     `${name} drives server-everything through a proxy from stdio to Streamable HTTP`,
     (it) => {
       it.effect("sees who is behind, and its tools: also those that only its own capabilities open", () =>

@@ -53,7 +53,7 @@ for (const { open, revision, title } of cases) {
   const { rules } = revision
   const connected = Layer.effect(client, open(Everything.features)).pipe(Layer.provide([State.layer, host, quiet]))
 
-  layer(connected, { timeout: 20_000, excludeTestServices: true })(title, (it) => {
+  layer(connected, { excludeTestServices: true })(title, (it) => {
     it.effect(
       "agrees on the only revision that both speak",
       () =>

@@ -11,7 +11,7 @@ import { sseConnector } from "./support/sdk-v1.ts"
 const name = "The TypeScript SDK v1 client"
 const connected = Effect.flatMap(serveSse, ({ url }) => connect(sseConnector(url)))
 
-layer(Layer.effect(Official, connected), { timeout: 20_000, excludeTestServices: true })(
+layer(Layer.effect(Official, connected), { excludeTestServices: true })(
   `${name} drives the reference server over HTTP with SSE in 2025-11-25`,
   (it) => {
     tools(it, name)

@@ -10,7 +10,7 @@ import { serverFile } from "./support/official.ts"
 import { suite } from "./support/effect-ai-suite.ts"
 import { client, fileOf, layerClient } from "./support/our-client.ts"
 
-const options = { timeout: 30_000, excludeTestServices: true }
+const options = { excludeTestServices: true }
 const protocols = [McpProtocol.v2026_07_28, McpProtocol.v2025_11_25] as const
 const theirServer = fileOf("../fixtures/effect-ai-server.ts")
 
@@ -120,12 +120,9 @@ for (const protocol of protocols) {
 }
 
 describe("Our client and Effect's own server of both revisions", () => {
-  it.live(
-    "agree on the newer one",
-    () =>
-      Effect.gen(function* () {
-        assert.strictEqual((yield* client).revision.version, "2026-07-28")
-      }).pipe(Effect.provide(layerClient([theirServer]))),
-    options.timeout
+  it.live("agree on the newer one", () =>
+    Effect.gen(function* () {
+      assert.strictEqual((yield* client).revision.version, "2026-07-28")
+    }).pipe(Effect.provide(layerClient([theirServer])))
   )
 })

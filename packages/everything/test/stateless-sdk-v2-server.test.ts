@@ -9,31 +9,28 @@ const server = [fileOf("../fixtures/sdk-v2-modern-server.ts")]
 suite("stdio", layerClient(server))
 
 describe("Our client, left by a server of the SDK v2,", () => {
-  it.live(
-    "ends what it watched and what it called, at once and by name (2026-07-28)",
-    () =>
-      Effect.gen(function* () {
-        const mcp = yield* client
-        const uri = "fixture://touched"
-        const watching = yield* Queue.unbounded<unknown>()
-        const watched = yield* Effect.forkChild(
-          Stream.runForEach(mcp.watchResource(uri), (event) => Queue.offer(watching, event)),
-          { startImmediately: true }
+  it.live("ends what it watched and what it called, at once and by name (2026-07-28)", () =>
+    Effect.gen(function* () {
+      const mcp = yield* client
+      const uri = "fixture://touched"
+      const watching = yield* Queue.unbounded<unknown>()
+      const watched = yield* Effect.forkChild(
+        Stream.runForEach(mcp.watchResource(uri), (event) => Queue.offer(watching, event)),
+        { startImmediately: true }
+      )
+      assert.deepStrictEqual(yield* Queue.take(watching), { _tag: "Watching", uri })
+      const progress = yield* Queue.unbounded<unknown>()
+      const waiting = yield* Effect.forkChild(
+        mcp.callToolByName(
+          "wait",
+          { label: "left" },
+          { onProgress: (event) => void Queue.offerUnsafe(progress, event) }
         )
-        assert.deepStrictEqual(yield* Queue.take(watching), { _tag: "Watching", uri })
-        const progress = yield* Queue.unbounded<unknown>()
-        const waiting = yield* Effect.forkChild(
-          mcp.callToolByName(
-            "wait",
-            { label: "left" },
-            { onProgress: (event) => void Queue.offerUnsafe(progress, event) }
-          )
-        )
-        yield* Queue.take(progress)
-        assert.strictEqual(yield* call("quit"), "Bye.")
-        assert.strictEqual((yield* Effect.flip(Fiber.join(watched)))._tag, "Closed")
-        assert.strictEqual((yield* Effect.flip(Fiber.join(waiting)))._tag, "Closed")
-      }).pipe(Effect.provide(layerClient(server, { reconnect: false }))),
-    30_000
+      )
+      yield* Queue.take(progress)
+      assert.strictEqual(yield* call("quit"), "Bye.")
+      assert.strictEqual((yield* Effect.flip(Fiber.join(watched)))._tag, "Closed")
+      assert.strictEqual((yield* Effect.flip(Fiber.join(waiting)))._tag, "Closed")
+    }).pipe(Effect.provide(layerClient(server, { reconnect: false })))
   )
 })

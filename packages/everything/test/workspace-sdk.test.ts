@@ -129,7 +129,7 @@ describe("the workspace over HTTP", () => {
         assert.include(JSON.stringify(found), "b.md")
 
         // Streams that are open do not hold it up.
-        yield* Effect.timeout(terminate, "5 seconds")
+        yield* Effect.timeout(terminate, "60 seconds")
         yield* Effect.promise(() => older.close())
       }),
     verifies("http.compatibility.server-hosts-both")

@@ -94,7 +94,7 @@ describe("The documents", () => {
 
   const programs = blocks.filter(({ output }) => output !== undefined)
 
-  it.each(programs)("$document shows what $name prints", { timeout: 60_000 }, (block) => {
+  it.each(programs)("$document shows what $name prints", (block) => {
     const { status, stderr, stdout } = spawnSync(process.execPath, [fileOf(block)], { encoding: "utf8" })
     assert.deepStrictEqual({ status, stdout }, { status: 0, stdout: block.output }, stderr)
   })

@@ -53,7 +53,7 @@ const wire = Effect.gen(function* () {
 })
 
 // 2024-11-05 to 2025-06-18 are no different.
-layer(gateway("2025-11-25"), { excludeTestServices: true, timeout: 20_000 })(
+layer(gateway("2025-11-25"), { excludeTestServices: true })(
   "calls of one conversation with a server behind HTTP",
   (it) => {
     it.effect("are each asked their own questions", () =>

@@ -4,6 +4,7 @@ import { Elicitation, Prompts, Resources, Roots, Sampling, Tools } from "@effect
 import * as McpServer from "@effect-mcp/server/McpServer"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as McpTest from "@effect-mcp/testing/McpTest"
+import { needs } from "@effect-mcp/spec/skip"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, Stream } from "effect"
 import { Behind, behind, join, pairs } from "./support/gateway.ts"
@@ -41,13 +42,16 @@ describe.each(pairs)("Mounted features, $title", ({ downstream, upstream }) => {
   const asks = downstream.rules.elicitation.form && upstream.rules.elicitation.form
   const caller = (name: string) => Effect.provide(join(downstream), user(name), { local: true })
 
-  it.effect.skipIf(!asks)("ask the caller of the tool, not the user of the process that mounts it", () =>
-    Effect.gen(function* () {
-      const client = yield* caller("caller")
-      assert.strictEqual(text(yield* client.callToolByName("b.greet", { first: "first" })), "caller and caller")
-      const other = yield* caller("other")
-      assert.strictEqual(text(yield* other.callToolByName("b.greet", { first: "first" })), "other and other")
-    }).pipe(Effect.provide(mounting(upstream, user("process"))))
+  it.effect(
+    "ask the caller of the tool, not the user of the process that mounts it",
+    () =>
+      Effect.gen(function* () {
+        const client = yield* caller("caller")
+        assert.strictEqual(text(yield* client.callToolByName("b.greet", { first: "first" })), "caller and caller")
+        const other = yield* caller("other")
+        assert.strictEqual(text(yield* other.callToolByName("b.greet", { first: "first" })), "other and other")
+      }).pipe(Effect.provide(mounting(upstream, user("process")))),
+    needs(asks, "one of the two revisions has no elicitation")
   )
 
   it.effect("ask the caller's model and for the caller's roots when the process itself answers nothing", () =>
@@ -59,16 +63,19 @@ describe.each(pairs)("Mounted features, $title", ({ downstream, upstream }) => {
     }).pipe(Effect.provide(mounting(upstream, Sources.layerCallers)))
   )
 
-  it.effect.skipIf(!upstream.rules.elicitation.form)("ask nobody when the caller cannot be asked", () =>
-    Effect.gen(function* () {
-      const client = yield* join(downstream)
-      const result = yield* Effect.result(client.callToolByName("b.greet", { first: "first" }))
-      assert.notInclude(JSON.stringify(result), "process and process")
-      assert.deepStrictEqual(
-        (yield* Behind).calls.filter((call) => call.startsWith("greeted")),
-        []
-      )
-    }).pipe(Effect.provide(mounting(upstream, user("process"))))
+  it.effect(
+    "ask nobody when the caller cannot be asked",
+    () =>
+      Effect.gen(function* () {
+        const client = yield* join(downstream)
+        const result = yield* Effect.result(client.callToolByName("b.greet", { first: "first" }))
+        assert.notInclude(JSON.stringify(result), "process and process")
+        assert.deepStrictEqual(
+          (yield* Behind).calls.filter((call) => call.startsWith("greeted")),
+          []
+        )
+      }).pipe(Effect.provide(mounting(upstream, user("process")))),
+    needs(upstream.rules.elicitation.form, "the revision of the server has no elicitation")
   )
 
   it.effect("keep the suggestions for the arguments of prompts and templates", () =>

@@ -445,9 +445,8 @@ describe("UriTemplate matching", () => {
     })
   }
 
-  it("is bounded: hostile templates and URIs answer within the same time order as honest ones", () => {
+  it("is bounded: hostile templates and URIs are answered, where exponential or cubic work would take minutes", () => {
     const long = "a".repeat(UriTemplate.maxUriLength - 1)
-    const started = performance.now()
     assert.isUndefined(match("{a}{b}{c}{d}{e}{f}{g}{h}!", long))
     assert.isUndefined(match("{+a}/{+b}/{+c}/{+d}/x", "/".repeat(60_000)))
     assert.isUndefined(match("{a:9999}{b:9999}{c:9999}!", long))
@@ -458,8 +457,6 @@ describe("UriTemplate matching", () => {
     })
     assert.isUndefined(match("{a}", "%".repeat(60_000)))
     assert.isUndefined(match("{a}", "a".repeat(UriTemplate.maxUriLength + 1)))
-    // Exponential or cubic work on these inputs takes minutes.
-    assert.isBelow(performance.now() - started, 5000)
   })
 
   const Text = Arbitrary.schema(Schema.NonEmptyString.check(Schema.isMaxLength(8))).pipe(

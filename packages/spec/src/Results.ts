@@ -12,9 +12,14 @@ export const root = resolve(import.meta.dirname, "../../..")
 
 const file = join(root, ".tsbuildinfo/requirements.json")
 
-/** All test files of the workspace, as absolute paths. */
+const perf = "packages/*/test/perf/**"
+
+/** All test files that `npm test` runs, as absolute paths: those that measure time and memory prove nothing. */
 export const testFiles = (): ReadonlyArray<string> =>
-  globSync("packages/*/test/**/*.test.ts", { cwd: root }).map((path) => join(root, path))
+  globSync("packages/*/test/**/*.test.ts", { cwd: root, exclude: [perf] }).map((path) => join(root, path))
+
+/** The test files that only `npm run test:perf` runs, from the root. */
+export const perfFiles = (): ReadonlyArray<string> => globSync(`${perf}/*.test.ts`, { cwd: root }).toSorted()
 
 /** Keeps the proofs of a complete run. */
 export const write = (proofs: Proofs): void => {

@@ -319,6 +319,6 @@ describe("Access", () => {
         for (const round of history) yield* run(model, clients, round)
       }).pipe(Effect.scoped, Effect.provideService(Clock.Clock, clockOf(model)))
     },
-    { timeout: 60_000, arbitrary: { runs: 200, size: 20 } }
+    { arbitrary: { runs: 200, size: 20 } }
   )
 })

@@ -163,6 +163,6 @@ describe("a client that loses its server at random", () => {
     "answers every read, runs no call twice, lets nobody wait, and has its watchers read after the last update",
     { script: Arbitrary.array(Arbitrary.schema(Command), { maxLength: 25 }), version: Schema.Literals(all) },
     ({ script, version }) => live(script, version),
-    { timeout: 20_000, arbitrary: { runs: 150, size: 30 } }
+    { arbitrary: { runs: 150, size: 30 } }
   )
 })

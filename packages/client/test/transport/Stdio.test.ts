@@ -157,7 +157,7 @@ describe("a server that dies", () => {
     withProcesses(
       Effect.gen(function* () {
         const { client } = yield* start({ ...server(), killTimeout: "100 millis" })
-        const error = yield* Effect.timeout(Effect.flip(client.callToolByName("leaveChild")), "3 seconds")
+        const error = yield* Effect.timeout(Effect.flip(client.callToolByName("leaveChild")), "8 seconds")
         assert.strictEqual(error._tag === "Closed" ? error.cause?.exitCode : undefined, 9)
       })
     )

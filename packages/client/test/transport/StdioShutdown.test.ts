@@ -143,7 +143,7 @@ describe("a client process that ends", () => {
       Effect.gen(function* () {
         const { exited, pid } = yield* host(mode)
         yield* Effect.promise(() => exited)
-        yield* Effect.timeout(gone(pid), "5 seconds")
+        yield* Effect.timeout(gone(pid), "60 seconds")
       }),
     slow
   )

@@ -164,6 +164,6 @@ describe("two peers in a random conversation", () => {
       highWater: Schema.Literals([1, 200, 100_000])
     },
     ({ highWater, script }) => converse(script, highWater),
-    { timeout: 20_000, arbitrary: { runs: 250, size: 30 } }
+    { arbitrary: { runs: 250, size: 30 } }
   )
 })

@@ -5,7 +5,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, type Layer, Queue, Stream } from "effect"
 import { call, client, Host, listening, textOf, untilHeard } from "./our-client.ts"
 
-const options = { timeout: 30_000, excludeTestServices: true }
+const options = { excludeTestServices: true }
 
 export const suite = <E>(
   wire: string,

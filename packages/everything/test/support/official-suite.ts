@@ -9,7 +9,7 @@ import { failure, using } from "./official/calls.ts"
 import { reading } from "./official/reading.ts"
 import { tools } from "./official/tools.ts"
 
-const options = { timeout: 20_000, excludeTestServices: true }
+const options = { excludeTestServices: true }
 
 export interface Traits {
   /** What its errors say when the server answers -32002. */

@@ -12,7 +12,7 @@ const textOf = (name: string, args?: { readonly [name: string]: unknown }) =>
   )
 
 export const suite = <E>(wire: string, connected: Layer.Layer<McpClient.McpClient | Host, E>) =>
-  layer(connected, { timeout: 20_000, excludeTestServices: true })(
+  layer(connected, { excludeTestServices: true })(
     `Our client drives server-everything over ${wire} in 2025-11-25`,
     (it) => {
       it.effect("agrees on the newest revision and reads the instructions", () =>

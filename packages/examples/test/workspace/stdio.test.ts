@@ -10,50 +10,47 @@ import { Context, Deferred, Effect, FileSystem, Fiber, Layer, Path, Stream } fro
 const program = fileURLToPath(new URL("../../src/workspace/server.ts", import.meta.url))
 
 layer(NodeServices.layer, { excludeTestServices: true })("the workspace server as a program", (it) => {
-  it.effect(
-    "serves a folder: search, resources, a watched change, and a rename that is agreed to",
-    () =>
-      Effect.gen(function* () {
-        const fs = yield* FileSystem.FileSystem
-        const path = yield* Path.Path
-        const folder = yield* fs.realPath(yield* fs.makeTempDirectoryScoped({ prefix: "served-" }))
-        const place = (file: string) => path.join(folder, file)
-        const uri = (file: string) => Effect.map(path.toFileUrl(place(file)), ({ href }) => href)
-        yield* fs.makeDirectory(place("notes"))
-        yield* fs.writeFileString(place("notes/today.md"), "Buy a needle.\n")
+  it.effect("serves a folder: search, resources, a watched change, and a rename that is agreed to", () =>
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const path = yield* Path.Path
+      const folder = yield* fs.realPath(yield* fs.makeTempDirectoryScoped({ prefix: "served-" }))
+      const place = (file: string) => path.join(folder, file)
+      const uri = (file: string) => Effect.map(path.toFileUrl(place(file)), ({ href }) => href)
+      yield* fs.makeDirectory(place("notes"))
+      yield* fs.writeFileString(place("notes/today.md"), "Buy a needle.\n")
 
-        const connection = McpClient.layerStdio({ command: process.execPath, args: [program, folder] })
-        const client = Context.get(
-          yield* Layer.build(Layer.provide(connection, Elicitation.layerAccept())),
-          McpClient.McpClient
-        )
+      const connection = McpClient.layerStdio({ command: process.execPath, args: [program, folder] })
+      const client = Context.get(
+        yield* Layer.build(Layer.provide(connection, Elicitation.layerAccept())),
+        McpClient.McpClient
+      )
 
-        assert.strictEqual(client.serverInfo.name, "workspace")
-        const { matches } = yield* client.callTool(Search, { query: "needle" })
-        assert.deepStrictEqual(matches, [{ path: "notes/today.md", line: 1, text: "Buy a needle." }])
+      assert.strictEqual(client.serverInfo.name, "workspace")
+      const { matches } = yield* client.callTool(Search, { query: "needle" })
+      assert.deepStrictEqual(matches, [{ path: "notes/today.md", line: 1, text: "Buy a needle." }])
 
-        const today = yield* uri("notes/today.md")
-        assert.strictEqual(yield* client.readResourceText(today), "Buy a needle.\n")
+      const today = yield* uri("notes/today.md")
+      assert.strictEqual(yield* client.readResourceText(today), "Buy a needle.\n")
 
-        const watching = Deferred.makeUnsafe<void>()
-        const updated = yield* client.watchResource(today).pipe(
-          Stream.tap(({ _tag }) => (_tag === "Watching" ? Deferred.succeed(watching, undefined) : Effect.void)),
-          Stream.filter(({ _tag }) => _tag === "Updated"),
-          Stream.runHead,
-          Effect.forkChild
-        )
-        yield* Deferred.await(watching)
-        yield* fs.writeFileString(place("notes/today.md"), "Done.\n")
-        yield* Fiber.join(updated)
-        assert.strictEqual(yield* client.readResourceText(today), "Done.\n")
+      const watching = Deferred.makeUnsafe<void>()
+      const updated = yield* client.watchResource(today).pipe(
+        Stream.tap(({ _tag }) => (_tag === "Watching" ? Deferred.succeed(watching, undefined) : Effect.void)),
+        Stream.filter(({ _tag }) => _tag === "Updated"),
+        Stream.runHead,
+        Effect.forkChild
+      )
+      yield* Deferred.await(watching)
+      yield* fs.writeFileString(place("notes/today.md"), "Done.\n")
+      yield* Fiber.join(updated)
+      assert.strictEqual(yield* client.readResourceText(today), "Done.\n")
 
-        yield* client.callTool(Rename, { from: "notes/today.md", to: "done.md" })
-        assert.strictEqual(yield* fs.readFileString(place("done.md")), "Done.\n")
-        assert.deepStrictEqual(
-          (yield* Stream.runCollect(client.listResources)).map(({ name }) => name),
-          ["done.md"]
-        )
-      }),
-    20_000
+      yield* client.callTool(Rename, { from: "notes/today.md", to: "done.md" })
+      assert.strictEqual(yield* fs.readFileString(place("done.md")), "Done.\n")
+      assert.deepStrictEqual(
+        (yield* Stream.runCollect(client.listResources)).map(({ name }) => name),
+        ["done.md"]
+      )
+    })
   )
 })

@@ -22,7 +22,7 @@ const watching = Effect.gen(function* () {
   )
   /** Takes changes until one of that path has come. */
   const next = (file: string) =>
-    Effect.repeat(Queue.take(heard), { until: (change) => change.path === file }).pipe(Effect.timeout("5 seconds"))
+    Effect.repeat(Queue.take(heard), { until: (change) => change.path === file }).pipe(Effect.timeout("60 seconds"))
   return { fs, heard, next, place, start: watcher.start }
 })
 

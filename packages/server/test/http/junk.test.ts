@@ -56,6 +56,6 @@ describe("whatever is sent", () => {
           assert.strictEqual((yield* bystander.post(request("ping"))).status, 200)
         })
       ),
-    { timeout: 20_000, arbitrary: { runs: 25, size: 25 } }
+    { arbitrary: { runs: 25, size: 25 } }
   )
 })

@@ -179,7 +179,7 @@ describe("a shutdown", () => {
         { concurrency: 10 }
       )
       // An HTTP server alone would wait for 20 seconds.
-      assert.isTrue(Option.isSome(yield* Effect.timeoutOption(shutdown, "3 seconds")))
+      assert.isTrue(Option.isSome(yield* Effect.timeoutOption(shutdown, "8 seconds")))
       for (const client of clients) assert.isTrue(yield* client.complete)
     })
   )

@@ -146,7 +146,7 @@ describe("the memory store of events, in random histories", () => {
         }
         yield* model.finish
       }),
-    { timeout: 20_000, arbitrary: { runs: 500, size: 40 } }
+    { arbitrary: { runs: 500, size: 40 } }
   )
 
   it.effect("One session that says much drops its own streams, and none of another session", () =>

@@ -239,7 +239,7 @@ describe("a shutdown", () => {
         )
         yield* Effect.forEach(replies, (reply) => reply.next)
         // The server alone would wait 20 seconds for streams to end.
-        assert.isTrue((yield* Effect.timeoutOption(shutdown, "1 second"))._tag === "Some")
+        assert.isTrue((yield* Effect.timeoutOption(shutdown, "8 seconds"))._tag === "Some")
         for (const [id, reply] of replies.entries()) {
           const [end, ...more] = yield* messages(reply)
           assert.deepStrictEqual(more, [])
@@ -281,7 +281,7 @@ describe("a shutdown", () => {
       const silent = yield* Effect.forkChild(fetch(call("wait")), { startImmediately: true })
       yield* Queue.take(entered)
       yield* Queue.take(entered)
-      assert.isTrue((yield* Effect.timeoutOption(shutdown, "2 seconds"))._tag === "Some")
+      assert.isTrue((yield* Effect.timeoutOption(shutdown, "8 seconds"))._tag === "Some")
       assert.strictEqual((yield* messages(streaming)).at(-1).error.code, -31503)
       assert.strictEqual((yield* (yield* Fiber.join(silent)).json).error.code, -31503)
       assert.strictEqual(yield* Queue.take(ended), "interrupted")

@@ -1,0 +1,30 @@
+/** What a process keeps of sessions that are left in the middle of things, as it says itself. */
+import { NodeServices } from "@effect/platform-node"
+import { assert } from "@effect/vitest"
+import { Effect, Schema, Stream } from "effect"
+import { ChildProcess } from "effect/process"
+import { fileOf } from "./our-client.ts"
+
+const Measured = Schema.Struct({
+  alive: Schema.Int,
+  heap: Schema.Finite,
+  fibers: Schema.Int,
+  resources: Schema.Array(Schema.String)
+})
+const Report = Schema.fromJsonString(Schema.Struct({ count: Schema.Int, before: Measured, after: Measured }))
+
+/** Opens and leaves sessions: a hundred, or with `large` a thousand; nothing is alive afterwards. Gives their count, and the heap before and after. */
+export const leave = Effect.fnUntraced(
+  function* (where: "local" | "large" | "http") {
+    const file = fileOf("../fixtures/sessions.ts")
+    const process = yield* ChildProcess.make(globalThis.process.execPath, ["--expose-gc", file, where])
+    const output = yield* process.stdout.pipe(Stream.decodeText, Stream.mkString)
+    const report = yield* Schema.decodeUnknownEffect(Report)(output)
+    assert.strictEqual(report.after.alive, 0)
+    assert.strictEqual(report.after.fibers, report.before.fibers)
+    assert.deepStrictEqual(report.after.resources, report.before.resources)
+    return report
+  },
+  Effect.scoped,
+  Effect.provide(NodeServices.layer)
+)

@@ -1,0 +1,78 @@
+/**
+ * The vitest reporter that says at the end of a run what it did not run: skipped tests with their reasons, and, after a
+ * complete run, the counts that are larger at night and the tests of time and memory.
+ */
+import { globSync, readFileSync } from "node:fs"
+import { join, relative } from "node:path"
+import type { Reporter, TestCase, TestModule, TestSuite, Vitest } from "vitest/node"
+import { perfFiles, root, testFiles } from "./Results.ts"
+import { isNightly } from "./Scale.ts"
+
+/** A skipped test. */
+export interface Skipped {
+  readonly title: string
+  readonly file: string
+  readonly reason: string | undefined
+}
+
+/** The calls of `scaled` in a module, as `60 of 200`. */
+export const countsOf = (source: string): ReadonlyArray<string> =>
+  [...source.matchAll(/\bscaled\(([\d_]+), ([\d_]+)\)/g)].map(([, usual, nightly]) => `${usual} of ${nightly}`)
+
+/** The lines on skipped tests: a reason, and the tests that it skips. */
+export const linesOf = (skipped: ReadonlyArray<Skipped>): ReadonlyArray<string> =>
+  [...Map.groupBy(skipped, ({ reason }) => reason ?? "no reason given")].flatMap(([reason, tests]) => [
+    `  ${reason}: ${tests.length}`,
+    ...tests.map(({ file, title }) => `    ${file}: ${title}`)
+  ])
+
+const reasonOf = (test: TestCase): string | undefined => {
+  const result = test.result()
+  if (result.state === "skipped" && result.note !== undefined) return result.note
+  for (let at: TestCase | TestSuite | TestModule = test; at.type !== "module"; at = at.parent) {
+    const { skipped } = at.meta()
+    if (skipped !== undefined) return skipped
+  }
+  return undefined
+}
+
+const skippedOf = (module: TestModule): ReadonlyArray<Skipped> =>
+  Array.from(module.children.allTests("skipped"), (test) => ({
+    title: test.fullName,
+    file: relative(root, module.moduleId),
+    reason: reasonOf(test)
+  }))
+
+/** Modules of the tests whose counts are larger at night, each with its counts. */
+const scaledModules = (): ReadonlyArray<string> =>
+  globSync("packages/*/test/**/*.ts", { cwd: root })
+    .toSorted()
+    .flatMap((path) => {
+      const counts = countsOf(readFileSync(join(root, path), "utf8"))
+      return counts.length === 0 ? [] : [`  ${path}: ${counts.join(", ")}`]
+    })
+
+export default class SkipReporter implements Reporter {
+  private vitest: Vitest | undefined
+
+  onInit(vitest: Vitest): void {
+    this.vitest = vitest
+  }
+
+  onTestRunEnd(modules: ReadonlyArray<TestModule>): void {
+    if (this.vitest?.getGlobalTestNamePattern() !== undefined) return
+    const skipped = modules.flatMap(skippedOf)
+    const say = (title: string, lines: ReadonlyArray<string>): void => {
+      if (lines.length > 0) this.vitest?.logger.log([`\n${title}`, ...lines].join("\n"))
+    }
+    say(`Skipped tests: ${skipped.length}`, linesOf(skipped))
+    const ran = new Set(modules.map((module) => module.moduleId))
+    if (!testFiles().every((path) => ran.has(path))) return
+    if (!isNightly) say("Smaller counts than those of npm run test:nightly:", scaledModules())
+    const perf = perfFiles().filter((path) => !ran.has(join(root, path)))
+    say(
+      "Time and memory, only by npm run test:perf on an idle machine:",
+      perf.map((path) => `  ${path}`)
+    )
+  }
+}
