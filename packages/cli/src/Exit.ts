@@ -138,7 +138,7 @@ const fromError = (error: CommandError): Failure => {
     case "Forbidden":
     case "Unauthorized": {
       const login = findOAuth(error.cause)
-      return login === undefined ? new Failure({ code: code.server, message: error.message }) : fromOAuth(login)
+      return login === undefined ? new Failure({ code: code.connection, message: error.message }) : fromOAuth(login)
     }
     case "Timeout":
       return new Failure({ code: code.timeout, message: `The server did not answer ${error.method} in time` })

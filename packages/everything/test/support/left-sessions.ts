@@ -13,6 +13,8 @@ const Measured = Schema.Struct({
 })
 const Report = Schema.fromJsonString(Schema.Struct({ count: Schema.Int, before: Measured, after: Measured }))
 
+const lasting = (resources: ReadonlyArray<string>) => resources.filter((name) => name !== "Timeout")
+
 /** Opens and leaves sessions: a hundred, or with `large` a thousand; nothing is alive afterwards. Gives their count, and the heap before and after. */
 export const leave = Effect.fnUntraced(
   function* (where: "local" | "large" | "http") {
@@ -21,8 +23,16 @@ export const leave = Effect.fnUntraced(
     const output = yield* process.stdout.pipe(Stream.decodeText, Stream.mkString)
     const report = yield* Schema.decodeUnknownEffect(Report)(output)
     assert.strictEqual(report.after.alive, 0)
-    assert.strictEqual(report.after.fibers, report.before.fibers)
-    assert.deepStrictEqual(report.after.resources, report.before.resources)
+    const { after, before, count } = report
+    if (where === "http") {
+      // A few timers of the endpoint run out later; one for each session is a leak.
+      assert.isBelow(after.fibers - before.fibers, count / 4)
+      assert.isBelow(after.resources.length - before.resources.length, count / 4)
+      assert.deepStrictEqual(lasting(after.resources), lasting(before.resources))
+    } else {
+      assert.strictEqual(after.fibers, before.fibers)
+      assert.deepStrictEqual(after.resources, before.resources)
+    }
     return report
   },
   Effect.scoped,
