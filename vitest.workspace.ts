@@ -16,10 +16,13 @@ const packages = [
   "conformance"
 ]
 
+/** Their files share one process: half of the time went into loading the same modules again. */
+const shared = new Set(["protocol", "core", "client", "auth", "spec"])
+
 const project = (name: string) => ({
   extends: true as const,
   root: `packages/${name}`,
-  test: { name, include: ["test/**/*.test.ts"], exclude: ["test/perf/**"] }
+  test: { name, include: ["test/**/*.test.ts"], exclude: ["test/perf/**"], isolate: !shared.has(name) }
 })
 
 /** Tests of modules that see no listener: they run once, in the project of the server. */
@@ -53,7 +56,7 @@ const over = (listener: "node" | "web") => ({
 /** What measures time and memory: a busy machine fails it. `npm run test:perf` runs it, `npm test` does not. */
 const perf = {
   extends: true as const,
-  test: { name: "perf", include: ["packages/*/test/perf/**/*.test.ts"], isolate: true, fileParallelism: false }
+  test: { name: "perf", include: ["packages/*/test/perf/**/*.test.ts"], fileParallelism: false }
 }
 
 export default defineConfig({
@@ -64,8 +67,6 @@ export default defineConfig({
     hookTimeout: 120_000,
     // Much of the time they wait for processes and sockets; by default a machine of two cores would run them one after the other.
     maxWorkers: "100%",
-    // The files of a project share one process: half of the time went into loading the same modules again.
-    isolate: false,
     reporters: ["default", "./packages/spec/src/Reporter.ts", "./packages/spec/src/SkipReporter.ts"],
     coverage: { provider: "v8", include: ["packages/*/src/**/*.ts"], reporter: ["text", "html"] },
     projects: [...packages.map(project), over("node"), over("web"), perf]
