@@ -4,7 +4,7 @@ import type { RequestHeaders } from "@effect-mcp/core/Transport"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as Method from "@effect-mcp/protocol/Method"
 import type { ProgressParams } from "@effect-mcp/protocol/model/Progress"
-import type * as Duration from "effect/Duration"
+import * as Duration from "effect/Duration"
 
 export type Requests = Method.ClientRequests
 
@@ -39,6 +39,10 @@ export interface Defaults {
   readonly maxTotal: Duration.Input
 }
 
+/** A tool may run long: asking for its progress is what lets it start the wait anew, where there is one. */
+export const isWatched = (method: string, { timeout }: CallOptions): boolean =>
+  method === "tools/call" && timeout !== Duration.infinity
+
 const noop = (): void => {}
 
 /** How a request waits: the client's defaults, as one call changes them. */
@@ -46,8 +50,7 @@ export const requestOptions = (method: string, options: CallOptions, defaults: D
   timeout: options.timeout ?? defaults.timeout,
   resetOnProgress: options.resetOnProgress ?? defaults.resetOnProgress,
   maxTotal: options.maxTotal ?? defaults.maxTotal,
-  // A tool may run long: asking for progress lets it restart the timeout.
-  onProgress: options.onProgress ?? (method === "tools/call" ? noop : undefined),
+  onProgress: options.onProgress ?? (isWatched(method, options) ? noop : undefined),
   headers: options.headers,
   onSend: options.onSend
 })

@@ -1,3 +1,4 @@
+export * as CancelReason from "./peer/CancelReason.ts"
 export * as ClientInput from "./request/ClientInput.ts"
 export * as Completions from "./features/Completions.ts"
 export * as Content from "./contract/Content.ts"

@@ -4,7 +4,8 @@
  * It runs in the gateway's scope, not in the fiber of the request it was made for: where that one is answered in rounds (2026-07-28),
  * the call waits between them. Whoever drives it passes on what comes; what comes while nobody does is kept, hints up to a bound.
  */
-import type { AskError, ClientInput, Question } from "@effect-mcp/core/ClientInput"
+import * as CancelReason from "@effect-mcp/core/CancelReason"
+import type { AskError, AskOptions, ClientInput, Question } from "@effect-mcp/core/ClientInput"
 import type { Log } from "@effect-mcp/core/Log"
 import type { Progress, ReportOptions } from "@effect-mcp/core/Progress"
 import type { HeaderParam } from "@effect-mcp/protocol/HeaderParams"
@@ -18,7 +19,7 @@ import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import type * as Fiber from "effect/Fiber"
+import * as Fiber from "effect/Fiber"
 import * as Latch from "effect/Latch"
 import * as Queue from "effect/Queue"
 
@@ -96,30 +97,40 @@ export class Call<A> {
   ask<M extends Question>(
     method: M,
     params: Method.ServerRequests[M]["params"],
-    named?: string
+    { key: named, onProgress }: AskOptions = {}
   ): Effect.Effect<Method.ServerRequests[M]["result"], AskError | McpError.McpError | Moved> {
     return Effect.suspend(() => {
       const answer = Deferred.makeUnsafe<Method.ServerRequests[M]["result"], AskError | McpError.McpError | Moved>()
-      const withdrawn = Deferred.makeUnsafe<void>()
+      const withdrawn = Deferred.makeUnsafe<Context.Context<never> | undefined>()
       // The caller sees it; it is the same in every round.
       const key = named ?? `${method}#${this.questions.length + 1}`
       this.questions.push({
         move: () => void Deferred.doneUnsafe(answer, Exit.fail(new Moved())),
         settled: () => Deferred.isDoneUnsafe(answer) || Deferred.isDoneUnsafe(withdrawn),
-        put: (input) =>
-          Effect.raceFirst(
-            Effect.matchCauseEffect(input.ask(method, params, { key }), {
-              onSuccess: (value) => Deferred.succeed(answer, value),
-              // Whoever asked is interrupted when a round ends; the question stays.
-              onFailure: (cause) =>
-                Cause.hasInterruptsOnly(cause) ? Effect.failCause(cause) : Deferred.failCause(answer, cause)
-            }),
-            Deferred.await(withdrawn)
+        put: (input) => {
+          const asked = Effect.matchCauseEffect(input.ask(method, params, { key, onProgress }), {
+            onSuccess: (value) => Deferred.succeed(answer, value),
+            // A round that ends interrupts it; the question stays.
+            onFailure: (cause) =>
+              Cause.hasInterruptsOnly(cause) ? Effect.failCause(cause) : Deferred.failCause(answer, cause)
+          })
+          return Effect.flatMap(Effect.forkChild(asked, { startImmediately: true }), (fiber) =>
+            Effect.raceFirst(
+              Fiber.join(fiber),
+              // The caller is told why.
+              Effect.map(Deferred.await(withdrawn), (reason) => fiber.interruptUnsafe(undefined, reason))
+            )
           ).pipe(Effect.asVoid, Effect.orDie)
+        }
       })
       this.somethingAsked.openUnsafe()
-      return Effect.onInterrupt(Deferred.await(answer), () =>
-        Effect.sync(() => void Deferred.doneUnsafe(withdrawn, Exit.void))
+      return Effect.onExit(Deferred.await(answer), (exit) =>
+        Effect.sync(() => {
+          if (!Exit.isFailure(exit) || !Cause.hasInterrupts(exit.cause)) return
+          const reason = CancelReason.of(exit.cause)
+          const annotation = reason === undefined ? undefined : CancelReason.annotation(reason)
+          Deferred.doneUnsafe(withdrawn, Exit.succeed(annotation))
+        })
       )
     })
   }
@@ -133,12 +144,16 @@ export class Call<A> {
   }
 
   private following(driver: Driver): Effect.Effect<A, McpError.McpError> {
+    let hinted = false
     const next: Effect.Effect<A, McpError.McpError> = Effect.flatMap(Queue.take(this.hints), (hint) => {
       if (hint._tag === "Over") {
         // Another may drive it as well: a retry whose first try still runs.
         Queue.offerUnsafe(this.hints, hint)
-        return this.result ?? Effect.never
+        const result = this.result ?? Effect.never
+        // In a write of its own: a client that reads both at once may take the answer first, and lose the hints.
+        return hinted ? Effect.andThen(Effect.yieldNow, result) : result
       }
+      hinted = true
       return Effect.andThen(
         hint._tag === "Progress"
           ? driver.progress.report(hint.progress, hint.options)

@@ -3,6 +3,7 @@
  *
  * A call starts once. It ends when its caller cancels, when it is over, or when the caller does not come back with an answer in time.
  */
+import * as CancelReason from "@effect-mcp/core/CancelReason"
 import { ClientInput } from "@effect-mcp/core/ClientInput"
 import { Log } from "@effect-mcp/core/Log"
 import * as Once from "@effect-mcp/core/Once"
@@ -50,22 +51,23 @@ export const make = Effect.fnUntraced(function* ({
   /** Those without a driver, the longest first. */
   const waiting = new Map<Call<unknown>, Fiber.Fiber<void>>()
 
-  const cancel = (call: Call<unknown>): void => {
+  /** `reason`: what the server behind is told of the cause. */
+  const cancel = (call: Call<unknown>, reason?: string): void => {
     calls.delete(call.id)
     waiting.get(call)?.interruptUnsafe()
     waiting.delete(call)
-    call.fiber?.interruptUnsafe()
+    call.fiber?.interruptUnsafe(undefined, reason === undefined ? undefined : CancelReason.annotation(reason))
   }
 
   const park = (call: Call<unknown>): Effect.Effect<void> =>
     Effect.suspend(() => {
       const [longest] = waiting.keys()
-      if (longest !== undefined && waiting.size >= capacity) cancel(longest)
+      if (longest !== undefined && waiting.size >= capacity) cancel(longest, "Too many calls wait for an answer")
       const giveUp = Effect.andThen(
         Effect.sleep(patience),
         Effect.sync(() => {
           waiting.delete(call)
-          cancel(call)
+          cancel(call, "The caller did not answer in time")
         })
       )
       return Effect.map(Effect.forkIn(giveUp, scope), (fiber) => void waiting.set(call, fiber))
@@ -86,7 +88,7 @@ export const make = Effect.fnUntraced(function* ({
             if (call.drivers > 0) return Effect.void
             if (Replay.isSuspension(exit.cause)) return park(call)
           }
-          cancel(call)
+          cancel(call, Exit.isFailure(exit) ? CancelReason.of(exit.cause) : undefined)
           return Effect.void
         })
       )

@@ -9,6 +9,7 @@ import { areTold } from "@effect-mcp/client/internal/UrlElicitations"
 import { elicitationModes } from "@effect-mcp/core/ClientInput"
 import { Principal } from "@effect-mcp/core/Principal"
 import { RequestContext, type RequestServices } from "@effect-mcp/core/RequestContext"
+import { isId } from "@effect-mcp/protocol/JsonRpc"
 import * as Headers from "@effect-mcp/protocol/Headers"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { isAtLeast, type LoggingLevel } from "@effect-mcp/protocol/model/Logging"
@@ -85,8 +86,9 @@ export const make = (
             yield* agree.check(call)
           }
           yield* wantLogs(upstream, level)
+          const progress = isId(context.meta.progressToken)
           const visiting = !areTold(context.revision) && elicitationModes(who).url
-          return yield* Effect.mapError(send(upstream, call, request, { reconnectTimeout, visiting }), failed)
+          return yield* Effect.mapError(send(upstream, call, request, { progress, reconnectTimeout, visiting }), failed)
         }),
         (call) => agree?.check(call) ?? Effect.void
       )
@@ -181,6 +183,13 @@ const agreement = (request: Calling, { envelope: { headers }, revision }: Reques
   }
 }
 
+interface Sending {
+  /** Whether the caller wants to know how far it is. */
+  readonly progress: boolean
+  readonly reconnectTimeout: Duration.Input
+  readonly visiting: boolean
+}
+
 /**
  * Sends a call behind, as it is; but for what is a client's own matter: arguments that travel in headers, too, and (`visiting`) pages to
  * visit first, that the caller's revision has no words for.
@@ -189,7 +198,7 @@ const send = (
   { client }: Upstream,
   call: Call<Middleware.Result>,
   request: Calling,
-  { reconnectTimeout, visiting }: { readonly reconnectTimeout: Duration.Input; readonly visiting: boolean }
+  { progress, reconnectTimeout, visiting }: Sending
 ): Effect.Effect<Middleware.Result, McpClient.ClientError> => {
   const { method } = request
   const { meta, params } = Translation.outgoing(request.params)
@@ -201,7 +210,7 @@ const send = (
     onSend: (id) => {
       call.wireId = id
     },
-    onProgress: ({ progress, ...event }) => call.progress(progress, event),
+    ...(progress && { onProgress: ({ progress, ...event }) => call.progress(progress, event) }),
     ...(meta === undefined ? undefined : { meta })
   }
   if ("uri" in params)

@@ -12,9 +12,9 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { Revision } from "@effect-mcp/protocol/Revision"
 
-/** `tasks` are not relayed, nor extensions: their methods are not known here. */
+/** `tasks` are not relayed, nor extensions: their methods are not known here. What is experimental passes as it is. */
 export const capabilities = (behind: ServerCapabilities, { rules }: Revision): ServerCapabilities => {
-  const { completions, logging, prompts, resources, tools } = behind
+  const { completions, experimental, logging, prompts, resources, tools } = behind
   // 2024-11-05 has completion without declaring it.
   const undeclared = !rules.completionsDeclared && (prompts !== undefined || resources !== undefined)
   return {
@@ -22,7 +22,8 @@ export const capabilities = (behind: ServerCapabilities, { rules }: Revision): S
     ...(tools === undefined ? undefined : { tools }),
     ...(resources === undefined ? undefined : { resources }),
     ...(prompts === undefined ? undefined : { prompts }),
-    ...(completions === undefined && !undeclared ? undefined : { completions: completions ?? {} })
+    ...(completions === undefined && !undeclared ? undefined : { completions: completions ?? {} }),
+    ...(experimental === undefined ? undefined : { experimental })
   }
 }
 

@@ -72,14 +72,15 @@ const asking = (calls: ReadonlySet<Call<unknown>>, connection: Connection | unde
   const ask: Ask = (method, params) =>
     Effect.flatMap(Effect.all([CurrentCall, Requester]), ([current, asker]) => {
       const call = current ?? related(calls, asker?.relatedTo)
+      const options: ClientInput.AskOptions = { key: asker?.key, onProgress: asker?.progress }
       if (call !== undefined) {
-        return Effect.catchTag(call.ask(method, params, asker?.key), "Moved", () =>
+        return Effect.catchTag(call.ask(method, params, options), "Moved", () =>
           // Its own call has ended, or it never was that call's.
           current === undefined ? ask(method, params) : Effect.fail(unrelated)
         )
       }
       const input = connection?.input
-      return input === undefined ? Effect.fail(unrelated) : input.ask(method, params)
+      return input === undefined ? Effect.fail(unrelated) : input.ask(method, params, options)
     })
   return ask
 }
@@ -170,6 +171,7 @@ export const open = Effect.fnUntraced(function* <E>(
       ...options.client,
       revisions,
       onAnnouncement,
+      experimental: downstream.capabilities.experimental ?? options.client.experimental,
       ...(clientInfo === undefined ? undefined : { clientInfo })
     })
   const client = yield* alike(options, downstream, speaking).pipe(
@@ -177,6 +179,8 @@ export const open = Effect.fnUntraced(function* <E>(
     Effect.updateContext((_request: Context.Context<never>) => Context.add(services, Scope.Scope, scope))
   )
   const updates = new Map<string, Following>()
+  /** What was unsubscribed from: a server that goes on to tell of it is not heard by the watchers of other resources. */
+  const left = new Set<string>()
 
   if (session !== undefined) yield* announce(client, session)
 
@@ -186,6 +190,7 @@ export const open = Effect.fnUntraced(function* <E>(
     calls,
     subscribe: (connection, uri) =>
       Effect.suspend(() => {
+        left.delete(uri)
         if (updates.has(uri)) return Effect.void
         const established = Deferred.makeUnsafe<void, ClientError>()
         const following: Following = { fiber: undefined }
@@ -193,8 +198,11 @@ export const open = Effect.fnUntraced(function* <E>(
         const run = Stream.runForEach(client.watchResource(uri), (event) =>
           Effect.flatMap(
             event._tag === "Watching" ? Deferred.succeed(established, undefined) : Effect.succeed(false),
-            // Watching again, it may have missed one.
-            (first) => (first ? Effect.void : tell(connection, "notifications/resources/updated", { uri: event.uri }))
+            (first) =>
+              // Watching again, it may have missed one.
+              first || left.has(event.uri)
+                ? Effect.void
+                : tell(connection, "notifications/resources/updated", { uri: event.uri })
           )
         ).pipe(
           Effect.onExit((exit) =>
@@ -214,7 +222,9 @@ export const open = Effect.fnUntraced(function* <E>(
     unsubscribe: (uri) =>
       Effect.suspend(() => {
         const fiber = updates.get(uri)?.fiber
-        updates.delete(uri)
+        if (updates.delete(uri)) left.add(uri)
+        // None is left to tell of: the oldest are forgotten.
+        if (updates.size === 0) left.clear()
         return fiber === undefined ? Effect.void : Fiber.interrupt(fiber)
       })
   }
@@ -226,22 +236,19 @@ const tell = (connection: Connection, method: string, params?: { readonly [key: 
     Effect.sync(() => connection.notify(method, params))
   )
 
-/** Tells a session of lists that have changed. */
+/** Tells a session of lists that have changed, also where the server behind announces them without having declared that it does. */
 const announce = Effect.fnUntraced(function* (
   client: McpClient.McpClient["Service"],
   connection: Connection
 ): Effect.fn.Return<void, never, Scope.Scope> {
-  const { prompts, resources, tools } = client.serverCapabilities
-  const each = (declared: boolean | undefined, changes: Stream.Stream<void>, method: string) =>
-    declared === true
-      ? Effect.forkScoped(
-          Stream.runForEach(changes, () => tell(connection, method)),
-          { startImmediately: true }
-        )
-      : Effect.void
-  yield* each(tools?.listChanged, client.toolChanges, "notifications/tools/list_changed")
-  yield* each(resources?.listChanged, client.resourceChanges, "notifications/resources/list_changed")
-  yield* each(prompts?.listChanged, client.promptChanges, "notifications/prompts/list_changed")
+  const each = (changes: Stream.Stream<void>, method: string) =>
+    Effect.forkScoped(
+      Stream.runForEach(changes, () => tell(connection, method)),
+      { startImmediately: true }
+    )
+  yield* each(client.toolChanges, "notifications/tools/list_changed")
+  yield* each(client.resourceChanges, "notifications/resources/list_changed")
+  yield* each(client.promptChanges, "notifications/prompts/list_changed")
 })
 
 /** Whether the client knows pages by ids, and is told when they are done. */

@@ -55,7 +55,7 @@ export class Callers {
       const one: Carried = {
         connection,
         wireId: undefined,
-        ask: (method, params) => Effect.raceFirst(input.ask(method, params), Deferred.await(over))
+        ask: (method, params, options) => Effect.raceFirst(input.ask(method, params, options), Deferred.await(over))
       }
       this.carried.add(one)
       const end = Effect.sync(() => {
@@ -102,15 +102,22 @@ export class Callers {
   private readonly askCaller: Effect.Effect<Ask | undefined, McpError.McpError> = Effect.flatMap(
     Effect.all([Current, Requester]),
     ([current, asking]) => {
-      if (current !== undefined) return Effect.succeed(current.ask)
+      const asks = (carried: Carried): Ask => {
+        const onProgress = asking?.progress
+        return onProgress === undefined
+          ? carried.ask
+          : (method, params, options) => carried.ask(method, params, { ...options, onProgress })
+      }
+      if (current !== undefined) return Effect.succeed(asks(current))
       const [oldest, ...others] = this.carried
       const id = asking?.relatedTo
       if (oldest === undefined) return Effect.undefined
       if (id !== undefined) {
-        return Effect.succeed([oldest, ...others].find((carried) => carried.wireId === id)?.ask)
+        const named = [oldest, ...others].find((carried) => carried.wireId === id)
+        return Effect.succeed(named && asks(named))
       }
       const shared = others.every(({ connection }) => connection !== undefined && connection === oldest.connection)
-      return shared ? Effect.succeed(oldest.ask) : Effect.fail(ambiguous)
+      return shared ? Effect.succeed(asks(oldest)) : Effect.fail(ambiguous)
     }
   )
 }

@@ -5,6 +5,7 @@
  */
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
+import type { ProgressParams } from "@effect-mcp/protocol/model/Progress"
 import * as Context from "effect/Context"
 
 export interface RequesterInfo {
@@ -13,6 +14,8 @@ export interface RequesterInfo {
   readonly relatedTo?: JsonRpc.Id | undefined
   /** What the server calls the question, where questions have names (2026-07-28). */
   readonly key?: string | undefined
+  /** Tells the server how far the answer is, where it wants to know. Never waits: dropped where the wire is full. */
+  readonly progress?: ((event: Omit<ProgressParams, "progressToken">) => void) | undefined
 }
 
 /** Nothing where no server asks, as in a test of the implementation alone. */

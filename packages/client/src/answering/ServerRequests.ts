@@ -10,16 +10,17 @@ import { Roots } from "@effect-mcp/core/Roots"
 import * as Sampling from "@effect-mcp/core/Sampling"
 import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
 import * as Codecs from "@effect-mcp/protocol/Codecs"
-import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Method from "@effect-mcp/protocol/Method"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
 import type { Root } from "@effect-mcp/protocol/model/Root"
+import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { Revision } from "@effect-mcp/protocol/Revision"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { Requester } from "./Requester.ts"
+import { Requester, type RequesterInfo } from "./Requester.ts"
 import * as Consent from "./Consent.ts"
 import * as ElicitationChecks from "./ElicitationChecks.ts"
 import * as UrlElicitations from "./UrlElicitations.ts"
@@ -72,6 +73,8 @@ export interface Conversation {
   readonly capabilities: ClientCapabilities
   readonly server: Implementation
   readonly relatedTo?: JsonRpc.Id | undefined
+  /** Sends a notification that may be lost. */
+  readonly hint?: ((method: string, params: JsonRpc.Params) => void) | undefined
 }
 
 /** The server may not ask this, or not so: neither user, model nor host were bothered with it. */
@@ -142,6 +145,25 @@ const roots =
       })
     )
 
+/** The token is the server's own: it is kept here, and goes no further with the params. */
+const withoutToken = (params: JsonRpc.Params | undefined) => {
+  const meta = params?._meta
+  if (!isJsonObject(meta) || !JsonRpc.isId(meta.progressToken)) return { asked: params, token: undefined }
+  const { progressToken: token, ..._meta } = meta
+  const { _meta: _whole, ...rest } = { ...params }
+  return { asked: Object.keys(_meta).length === 0 ? rest : { ...rest, _meta }, token }
+}
+
+const progressOf =
+  (progressToken: unknown, { hint, revision }: Conversation): RequesterInfo["progress"] =>
+  ({ message, progress, total }) =>
+    hint?.("notifications/progress", {
+      progressToken,
+      progress,
+      ...(total === undefined ? undefined : { total }),
+      ...(message === undefined || !revision.rules.progressMessage ? undefined : { message })
+    })
+
 /** Answers one request of the server's; ping is answered before it gets here. */
 export const make = (
   offered: Services
@@ -161,7 +183,8 @@ export const make = (
       const codec = conversation.revision.clientRequests[method]
       if (handler === undefined || codec === undefined) return Effect.fail(refuse(McpError.methodNotFound(method)))
       const { params, result } = Codecs.coders(codec)
-      return params.decode(request.params).pipe(
+      const { asked, token } = withoutToken(request.params)
+      return params.decode(asked).pipe(
         Effect.mapError((message) => refuse(McpError.invalidParams(`Invalid params for ${method}: ${message}`))),
         Effect.flatMap((decoded) => {
           const missing = ClientInput.missingCapability(method, decoded, conversation)
@@ -177,6 +200,7 @@ export const make = (
         Effect.provideService(Requester, {
           server: conversation.server,
           relatedTo: conversation.relatedTo,
+          ...(token === undefined ? undefined : { progress: progressOf(token, conversation) }),
           ...(conversation.revision.era === "stateless" ? { key: String(request.id) } : undefined)
         })
       )

@@ -122,6 +122,13 @@ const withoutUnanswerable = (
 
 const isIn = <T extends object>(table: T, key: string): key is keyof T & string => Object.hasOwn(table, key)
 
+/** Says what may be lost: not where the wire is full. */
+const hintsOf =
+  (peer: Peer) =>
+  (method: string, params: JsonRpc.Params): void => {
+    if (peer.sink.writable()) peer.notify(method, params)
+  }
+
 const openingTimeout = (
   { address = "The server" }: Transport,
   method: string,
@@ -161,13 +168,15 @@ export const make = Effect.fnUntraced(function* (
     withoutUnanswerable(transport, () => negotiated?.revision.era === "stateless", options.dropped),
     {
       // A question may overtake the end of the handshake: it waits for it.
-      request: ({ envelope: { relatedTo }, request }) =>
+      request: ({ envelope: { relatedTo }, peer, request }) =>
         Effect.flatMap(Deferred.await(agreed), ({ revision, serverInfo: server }) =>
           // A stateless server asks in its results, and nowhere else: this one came before it was known as one.
           revision.era === "stateless"
             ? Effect.never
-            : Effect.catchTag(answer(request, { revision, capabilities, server, relatedTo }), "Refused", ({ error }) =>
-                Effect.fail(error)
+            : Effect.catchTag(
+                answer(request, { revision, capabilities, server, relatedTo, hint: hintsOf(peer) }),
+                "Refused",
+                ({ error }) => Effect.fail(error)
               )
         ),
       immediate: ({ method }) => (method === "ping" ? {} : undefined),

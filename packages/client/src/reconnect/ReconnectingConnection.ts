@@ -10,7 +10,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { Policy } from "../connection/Backoff.ts"
-import type { CallOptions, Defaults } from "../CallOptions.ts"
+import { type CallOptions, type Defaults, isWatched } from "../CallOptions.ts"
 import type { Connection } from "../connection/Connection.ts"
 import type { Era } from "../connection/Era.ts"
 import * as Elapsed from "../internal/Elapsed.ts"
@@ -145,7 +145,7 @@ const deadlineOf = (
     )
   const { onProgress } = options
   const resets = options.resetOnProgress ?? defaults.resetOnProgress
-  const watched = resets && (onProgress !== undefined || method === "tools/call")
+  const watched = resets && (onProgress !== undefined || isWatched(method, options))
   return {
     deadline: { method, at },
     options: watched

@@ -18,6 +18,7 @@ import type { Handlers, Options } from "./Peer.ts"
 import type { Envelope, Inbound, Single, Sink, TransportError } from "../transport/Transport.ts"
 import { answer, response } from "./answer.ts"
 import { collectBatch, refuseBatch } from "./batch.ts"
+import * as CancelReason from "./CancelReason.ts"
 import { Closed, Outbound, type RequestError, type RequestOptions } from "./Outbound.ts"
 import { type InFlight, type Registrar, Running, view } from "./InboundRequest.ts"
 
@@ -156,7 +157,7 @@ export class Actor implements Registrar {
     this.refuse(request, sink, McpError.limitExceeded(`More than ${permits + maxPending} requests are in flight`))
   }
 
-  private end(entry: Running, ended: Exclude<Running["ended"], undefined>): void {
+  private end(entry: Running, ended: Exclude<Running["ended"], undefined>, reason: string | undefined): void {
     if (ended === "cancelled") entry.cancelled = true
     if (entry.ended !== undefined) {
       // Who wants no answer any more gets none, whatever ended the request first.
@@ -171,7 +172,7 @@ export class Actor implements Registrar {
         : this.refuse(request, sink, McpError.interrupted(ended.reason))
     }
     // A signal, never an await: finalizers must not stall the reader.
-    entry.fiber?.interruptUnsafe()
+    entry.fiber?.interruptUnsafe(undefined, reason === undefined ? undefined : CancelReason.annotation(reason))
   }
 
   // ---- what arrives
@@ -186,9 +187,9 @@ export class Actor implements Registrar {
       if (entry === undefined) return outbound.has(id) ? handlers.notification(notification, envelope, this) : undefined
       // Initialization cannot be cancelled.
       if (entry.request.method === "initialize") return
-      this.end(entry, "cancelled")
-      const reason = params?.reason
-      return handlers.cancelled?.(entry.request, typeof reason === "string" ? excerpt(reason) : undefined)
+      const reason = typeof params?.reason === "string" ? excerpt(params.reason) : undefined
+      this.end(entry, "cancelled", reason)
+      return handlers.cancelled?.(entry.request, reason)
     }
     if (notification.method === "notifications/progress") return outbound.progress(params)
     handlers.notification(notification, envelope, this)
@@ -255,7 +256,7 @@ export class Actor implements Registrar {
 
   interrupt(reason: string, id?: JsonRpc.Id): void {
     const entries = id === undefined ? [...(this.pending?.values() ?? []), ...this.running.values()] : [this.find(id)]
-    for (const entry of entries) if (entry !== undefined) this.end(entry, { reason })
+    for (const entry of entries) if (entry !== undefined) this.end(entry, { reason }, reason)
   }
 
   abort(error: TransportError): void {

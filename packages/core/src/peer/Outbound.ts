@@ -11,9 +11,11 @@ import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import { BusyMap } from "../internal/BusyMap.ts"
+import * as CancelReason from "./CancelReason.ts"
 import * as TraceContext from "./TraceContext.ts"
 import type { RequestHeaders, Sink, TransportError } from "../transport/Transport.ts"
 
@@ -116,11 +118,12 @@ export class Outbound {
     params: JsonRpc.Params | undefined,
     trace: JsonRpc.Params | undefined
   ): Effect.Effect<unknown, RequestError> {
-    return Effect.callback<unknown, RequestError>((resume) => {
+    let id = 0
+    const sent = Effect.callback<unknown, RequestError>((resume) => {
       if (this.closed !== undefined) return resume(Effect.fail(unsent(this.closed)))
       const { sink } = this
       const waiting = (this.waiting ??= new BusyMap())
-      const id = this.nextId++
+      id = this.nextId++
       entry.resume = resume
       const { headers, onProgress, relatedTo } = entry.options
       const token = onProgress === undefined ? undefined : { progressToken: id }
@@ -139,9 +142,13 @@ export class Outbound {
       }
       const due = dueAt(entry)
       if (due < this.wakesAt) this.wake(due)
-      return Effect.sync(() => {
-        if (this.remove(id)) this.cancel(id, entry, "The caller was interrupted")
-      })
+    })
+    // What ends otherwise than by an interruption does not wait any more.
+    return Effect.onExit(sent, (exit) => {
+      if (Exit.isFailure(exit) && this.remove(id)) {
+        this.cancel(id, entry, CancelReason.of(exit.cause) ?? "The caller was interrupted")
+      }
+      return Effect.void
     })
   }
 

@@ -9,6 +9,7 @@ import * as Codecs from "@effect-mcp/protocol/Codecs"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Method from "@effect-mcp/protocol/Method"
+import type { ProgressParams } from "@effect-mcp/protocol/model/Progress"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { Revision } from "@effect-mcp/protocol/Revision"
 import * as Context from "effect/Context"
@@ -54,6 +55,11 @@ export type AskError = CapabilityMissing | Closed | Declined | Timeout
 export interface AskOptions {
   /** Names the question where requests are replayed: needed when two identical ones are open at once. Elsewhere it has no effect. */
   readonly key?: string | undefined
+  /**
+   * Called for each progress event of the client, in the reader: it must not block. Where questions travel in results (2026-07-28) there
+   * is none.
+   */
+  readonly onProgress?: ((event: ProgressParams) => void) | undefined
 }
 
 export class ClientInput extends Context.Service<
@@ -134,7 +140,7 @@ export const remote = (
   }
 ): ClientInput["Service"] => ({
   once: (_name, _schema, effect) => effect,
-  ask: <M extends Question>(method: M, params: Method.ServerRequests[M]["params"]) =>
+  ask: <M extends Question>(method: M, params: Method.ServerRequests[M]["params"], asking?: AskOptions) =>
     Effect.suspend(() => {
       const { peer, ready, relatedTo, revision, timeout } = options
       const missing = missingCapability(method, params, options)
@@ -151,7 +157,9 @@ export const remote = (
             orElse: () => Effect.fail(new Timeout({ method, message: "The client did not say that it is initialized" }))
           })
         ),
-        Effect.flatMap((wire) => peer.request(method, toParams(wire), { relatedTo, timeout })),
+        Effect.flatMap((wire) =>
+          peer.request(method, toParams(wire), { relatedTo, timeout, onProgress: asking?.onProgress })
+        ),
         // A refusal is an answer that a handler may expect, not a mishap of the protocol.
         Effect.catchIf(isRejection, ({ message }) => Effect.fail(new Declined({ action: "decline", message }))),
         Effect.flatMap((answer) =>
