@@ -40,7 +40,7 @@ const sdkEnd = (end: Transport): SdkTransport => {
       )
       void Effect.runPromise(Effect.ignore(read)).then(() => sdk.onclose?.())
     },
-    send: async (message) => end.sink.send(message as any, "control"),
+    send: async (message) => end.sink.send(message, "control"),
     close: async () => undefined
   }
   return sdk
