@@ -114,16 +114,16 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "Ids start anew when nothing waits",
     file: "packages/core/src/peer/Outbound.ts",
-    from: "const id = this.nextId++",
-    to: "if (waiting.size === 0) this.nextId = 1\n      const id = this.nextId++",
+    from: "id = this.nextId++",
+    to: "id = waiting.size === 0 ? (this.nextId = 1) : this.nextId++",
     test: "packages/core/test/peer/Peer.outbound.test.ts",
     ids: ["json-rpc.request.id-unique"]
   },
   {
     name: "The id of a request is the number of those that wait",
     file: "packages/core/src/peer/Outbound.ts",
-    from: "const id = this.nextId++",
-    to: "const id = waiting.size + 1",
+    from: "id = this.nextId++",
+    to: "id = waiting.size + 1",
     test: "packages/core/test/peer/Peer.outbound.test.ts",
     ids: ["json-rpc.request.id-unique"]
   },

@@ -147,6 +147,9 @@ const alike = <A extends { readonly revision: Revision.Revision }, E, R>(
     )
   })
 
+/** How many URIs that were unsubscribed from are remembered at most; a client names them. */
+const maxLeft = 1024
+
 /** Opens a conversation in the scope. */
 export const open = Effect.fnUntraced(function* <E>(
   options: Options<E>,
@@ -223,7 +226,9 @@ export const open = Effect.fnUntraced(function* <E>(
       Effect.suspend(() => {
         const fiber = updates.get(uri)?.fiber
         if (updates.delete(uri)) left.add(uri)
-        // None is left to tell of: the oldest are forgotten.
+        const [oldest] = left
+        if (left.size > maxLeft && oldest !== undefined) left.delete(oldest)
+        // No watcher is left that could hear an update.
         if (updates.size === 0) left.clear()
         return fiber === undefined ? Effect.void : Fiber.interrupt(fiber)
       })

@@ -26,15 +26,15 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "calls of the same subject of two issuers share a conversation",
     file: "packages/gateway/src/Upstreams.ts",
-    from: "JSON.stringify([principal.subject, principal.claims.iss, revision.version,",
+    from: "JSON.stringify([callerKey(principal), revision.version,",
     to: "JSON.stringify([principal.subject, revision.version,",
     test: "packages/gateway/test/upstreams.test.ts"
   },
   {
     name: "clients of two revisions share a conversation",
     file: "packages/gateway/src/Upstreams.ts",
-    from: "principal.claims.iss, revision.version, clientInfo",
-    to: "principal.claims.iss, clientInfo",
+    from: "callerKey(principal), revision.version, clientInfo",
+    to: "callerKey(principal), clientInfo",
     test: "packages/gateway/test/upstreams.test.ts"
   },
   {

@@ -259,7 +259,8 @@ const check = (model: Model, asks: ReadonlyArray<typeof Ask.Type>, before: Reado
   const refreshable = before !== undefined && model.mode === "honest"
   const more = asks.filter(({ scopes }) => !scopes.every((scope) => before?.includes(scope) === true)).length
   if (refreshable) assert.isAtMost(model.logins, more, "a login although a refresh was enough")
-  if (before === undefined) assert.isAtMost(model.logins, 1 + asks.length)
+  // One login at the issuer that the client knows, whose registration may be gone, and one at the issuer that it moved to.
+  if (before === undefined) assert.isAtMost(model.logins, 2 + asks.length)
   const broken = model.mode === "proxy" || model.mode === "empty" || model.mode === "down"
   if (broken && before !== undefined && more === 0) {
     assert.strictEqual(model.logins, 0, "a login after an answer that was none of the authorization server's")
@@ -319,6 +320,6 @@ describe("Access", () => {
         for (const round of history) yield* run(model, clients, round)
       }).pipe(Effect.scoped, Effect.provideService(Clock.Clock, clockOf(model)))
     },
-    { arbitrary: { runs: 200, size: 20 } }
+    { arbitrary: { runs: 200, size: 20, seed: 20261122 } }
   )
 })

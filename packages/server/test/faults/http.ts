@@ -161,7 +161,7 @@ export const httpFaults: ReadonlyArray<Fault> = [
   {
     name: "Another principal may use a session",
     file: stateful,
-    from: " || session.owner !== ownerOf(principal ?? Principal.anonymous)",
+    from: " || session.owner !== ownerOf(asked)",
     to: "",
     test: sessionModel
   },

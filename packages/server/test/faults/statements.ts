@@ -85,8 +85,8 @@ export const statements: ReadonlyArray<Fault> = [
   {
     name: "a state is accepted from another principal",
     file: "packages/server/src/mrtr/InputRounds.ts",
-    from: "=> Journal.canonicalJson([subject, claims.iss])",
-    to: "=> Journal.canonicalJson([subject === undefined, claims.iss])",
+    from: '=> callerKey(principal) ?? ""',
+    to: "=> String(principal.subject === undefined)",
     test: "packages/server/test/mrtr/tampering.test.ts",
     ids: ["mrtr.state.principal"]
   },
@@ -173,8 +173,8 @@ export const statements: ReadonlyArray<Fault> = [
   {
     name: "a question leaves before the client said initialized",
     file: "packages/server/src/dispatch/StatefulEra.ts",
-    from: "relatedTo: exchange.request.id,\n        timeout: askTimeout,\n        ready: session.whenReady",
-    to: "relatedTo: exchange.request.id,\n        timeout: askTimeout,\n        ready: Effect.void",
+    from: "relatedTo, timeout, ready: session.whenReady",
+    to: "relatedTo, timeout, ready: Effect.void",
     test: "packages/server/test/dispatch/initialize.test.ts",
     ids: ["lifecycle.server.only-ping-and-log-before-initialized"]
   },
@@ -245,8 +245,8 @@ export const statements: ReadonlyArray<Fault> = [
   {
     name: "a caller uses a tool that it may not see",
     file: "packages/server/src/features/ToolRegistry.ts",
-    from: "(visible(entry, principal) ? entry.call(params, now) : elsewhere())",
-    to: "entry.call(params, now)",
+    from: "(visible(entry, principal) ? entry.call(params, request) : elsewhere())",
+    to: "entry.call(params, request)",
     test: "packages/server/test/features/registry.test.ts",
     ids: ["tools.security.access-control"]
   },

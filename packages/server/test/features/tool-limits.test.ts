@@ -152,7 +152,8 @@ describe("a tool's size limit", () => {
   const kinds = {
     text: (size: number) => "x".repeat(size),
     "several texts": (size: number) => [Content.text("x".repeat(size - 10)), Content.text("x".repeat(10))],
-    image: (size: number) => Content.image("A".repeat(size), "image/png"),
+    // A literal: the constructor takes whole groups of four characters, and the sizes around the limit are none.
+    image: (size: number) => ({ type: "image", data: "A".repeat(size), mimeType: "image/png" }) as const,
     "embedded resource": (size: number) =>
       ({ type: "resource", resource: { uri: "x:", text: "x".repeat(size) } }) as const,
     "characters of three bytes": (size: number) =>
