@@ -17,7 +17,7 @@ const call = (name: string, params: object = {}, options: Options = {}) =>
     })
   )
 
-/** What the client is told until it is told of `last`. */
+/** The methods of the notifications that the client gets, up to and with `last`. */
 const heardUntil = (last: string) =>
   Effect.gen(function* () {
     const { heard } = yield* Relayed

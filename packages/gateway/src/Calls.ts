@@ -51,7 +51,7 @@ export const make = Effect.fnUntraced(function* ({
   /** Those without a driver, the longest first. */
   const waiting = new Map<Call<unknown>, Fiber.Fiber<void>>()
 
-  /** `reason`: what the server behind is told of the cause. */
+  /** `reason` is sent to the upstream server with the cancellation. */
   const cancel = (call: Call<unknown>, reason?: string): void => {
     calls.delete(call.id)
     waiting.get(call)?.interruptUnsafe()

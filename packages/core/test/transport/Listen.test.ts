@@ -31,7 +31,7 @@ const each = <A>(stream: Stream.Stream<A, string>, seen: Array<A>) =>
   Listen.forEach(stream, (item) => void seen.push(item))
 
 describe("a stream that can be listened to", () => {
-  it.effect("gives the same items and the same end to who listens and to who runs it", () =>
+  it.effect("gives the same items and the same end when it pushes and when it is pulled", () =>
     Effect.gen(function* () {
       for (const end of ends) {
         for (const derived of [
