@@ -10,6 +10,27 @@ const depthTest = "packages/core/test/transport/Depth.test.ts"
 export const faults: ReadonlyArray<Fault> = [
   ...statements,
   {
+    name: "A transport delivers past the stream that a program put in the place of its own",
+    file: "packages/core/src/transport/Incoming.ts",
+    from: "  delivery?.stream === incoming ? delivery : undefined",
+    to: "  delivery",
+    test: "packages/core/test/transport/Incoming.test.ts"
+  },
+  {
+    name: "A filter is left out of the delivery",
+    file: "packages/core/src/transport/Incoming.ts",
+    from: "    if (predicate(item)) receive(item)",
+    to: "    receive(item)",
+    test: "packages/core/test/transport/Incoming.test.ts"
+  },
+  {
+    name: "The answer to a POST leaves by the transport's sink",
+    file: "packages/core/src/peer/Inbound.ts",
+    from: "single.replyTo ?? sink",
+    to: "sink",
+    test: "packages/core/test/transport/Incoming.test.ts"
+  },
+  {
     name: "A small chunk before a large one swaps them",
     file: framing,
     from: "      this.gather()\n      this.parts.push(part)",

@@ -6,7 +6,8 @@
  */
 import type { Closed, Peer } from "@effect-mcp/core/Peer"
 import * as PeerModule from "@effect-mcp/core/Peer"
-import type { Inbound, Transport, TransportError } from "@effect-mcp/core/Transport"
+import * as Transport from "@effect-mcp/core/Transport"
+import type { Inbound, TransportError } from "@effect-mcp/core/Transport"
 import * as Codecs from "@effect-mcp/protocol/Codecs"
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -104,12 +105,11 @@ const wantsAnswer = (inbound: Inbound): boolean => {
  * an answer, once `mute`: to a stateless server a client writes none (spec 2026-07-28: basic/transports/stdio).
  */
 const withoutUnanswerable = (
-  { incoming, ...rest }: Transport,
+  transport: Transport.Transport,
   mute: () => boolean,
   dropped: Options["dropped"]
-): Transport => ({
-  ...rest,
-  incoming: Stream.filter(incoming, (inbound) => {
+): Transport.Transport =>
+  Transport.filter(transport, (inbound) => {
     if (inbound._tag === "Unreadable" && inbound.id === undefined) {
       dropped(`Not a message: ${inbound.text ?? inbound.error.message}`, "Warn")
       return false
@@ -118,7 +118,6 @@ const withoutUnanswerable = (
     dropped("A request from a server that must not send any", "Warn")
     return false
   })
-})
 
 const isIn = <T extends object>(table: T, key: string): key is keyof T & string => Object.hasOwn(table, key)
 
@@ -130,7 +129,7 @@ const hintsOf =
   }
 
 const openingTimeout = (
-  { address = "The server" }: Transport,
+  { address = "The server" }: Transport.Transport,
   method: string,
   timeout: Duration.Duration
 ): Effect.Effect<never, PeerModule.Timeout> =>
@@ -145,7 +144,7 @@ const openingTimeout = (
 
 /** Opens the conversation over a wire: starts the reader in the scope, then shakes hands. */
 export const make = Effect.fnUntraced(function* (
-  transport: Transport,
+  transport: Transport.Transport,
   options: Options
 ): Effect.fn.Return<Connection, Negotiation.NegotiationError, Scope.Scope> {
   const { experimental, extensions = {}, services } = options
@@ -275,7 +274,7 @@ export const make = Effect.fnUntraced(function* (
  * therefore opened once more, and begins with the handshake then.
  */
 export const open = <E, R>(
-  connector: Effect.Effect<Transport, E, R>,
+  connector: Effect.Effect<Transport.Transport, E, R>,
   options: Options
 ): Effect.Effect<Connection, Negotiation.NegotiationError | E, R | Scope.Scope> => {
   const stateful = Negotiation.allowed(options.revisions).map(({ version }) => version)
@@ -294,7 +293,7 @@ const leaves = ({ cause }: Closed): boolean =>
   cause === undefined || cause.reason === "Exited" || cause.reason === "Read" || cause.reason === "Write"
 
 const attempt = <E, R>(
-  connector: Effect.Effect<Transport, E, R>,
+  connector: Effect.Effect<Transport.Transport, E, R>,
   options: Options
 ): Effect.Effect<Connection, Negotiation.NegotiationError | E, R | Scope.Scope> =>
   Effect.flatMap(

@@ -209,7 +209,7 @@ export class Actor implements Registrar {
   }
 
   private receiveSingle(single: Single, sink: Sink): void {
-    if (single._tag === "Message") return this.receiveMessage(single.message, single.envelope, sink)
+    if (single._tag === "Message") return this.receiveMessage(single.message, single.envelope, single.replyTo ?? sink)
     if (!single.response) return this.unreadable(single.id, single.error, sink)
     // An answer is never answered, not even with an error.
     if (single.id === undefined || !this.outbound.fail(single.id, single.error)) {

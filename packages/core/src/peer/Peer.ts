@@ -17,7 +17,7 @@ import type * as Scope from "effect/Scope"
 import { Actor } from "./Inbound.ts"
 import type * as Outbound from "./Outbound.ts"
 import type { InFlight } from "./InboundRequest.ts"
-import * as Listen from "../transport/Listen.ts"
+import * as Incoming from "../transport/Incoming.ts"
 import type { Envelope, Inbound, Sink, Transport, TransportError } from "../transport/Transport.ts"
 
 export { answer, response } from "./answer.ts"
@@ -107,7 +107,7 @@ export const make = Effect.fnUntraced(function* (
   yield* Effect.addFinalizer(() => peer.close(Exit.void))
   const aborted = Deferred.makeUnsafe<never, TransportError>()
   peer.stopReading = (error) => void Deferred.doneUnsafe(aborted, Effect.fail(error))
-  yield* Listen.forEach(transport.incoming, (inbound) => peer.receive(inbound)).pipe(
+  yield* Incoming.forEach(transport, (inbound) => peer.receive(inbound)).pipe(
     Effect.andThen(peer.finish),
     Effect.raceFirst(Effect.raceFirst(transport.broken, Deferred.await(aborted))),
     Effect.onExit((exit) => peer.close(exit)),

@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
 import * as Framing from "./Framing.ts"
-import * as Listen from "./Listen.ts"
+import * as Incoming from "./Incoming.ts"
 import * as Outbox from "./Outbox.ts"
 import type { Transport, TransportError } from "./Transport.ts"
 
@@ -17,9 +17,12 @@ export interface Options extends Outbox.Options {
   readonly maxMessageDepth?: number | undefined
 }
 
-export interface Bytes {
-  readonly incoming: Stream.Stream<Uint8Array, TransportError>
-  /** Consumes what leaves: whole lines, one turn's at a time; pulling again says that the wire took the ones before. Or takes it by callbacks. */
+/** A pair of byte streams. `incoming` with its `delivery` where the source has callbacks (`Incoming.fromCallback`). */
+export interface Bytes extends Incoming.Incoming<Uint8Array, TransportError> {
+  /**
+   * Consumes the stream of what leaves: elements are whole lines, and pulling the next says that the wire took the one before. Or takes
+   * the lines by callbacks.
+   */
   readonly write: Outbox.Writer | ((outgoing: Stream.Stream<string>) => Effect.Effect<void, TransportError>)
 }
 
@@ -27,9 +30,5 @@ export interface Bytes {
 export const make = (bytes: Bytes, options: Options = {}): Effect.Effect<Transport, never, Scope.Scope> =>
   Effect.map(Outbox.make(bytes.write, options), ({ sink, broken }) => {
     const lines = new Framing.LineDecoder(options.maxMessageBytes, options.maxMessageDepth)
-    return {
-      incoming: Listen.flatMap(bytes.incoming, (chunk) => lines.push(chunk)),
-      sink,
-      broken
-    }
+    return { ...Incoming.flatMap(bytes, (chunk) => lines.push(chunk)), sink, broken }
   })

@@ -9,6 +9,7 @@ import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as Framing from "./Framing.ts"
+import * as Incoming from "./Incoming.ts"
 import * as Outbox from "./Outbox.ts"
 import type { Envelope, Inbound, Transport } from "./Transport.ts"
 
@@ -34,14 +35,11 @@ const end = Effect.fnUntraced(function* (
     options
   )
   return {
-    incoming: Stream.fromQueue(input).pipe(
-      Stream.map((text) =>
-        text
-          .split("\n")
-          .filter((line) => line !== "")
-          .map((line): Inbound => Framing.decode(line, envelope, options.maxMessageDepth))
-      ),
-      Stream.flattenIterable
+    ...Incoming.flatMap({ incoming: Stream.fromQueue(input) }, (text) =>
+      text
+        .split("\n")
+        .filter((line) => line !== "")
+        .map((line): Inbound => Framing.decode(line, envelope, options.maxMessageDepth))
     ),
     sink: outbox.sink,
     broken: outbox.broken

@@ -8,7 +8,9 @@ import type { McpError } from "@effect-mcp/protocol/McpError"
 import * as Data from "effect/Data"
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
+import { dual } from "effect/Function"
 import type * as Stream from "effect/Stream"
+import * as Incoming from "./Incoming.ts"
 import type { Principal } from "./Principal.ts"
 
 /**
@@ -36,7 +38,13 @@ export interface Envelope {
 
 /** One message, or something that is none: then the error to answer with, and whose request it was if that is known. */
 export type Single =
-  | { readonly _tag: "Message"; readonly message: JsonRpc.Message; readonly envelope: Envelope }
+  | {
+      readonly _tag: "Message"
+      readonly message: JsonRpc.Message
+      readonly envelope: Envelope
+      /** Where the answer leaves, and what else relates to the request: the response of a POST. Default the transport's `sink`. */
+      readonly replyTo?: Sink | undefined
+    }
   | {
       readonly _tag: "Unreadable"
       readonly error: McpError
@@ -89,9 +97,12 @@ export interface Sink {
   readonly ready: Effect.Effect<void>
 }
 
-/** A connection. The stream ends when the other side is done; it fails when the wire broke. */
-export interface Transport {
+/** A connection. `Transport.map`, `filter` and `tap` change what arrives. */
+export interface Transport extends Incoming.Incoming<Inbound, TransportError> {
+  /** What arrives. Ends when the other side is done; fails when the wire broke. It may be run once. */
   readonly incoming: Stream.Stream<Inbound, TransportError>
+  /** The push path of a transport that has callbacks (`fromCallback`). Default: `incoming` is pulled. */
+  readonly delivery?: Incoming.Delivery<Inbound, TransportError> | undefined
   readonly sink: Sink
   /** Completes when writing has become impossible (broken pipe, overflow); never when the wire ends in order. */
   readonly broken: Effect.Effect<never, TransportError>
@@ -104,3 +115,77 @@ export interface Transport {
   /** What the other side was found to be on an earlier wire: a server with sessions need not be asked for the newer era again. */
   readonly era?: "stateful" | undefined
 }
+
+/**
+ * What arrives at a transport of one's own that is called back: `incoming` and `delivery`, which hand over the same items. `run` calls
+ * `receive` for each, until the effect ends or is interrupted; an error that `receive` throws must end it as a defect.
+ *
+ * @example
+ * ```ts
+ * import * as Framing from "@effect-mcp/core/Framing"
+ * import * as Transport from "@effect-mcp/core/Transport"
+ * import { Effect } from "effect"
+ *
+ * const broken = Effect.fail(new Transport.TransportError({ reason: "Read", message: "The socket broke" }))
+ *
+ * const incomingOf = (socket: WebSocket) =>
+ *   Transport.fromCallback((receive) =>
+ *     Effect.callback<void, Transport.TransportError>((resume) => {
+ *       socket.onmessage = ({ data }) => {
+ *         try {
+ *           receive(Framing.decode(String(data)))
+ *         } catch (defect) {
+ *           resume(Effect.die(defect))
+ *         }
+ *       }
+ *       socket.onclose = () => resume(Effect.void)
+ *       socket.onerror = () => resume(broken)
+ *     })
+ *   )
+ * ```
+ */
+export const fromCallback: (
+  run: Incoming.Delivery<Inbound, TransportError>["run"]
+) => Required<Incoming.Incoming<Inbound, TransportError>> = Incoming.fromCallback
+
+/** What each message becomes. A function of Stream that is put in the place of `incoming` does the same, without the push path. */
+export const map: {
+  (f: (inbound: Inbound) => Inbound): <T extends Transport>(self: T) => T
+  <T extends Transport>(self: T, f: (inbound: Inbound) => Inbound): T
+} = dual(2, <T extends Transport>(self: T, f: (inbound: Inbound) => Inbound): T => ({
+  ...self,
+  ...Incoming.map(self, f)
+}))
+
+/** Drops what does not satisfy the predicate, as if it had not arrived: a request among it is not answered. */
+export const filter: {
+  (predicate: (inbound: Inbound) => boolean): <T extends Transport>(self: T) => T
+  <T extends Transport>(self: T, predicate: (inbound: Inbound) => boolean): T
+} = dual(2, <T extends Transport>(self: T, predicate: (inbound: Inbound) => boolean): T => ({
+  ...self,
+  ...Incoming.filter(self, predicate)
+}))
+
+/**
+ * Calls `f` with what arrives, before the reader handles it. It runs in the reader: it must not block, and an error that it throws ends
+ * the conversation as a defect.
+ *
+ * @example
+ * ```ts
+ * import * as Transport from "@effect-mcp/core/Transport"
+ *
+ * const counted = (transport: Transport.Transport) => {
+ *   let messages = 0
+ *   return { transport: Transport.tap(transport, () => void messages++), messages: () => messages }
+ * }
+ * ```
+ */
+export const tap: {
+  (f: (inbound: Inbound) => void): <T extends Transport>(self: T) => T
+  <T extends Transport>(self: T, f: (inbound: Inbound) => void): T
+} = dual(2, <T extends Transport>(self: T, f: (inbound: Inbound) => void): T =>
+  map(self, (inbound) => {
+    f(inbound)
+    return inbound
+  })
+)

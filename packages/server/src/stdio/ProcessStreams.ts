@@ -6,7 +6,7 @@
  * for waking the fibers that read and write. A test holds both against the same conversations.
  */
 import type * as Duplex from "@effect-mcp/core/Duplex"
-import * as Listen from "@effect-mcp/core/internal/Listen"
+import * as Incoming from "@effect-mcp/core/internal/Incoming"
 import type * as Outbox from "@effect-mcp/core/Outbox"
 import { TransportError } from "@effect-mcp/core/Transport"
 import * as Effect from "effect/Effect"
@@ -71,8 +71,8 @@ const here = (): Within => {
 const encoder = new TextEncoder()
 
 const listenTo =
-  (stdin: Readable): Listen.Listen<Uint8Array, TransportError> =>
-  (take) => {
+  (stdin: Readable): Incoming.Delivery<Uint8Array, TransportError>["run"] =>
+  (receive) => {
     const broken = (cause?: unknown) =>
       Effect.fail(new TransportError({ reason: "Read", message: "stdin is broken", cause }))
     const reading = Effect.suspend(() => {
@@ -86,7 +86,7 @@ const listenTo =
           data: (chunk: Uint8Array | string) => {
             try {
               // It is text where somebody has set an encoding.
-              within(take, typeof chunk === "string" ? encoder.encode(chunk) : chunk)
+              within(receive, typeof chunk === "string" ? encoder.encode(chunk) : chunk)
             } catch (defect) {
               over(Effect.die(defect))
             }
@@ -159,7 +159,7 @@ const writerOf = (stdout: Writable): Outbox.Writer => {
 
 /** Both streams as bytes. */
 export const bytes = (stdin: Readable, stdout: Writable): Duplex.Bytes => ({
-  incoming: Listen.make(listenTo(stdin)),
+  ...Incoming.fromCallback(listenTo(stdin)),
   write: writerOf(stdout)
 })
 
