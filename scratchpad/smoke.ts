@@ -34,4 +34,4 @@ const review = Prompts.layer(Review, ({ file }) => Effect.succeed(`Review ${file
 })
 
 const server = McpServer.layer({ name: "smoke", version: "1", features: Layer.mergeAll(add, slow, ask, menu, review) })
-McpServer.serveStdio.pipe(Effect.provide([server, NodeStdio.layer]), NodeRuntime.runMain)
+McpServer.serveStdio().pipe(Effect.provide([server, NodeStdio.layer]), NodeRuntime.runMain)

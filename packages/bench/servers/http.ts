@@ -1,7 +1,7 @@
 /** Through Effect's own HttpRouter, as any Effect app would mount it. */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import * as McpServer from "@effect-mcp/server/McpServer"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
-import * as Http from "@effect-mcp/server/Http"
 import * as Effect from "effect/Effect"
 import * as HttpServer from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
@@ -21,7 +21,9 @@ const announce = Layer.effectDiscard(
 const node = () => Object.assign(createServer(), { keepAliveTimeout: 0 })
 
 announce.pipe(
-  Layer.provideMerge(Http.serve(Http.layer({ path: "/mcp" }), { disableLogger: true, disableListenLog: true })),
+  Layer.provideMerge(
+    McpServer.serveHttp(McpServer.layerHttp({ path: "/mcp" }), { disableLogger: true, disableListenLog: true })
+  ),
   Layer.provide(server),
   Layer.provide(NodeHttpServer.layer(node, { port: 0, host: "127.0.0.1" })),
   Layer.launch,

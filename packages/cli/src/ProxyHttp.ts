@@ -1,6 +1,6 @@
 /** A gateway over HTTP. A module of its own: who serves stdio loads no HTTP. */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import * as Http from "@effect-mcp/server/Http"
+import * as McpServer from "@effect-mcp/server/McpServer"
 import * as Effect from "effect/Effect"
 import * as HttpServer from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
@@ -9,7 +9,7 @@ import { createServer } from "node:http"
 import { code, Failure } from "./Exit.ts"
 import type { Served } from "./Proxy.ts"
 
-export interface Options extends Pick<Http.Options, "allowedHosts" | "allowedOrigins"> {
+export interface Options extends Pick<McpServer.HttpOptions, "allowedHosts" | "allowedOrigins"> {
   readonly port: number
   readonly host: string
   readonly announce: (url: string) => Effect.Effect<void>
@@ -33,7 +33,10 @@ export const overHttp = (gateway: Served, { announce, host, port, ...options }: 
   )
   return said.pipe(
     Layer.provideMerge(
-      Http.serve(Http.layer({ path: "/mcp", ...options }), { disableLogger: true, disableListenLog: true })
+      McpServer.serveHttp(McpServer.layerHttp({ path: "/mcp", ...options }), {
+        disableLogger: true,
+        disableListenLog: true
+      })
     ),
     Layer.provide(gateway),
     Layer.provide(NodeHttpServer.layer(createServer, { port, host, gracefulShutdownTimeout: "1 second" })),

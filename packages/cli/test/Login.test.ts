@@ -1,6 +1,6 @@
 import * as AuthServer from "@effect-mcp/testing/auth/AuthServer"
+import * as McpServer from "@effect-mcp/server/McpServer"
 import * as ProtectedResource from "@effect-mcp/testing/auth/ProtectedResource"
-import * as Http from "@effect-mcp/server/Http"
 import { layer as everything } from "@effect-mcp/everything/everything"
 import { NodeHttpServer } from "@effect/platform-node"
 import { needs } from "@effect-mcp/spec/skip"
@@ -32,12 +32,12 @@ const protectedServer = Effect.gen(function* () {
     { global: true }
   )
   const app = Layer.mergeAll(
-    Http.layer({ path: "/mcp" }),
+    McpServer.layerHttp({ path: "/mcp" }),
     ProtectedResource.layer({ resource: url, authorizationServers: [issuer.issuer] }),
     guard
   )
   yield* Layer.build(
-    Http.serve(app, { disableLogger: true, disableListenLog: true }).pipe(
+    McpServer.serveHttp(app, { disableLogger: true, disableListenLog: true }).pipe(
       Layer.provide(everything()),
       Layer.provide(Layer.succeedContext(listening))
     )

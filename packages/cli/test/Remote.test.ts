@@ -1,7 +1,7 @@
 /** Servers that are named by a URL, and the proxy. */
 import { NodeHttpServer } from "@effect/platform-node"
+import * as McpServer from "@effect-mcp/server/McpServer"
 import * as Everything from "@effect-mcp/everything/everything"
-import * as Http from "@effect-mcp/server/Http"
 import { parseHeader } from "@effect-mcp/cli/Settings"
 import * as Target from "@effect-mcp/cli/Target"
 import { assert, describe, it } from "@effect/vitest"
@@ -11,7 +11,10 @@ import { createServer, type IncomingHttpHeaders } from "node:http"
 import { commandLine, everything, program, raw, run, spawned } from "./support/run.ts"
 
 const serve = Effect.gen(function* () {
-  const endpoint = Http.serve(Http.layer({ path: "/mcp" }), { disableLogger: true, disableListenLog: true }).pipe(
+  const endpoint = McpServer.serveHttp(McpServer.layerHttp({ path: "/mcp" }), {
+    disableLogger: true,
+    disableListenLog: true
+  }).pipe(
     Layer.provide(Everything.layer()),
     Layer.provideMerge(Layer.orDie(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" })))
   )

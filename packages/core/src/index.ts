@@ -1,3 +1,4 @@
+export * as CacheHint from "./features/CacheHint.ts"
 export * as CancelReason from "./peer/CancelReason.ts"
 export * as ClientInput from "./request/ClientInput.ts"
 export * as Completions from "./features/Completions.ts"

@@ -2,8 +2,7 @@
  * The reference server over Streamable HTTP, on loopback. A module of its own: who serves stdio loads no HTTP.
  */
 import { NodeHttpServer } from "@effect/platform-node"
-import type { McpServer } from "@effect-mcp/server"
-import * as Http from "@effect-mcp/server/Http"
+import * as McpServer from "@effect-mcp/server/McpServer"
 import { Console, Effect, Layer } from "effect"
 import * as HttpServer from "effect/http/HttpServer"
 import { createServer } from "node:http"
@@ -19,7 +18,9 @@ export const announce = (path: string) =>
 /** Serves at `/mcp` and says on stderr where that is. Port 0 is any that is free. */
 export const layer = (server: Layer.Layer<McpServer.McpServer>, port: number) =>
   announce("/mcp").pipe(
-    Layer.provideMerge(Http.serve(Http.layer({ path: "/mcp" }), { disableLogger: true, disableListenLog: true })),
+    Layer.provideMerge(
+      McpServer.serveHttp(McpServer.layerHttp({ path: "/mcp" }), { disableLogger: true, disableListenLog: true })
+    ),
     Layer.provide(server),
     Layer.provide(NodeHttpServer.layer(createServer, { port, host: "127.0.0.1", gracefulShutdownTimeout: "1 second" }))
   )

@@ -65,7 +65,7 @@ const options: Effect.Effect<Options, Usage> = Effect.gen(function* () {
 options.pipe(
   Effect.flatMap(({ over, ...options }): Effect.Effect<void, unknown> => {
     const server = Everything.layer(options)
-    if (over === undefined) return Effect.provide(McpServer.serveStdio, server)
+    if (over === undefined) return Effect.provide(McpServer.serveStdio(), server)
     return Effect.flatMap(Effect.promise(endpoints[over.endpoint]), ({ layer }) =>
       Layer.launch(layer(server, over.port))
     )

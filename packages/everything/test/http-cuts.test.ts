@@ -9,7 +9,6 @@ import { Elicitation, Progress, Tool, Tools } from "@effect-mcp/core"
 import type { Version } from "@effect-mcp/protocol/Revision"
 import * as Node from "@effect-mcp/everything/node"
 import { McpServer } from "@effect-mcp/server"
-import * as Http from "@effect-mcp/server/Http"
 import { scaled } from "@effect-mcp/spec/Scale"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Fiber, Layer, Schema, type Scope } from "effect"
@@ -90,7 +89,7 @@ const noting =
     return new Response(body, { status: response.status, headers: response.headers })
   }
 
-const options: Http.Options = {
+const options: McpServer.HttpOptions = {
   path: "/mcp",
   drain: "100 millis",
   resume: { patience: "5 millis", retry: "20 millis" }
@@ -101,7 +100,7 @@ type Serve = (server: Layer.Layer<McpServer.McpServer>) => Effect.Effect<number,
 
 const routed: Serve = Effect.fnUntraced(function* (server) {
   const built = yield* Layer.build(
-    Http.serve(Http.layer(options), { disableLogger: true, disableListenLog: true }).pipe(
+    McpServer.serveHttp(McpServer.layerHttp(options), { disableLogger: true, disableListenLog: true }).pipe(
       Layer.provide(server),
       Layer.provideMerge(
         Layer.orDie(

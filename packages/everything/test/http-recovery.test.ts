@@ -4,8 +4,6 @@ import { McpClient } from "@effect-mcp/client"
 import { Resources, Tool, Tools } from "@effect-mcp/core"
 import type { ToolFailure } from "@effect-mcp/core/Tools"
 import { McpServer } from "@effect-mcp/server"
-import * as Http from "@effect-mcp/server/Http"
-import * as SseEndpoint from "@effect-mcp/server/Sse"
 import type { Version } from "@effect-mcp/protocol/Revision"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
@@ -65,8 +63,8 @@ const quiet = { disableLogger: true, disableListenLog: true }
 const serve = Effect.fnUntraced(function* (features: World["features"], kind: Kind, port = 0) {
   const endpoint =
     kind === "HTTP with SSE"
-      ? SseEndpoint.serve(SseEndpoint.layer({ path: "/mcp", drain: "100 millis" }), quiet)
-      : Http.serve(Http.layer({ path: "/mcp", drain: "100 millis" }), quiet)
+      ? McpServer.serveHttp(McpServer.layerSse({ path: "/mcp", drain: "100 millis" }), quiet)
+      : McpServer.serveHttp(McpServer.layerHttp({ path: "/mcp", drain: "100 millis" }), quiet)
   const built = yield* Layer.build(
     endpoint.pipe(
       Layer.provide(McpServer.layer({ name: "test", version: "0.0.0", features })),

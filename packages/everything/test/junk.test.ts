@@ -22,7 +22,7 @@ const serve = Effect.fnUntraced(function* (input: ReadonlyArray<Uint8Array>) {
         })
       )
   })
-  yield* Effect.provide(McpServer.serveStdioWith({ maxMessageBytes: 64 * 1024 }), stdio)
+  yield* Effect.provide(McpServer.serveStdio({ maxMessageBytes: 64 * 1024 }), stdio)
   return output
 })
 

@@ -3,7 +3,6 @@ import { NodeHttpServer } from "@effect/platform-node"
 import { McpClient } from "@effect-mcp/client"
 import { Resources, Tool, Tools } from "@effect-mcp/core"
 import { McpServer } from "@effect-mcp/server"
-import * as Sse from "@effect-mcp/server/Sse"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Fiber, Layer, PubSub, Queue, Schema, Scope, Stream } from "effect"
 import { FetchHttpClient, HttpServer } from "effect/http"
@@ -45,7 +44,10 @@ const makeWorld = Effect.gen(function* () {
 /** A server in the scope, at a port of its own or the given one. */
 const serve = Effect.fnUntraced(function* (features: Layer.Layer<never, never, McpServer.Registries>, port = 0) {
   const built = yield* Layer.build(
-    Sse.serve(Sse.layer({ path: "/sse", drain: "10 millis" }), { disableLogger: true, disableListenLog: true }).pipe(
+    McpServer.serveHttp(McpServer.layerSse({ path: "/sse", drain: "10 millis" }), {
+      disableLogger: true,
+      disableListenLog: true
+    }).pipe(
       Layer.provideMerge(McpServer.layer({ name: "test", version: "0.0.0", features })),
       Layer.provideMerge(Layer.orDie(NodeHttpServer.layer(createServer, { port, host: "127.0.0.1" }))),
       Layer.fresh

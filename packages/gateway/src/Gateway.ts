@@ -90,7 +90,7 @@ const make = Effect.fnUntraced(function* <E extends { readonly message: string }
   }
 })
 
-/** The server behind as a server: `McpServer.serveStdio`, `Http.layer` and the rest serve it. */
+/** The server behind as a server: `McpServer.serveStdio()`, `McpServer.layerHttp` and the rest serve it. */
 export const layer = <E extends { readonly message: string }, R>(
   options: Options<E, R>
 ): Layer.Layer<McpServer.McpServer | Gateway, never, Exclude<R, Scope.Scope>> =>

@@ -4,8 +4,7 @@ import * as Http from "@effect-mcp/client/Http"
 import { Memory, Peer } from "@effect-mcp/core"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import type * as Revision from "@effect-mcp/protocol/Revision"
-import { McpServer } from "@effect-mcp/server/McpServer"
-import * as Endpoint from "@effect-mcp/server/Http"
+import * as McpServer from "@effect-mcp/server/McpServer"
 import { assert, layer } from "@effect/vitest"
 import { Context, Deferred, Effect, Fiber, Layer } from "effect"
 import { FetchHttpClient, HttpServer } from "effect/http"
@@ -14,7 +13,10 @@ import * as Gateway from "../src/Gateway.ts"
 import { Behind, behind } from "./support/gateway.ts"
 import { everything } from "./support/post.ts"
 
-const served = Endpoint.serve(Endpoint.layer({ path: "/mcp" }), { disableLogger: true, disableListenLog: true }).pipe(
+const served = McpServer.serveHttp(McpServer.layerHttp({ path: "/mcp" }), {
+  disableLogger: true,
+  disableListenLog: true
+}).pipe(
   Layer.provide(behind),
   Layer.provideMerge(Layer.orDie(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" })))
 )
@@ -30,7 +32,7 @@ const gateway = (upstream: Revision.Version) =>
 
 /** One wire to the gateway, spoken to in 2026-07-28 by hand: each answer as it comes, and what is said beside the answers. */
 const wire = Effect.gen(function* () {
-  const { connect } = yield* McpServer
+  const { connect } = yield* McpServer.McpServer
   const [mine, theirs] = yield* Memory.pair()
   yield* connect(theirs)
   const said: Array<unknown> = []

@@ -8,7 +8,7 @@
  * const features = Tools.layer(DeleteFile, deleteFile).pipe(Auth.requires("files:write"))
  * const auth = Auth.layer({ resource: "https://files.example.com/mcp", authorizationServers: ["https://login.example.com"] }).pipe(
  *   Layer.provide(JwtVerifier.layer()))
- * Http.serve(Auth.protect(Http.layer({ path: "/mcp" }))).pipe(Layer.provide(McpServer.layer({ ..., features })), Layer.provide(auth))
+ * McpServer.serveHttp(Auth.protect(McpServer.layerHttp({ path: "/mcp" }))).pipe(Layer.provide(McpServer.layer({ ..., features })), Layer.provide(auth))
  */
 import type { Principal } from "@effect-mcp/core/Principal"
 import * as Context from "effect/Context"

@@ -14,7 +14,7 @@ const tool = (name: string) =>
 const prompt = (name: string) => Prompts.layer(Prompt.make(name), () => Effect.succeed("Be brief"))
 const resource = (name: string) =>
   Resources.layer(
-    { uri: `file:///${name}`, name, cache: { ttlMs: 1000, cacheScope: "public" } },
+    { uri: `file:///${name}`, name, cache: { timeToLive: 1000, scope: "public" } },
     Effect.succeed("psst"),
     Stream.never
   )

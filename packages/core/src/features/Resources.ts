@@ -25,6 +25,7 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { AskError } from "../request/ClientInput.ts"
 import { askErrorToMcp } from "../request/askErrorToMcp.ts"
+import * as CacheHint from "./CacheHint.ts"
 import { type Completer, inQuery } from "./Completions.ts"
 import { feature } from "./registration.ts"
 import type * as Folder from "../folder/Folder.ts"
@@ -121,18 +122,12 @@ interface Described {
   readonly meta?: { readonly [key: string]: unknown } | undefined
 }
 
-/** A caching hint. Without one a read is stale at once and private. */
-export interface Cache {
-  readonly ttlMs: number
-  readonly cacheScope: "public" | "private"
-}
-
 export interface Options extends Described {
   readonly uri: string
   /** In bytes, before any encoding. */
   readonly size?: number | undefined
-  /** How long a read stays fresh, in milliseconds, and for whom: `public` only for what is the same for all users (2026-07-28 on). */
-  readonly cache?: Cache | undefined
+  /** How long a read stays fresh, and for which callers (2026-07-28 on). Default: stale at once and private. */
+  readonly cache?: CacheHint.CacheHint | undefined
   readonly visible?: Visible | undefined
 }
 
@@ -150,7 +145,7 @@ export interface TemplateOptions<RL, RC> extends Described {
   readonly list?: Effect.Effect<ReadonlyArray<Model.Resource>, McpError.McpError, RL> | undefined
   readonly complete?: { readonly [variable: string]: Completer<RC> } | undefined
   /** As for a single resource. */
-  readonly cache?: Cache | undefined
+  readonly cache?: CacheHint.CacheHint | undefined
   readonly visible?: Visible | undefined
 }
 
@@ -218,11 +213,12 @@ export const layer = <E extends ReadError, R, RW = never>(
   feature(ResourceRegistry, (registry, services: Context.Context<Exclude<R, RequestServices> | RW>) => {
     const context = new HandlerContext<R>(services)
     const { uri, mimeType, size, visible } = options
+    const cache = options.cache === undefined ? undefined : CacheHint.fields(options.cache)
     if (!isUri(uri)) return Effect.die(new Error(`Not a URI (RFC 3986): ${JSON.stringify(uri)}`))
     return registry.register({
       resource: { uri, ...describe(options), ...(size === undefined ? undefined : { size }) },
       read: context.provide(read).pipe(
-        Effect.map((output) => ({ ...options.cache, ...resultOf(output, uri, mimeType) })),
+        Effect.map((output) => ({ ...cache, ...resultOf(output, uri, mimeType) })),
         Effect.catch(recover)
       ),
       watch: changes === undefined ? undefined : Stream.provideContext(changes, services),
@@ -249,6 +245,7 @@ export const layerTemplate = <E extends ReadError, R, RW = never, RL = never, RC
       if (stray !== undefined) return Effect.die(new Error(`The template ${uriTemplate} has no variable ${stray}`))
       const variablesOf = (uri: string) => UriTemplate.match(template.success, uri, { unconfined })
       const context = new HandlerContext<R>(services)
+      const cache = options.cache === undefined ? undefined : CacheHint.fields(options.cache)
       return registry.registerTemplate({
         template: { uriTemplate, ...describe(options) },
         read: (uri) => {
@@ -256,7 +253,7 @@ export const layerTemplate = <E extends ReadError, R, RW = never, RL = never, RC
           return variables === undefined
             ? undefined
             : context.provide(read(variables, uri)).pipe(
-                Effect.map((output) => ({ ...options.cache, ...resultOf(output, uri, mimeType) })),
+                Effect.map((output) => ({ ...cache, ...resultOf(output, uri, mimeType) })),
                 Effect.catch(recover)
               )
         },
@@ -292,7 +289,7 @@ const confined = <R>(
 
 export interface FolderOptions extends Folder.Options, Partial<Omit<Described, "mimeType">> {
   /** As for a single resource. */
-  readonly cache?: Cache | undefined
+  readonly cache?: CacheHint.CacheHint | undefined
   readonly visible?: Visible | undefined
 }
 

@@ -2,9 +2,7 @@
 import { NodeHttpServer, NodeServices, NodeSocket, NodeSocketServer } from "@effect/platform-node"
 import { Http, McpClient, Sse, Stdio } from "@effect-mcp/client"
 import { McpServer } from "@effect-mcp/server"
-import * as HttpEndpoint from "@effect-mcp/server/Http"
 import * as Socket from "@effect-mcp/server/internal/Socket"
-import * as SseEndpoint from "@effect-mcp/server/Sse"
 import { Memory } from "@effect-mcp/core"
 import { Gateway } from "@effect-mcp/gateway"
 import { serve } from "@effect-mcp/everything/node"
@@ -73,7 +71,7 @@ export const sse: Harness.Harness = {
   name: "HTTP with SSE",
   connect: (features, { version }, options) =>
     Effect.gen(function* () {
-      const endpoint = SseEndpoint.serve(SseEndpoint.layer({ path: "/sse" }), quiet)
+      const endpoint = McpServer.serveHttp(McpServer.layerSse({ path: "/sse" }), quiet)
       const { built, url } = yield* served(features, endpoint, options?.server, "/sse")
       const connector = Effect.provideContext(Sse.open({ url }), built)
       return yield* McpClient.open(connector, { revisions: [version], ...options?.client })
@@ -84,7 +82,7 @@ export const http: Harness.Harness = {
   name: "Streamable HTTP",
   connect: (features, { version }, options) =>
     Effect.gen(function* () {
-      const endpoint = HttpEndpoint.serve(HttpEndpoint.layer({ path: "/mcp" }), quiet)
+      const endpoint = McpServer.serveHttp(McpServer.layerHttp({ path: "/mcp" }), quiet)
       const { built, url } = yield* served(features, endpoint, options?.server, "/mcp")
       const connector = Effect.provideContext(Http.open({ url }), built)
       return yield* McpClient.open(connector, { revisions: [version], ...options?.client })
@@ -115,7 +113,7 @@ export const web: Harness.Harness = {
       )
       const { handler } = yield* Effect.acquireRelease(
         Effect.sync(() =>
-          HttpEndpoint.toWebHandler(Layer.merge(Layer.succeedContext(server), Logger.layer([])), { path: "/mcp" })
+          McpServer.toWebHandler(Layer.merge(Layer.succeedContext(server), Logger.layer([])), { path: "/mcp" })
         ),
         ({ dispose }) => Effect.promise(dispose)
       )

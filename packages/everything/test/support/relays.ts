@@ -1,7 +1,6 @@
 /** Gateways between a client and a server of the official SDK v1: in memory, over stdio, over HTTP and over HTTP with SSE. */
 import { NodeHttpServer } from "@effect/platform-node"
 import { McpServer } from "@effect-mcp/server"
-import * as SseEndpoint from "@effect-mcp/server/Sse"
 import { Memory } from "@effect-mcp/core"
 import type { Transport } from "@effect-mcp/core/Transport"
 import { serve } from "@effect-mcp/everything/node"
@@ -82,7 +81,7 @@ const http: Open = Effect.map(
 )
 
 const sse: Open = Effect.gen(function* () {
-  const endpoint = SseEndpoint.serve(SseEndpoint.layer({ path: "/sse" }), {
+  const endpoint = McpServer.serveHttp(McpServer.layerSse({ path: "/sse" }), {
     disableLogger: true,
     disableListenLog: true
   })

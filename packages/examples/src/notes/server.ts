@@ -1,7 +1,6 @@
 /** A protected server as a program: `node server.ts ISSUER [PORT]` serves the notes of the issuer's users, and says where. */
 import { Auth, JwtVerifier } from "@effect-mcp/auth"
 import { McpServer } from "@effect-mcp/server"
-import * as Http from "@effect-mcp/server/Http"
 import { NodeHttpServer, NodeRuntime } from "@effect/platform-node"
 import { Console, Effect, Layer } from "effect"
 import { FetchHttpClient, HttpServer } from "effect/http"
@@ -14,7 +13,10 @@ const [issuer = "http://127.0.0.1:9400", port = "9401"] = process.argv.slice(2)
 const serve = Effect.gen(function* () {
   const resource = `${HttpServer.formatAddress((yield* HttpServer.HttpServer).address)}/mcp`
   const auth = Auth.layer({ resource, authorizationServers: [issuer], scopes: ["notes:read"], name: "Notes" })
-  return Http.serve(Auth.protect(Http.layer({ path: "/mcp" })), { disableListenLog: true, disableLogger: true }).pipe(
+  return McpServer.serveHttp(Auth.protect(McpServer.layerHttp({ path: "/mcp" })), {
+    disableListenLog: true,
+    disableLogger: true
+  }).pipe(
     Layer.provide(McpServer.layer({ name: "notes", version: "1.0.0", features })),
     Layer.provide([Notes.layerMemory, auth.pipe(Layer.provide(JwtVerifier.layer()))]),
     Layer.merge(Layer.effectDiscard(Console.log(resource)))

@@ -3,9 +3,7 @@
  * beside each other. A module of its own: who serves stdio loads no HTTP.
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import * as Http from "@effect-mcp/server/Http"
-import * as Sse from "@effect-mcp/server/Sse"
-import type { McpServer } from "@effect-mcp/server/McpServer"
+import * as McpServer from "@effect-mcp/server/McpServer"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as HttpServer from "effect/http/HttpServer"
@@ -20,9 +18,9 @@ export interface Options {
 }
 
 /** Serves until it is interrupted, and says on stderr where. */
-export const serve = <E, R>(server: Layer.Layer<McpServer, E, R>, { http, port, sse }: Options) => {
-  const streamable = http ? Http.layer({ path: "/mcp" }) : Layer.empty
-  const older = sse ? Sse.layer({ path: "/sse" }) : Layer.empty
+export const serve = <E, R>(server: Layer.Layer<McpServer.McpServer, E, R>, { http, port, sse }: Options) => {
+  const streamable = http ? McpServer.layerHttp({ path: "/mcp" }) : Layer.empty
+  const older = sse ? McpServer.layerSse({ path: "/sse" }) : Layer.empty
   const announce = Layer.effectDiscard(
     Effect.flatMap(HttpServer.HttpServer, ({ address }) => {
       const place = address._tag === "UnixPathAddress" ? address.path : `http://127.0.0.1:${address.port}`
@@ -31,7 +29,9 @@ export const serve = <E, R>(server: Layer.Layer<McpServer, E, R>, { http, port, 
     })
   )
   return announce.pipe(
-    Layer.provideMerge(Http.serve(Layer.mergeAll(streamable, older), { disableLogger: true, disableListenLog: true })),
+    Layer.provideMerge(
+      McpServer.serveHttp(Layer.mergeAll(streamable, older), { disableLogger: true, disableListenLog: true })
+    ),
     Layer.provide(server),
     Layer.provide(NodeHttpServer.layer(createServer, { port, host: "127.0.0.1", gracefulShutdownTimeout: "1 second" })),
     Layer.launch

@@ -36,7 +36,7 @@ const served: Effect.Effect<void, unknown, NodeServices.NodeServices> =
         Effect.promise(() => import("./http.ts")),
         ({ serve }) => serve(server, { http, sse, port: Number(port) })
       )
-    : Effect.provide(McpServer.serveStdio, server)
+    : Effect.provide(McpServer.serveStdio(), server)
 
 // A server that cannot even start must not say so on stdout, where its client expects MCP.
 served.pipe(

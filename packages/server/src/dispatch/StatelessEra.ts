@@ -5,6 +5,7 @@
  * era; a handler that asks is replayed (`mrtr/Replay`). Where a request came with headers, they must agree with it.
  */
 import type { Asked } from "@effect-mcp/core/Peer"
+import * as CacheHint from "@effect-mcp/core/CacheHint"
 import type { Connection } from "@effect-mcp/core/RequestContext"
 import * as Codecs from "@effect-mcp/protocol/Codecs"
 import * as Headers from "@effect-mcp/protocol/Headers"
@@ -17,7 +18,7 @@ import type { Revision } from "@effect-mcp/protocol/Revision"
 import { declaration } from "@effect-mcp/protocol/internal/v2026_07_28"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Caching from "../features/Caching.ts"
+import type * as Caching from "../features/Caching.ts"
 import { codecOf } from "./Codec.ts"
 import * as Dispatcher from "./Dispatcher.ts"
 import * as Features from "../features/Features.ts"
@@ -83,7 +84,7 @@ export const make = (options: Options) => {
       .filter((revision) => revision.era === "stateless")
       .map((revision) => [revision.version, revision])
   )
-  const hints: { readonly [method: string]: Caching.CacheHint | undefined } = {
+  const hints: { readonly [method: string]: CacheHint.CacheHint | undefined } = {
     "tools/list": caching.tools,
     "prompts/list": caching.prompts,
     "resources/list": caching.resources,
@@ -181,7 +182,7 @@ export const make = (options: Options) => {
       if (InputRounds.isAsked(result)) return Effect.succeed(signed(result.wire))
       return ListText.encoded(result, revision.version, () => {
         const hint = hints[method]
-        const canonical = hint === undefined ? result : { ...Caching.fields(hint), ...result }
+        const canonical = hint === undefined ? result : { ...CacheHint.fields(hint), ...result }
         return Effect.mapEager(codec.encode(canonical), signed)
       })
     }

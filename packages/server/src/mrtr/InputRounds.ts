@@ -14,6 +14,7 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { Revision } from "@effect-mcp/protocol/Revision"
 import type * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { Request as Decoded } from "../request/Decoded.ts"
 import type { EraContext } from "../request/RequestServices.ts"
@@ -28,8 +29,8 @@ export interface Options {
   readonly rounds?: number | undefined
   /** Length of a sealed state. Default 32 KiB. */
   readonly stateBytes?: number | undefined
-  /** How long one `Once` step may take, in milliseconds. Default 1 minute. */
-  readonly stepMillis?: number | undefined
+  /** How long one `Once` step may take. Default 1 minute. */
+  readonly stepTimeout?: Duration.Input | undefined
 }
 
 /** The wire result that asks. */
@@ -90,7 +91,8 @@ export const make = (
   guard: ReplayGuard["Service"] | undefined,
   options: Options = {}
 ): InputRounds => {
-  const { rounds = 10, stateBytes = 32 * 1024, stepMillis = 60_000 } = options
+  const { rounds = 10, stateBytes = 32 * 1024, stepTimeout = "1 minute" } = options
+  const stepMillis = Duration.toMillis(Duration.fromInputUnsafe(stepTimeout))
 
   const sealed = Effect.fnUntraced(function* (
     requests: { readonly [key: string]: Replay.InputRequest },

@@ -46,7 +46,7 @@ const stdio: Open = Effect.fnUntraced(function* (features) {
     stdout: () => Sink.forEach((chunk: string | Uint8Array) => Effect.sync(() => read(chunk)))
   })
   yield* Effect.forkScoped(
-    Effect.provide(McpServer.serveStdioWith(), [McpServer.layer({ name: "test", version: "0", features }), streams])
+    Effect.provide(McpServer.serveStdio(), [McpServer.layer({ name: "test", version: "0", features }), streams])
   )
   return { inbox, say: (text) => Queue.offer(input, new TextEncoder().encode(`${text}\n`)) }
 })

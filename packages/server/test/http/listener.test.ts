@@ -1,6 +1,6 @@
 /** What only a listener of `node:http` meets: whatever stands before it has had its hands on the request, and nothing catches what it throws. */
 import * as Progress from "@effect-mcp/core/Progress"
-import * as Node from "@effect-mcp/server/Node"
+import * as Node from "@effect-mcp/server/internal/NodeListener"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, Option, Queue } from "effect"

@@ -1,6 +1,6 @@
 /** The endpoint as a fetch handler, and for pages of other sites. */
 import * as Progress from "@effect-mcp/core/Progress"
-import * as Http from "@effect-mcp/server/Http"
+import * as Http from "@effect-mcp/server/internal/RouterEndpoint"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Queue } from "effect"

@@ -39,7 +39,7 @@ describe("a question", () => {
   const questions = Layer.mergeAll(
     tool(ask("Who?")),
     Prompts.layer(Prompt.make("ask"), () => Effect.map(ask("Who?"), (name) => `I am ${name}`)),
-    Resources.layer({ uri: "ask://it", name: "it", cache: { ttlMs: 5, cacheScope: "public" } }, ask("Who?"))
+    Resources.layer({ uri: "ask://it", name: "it", cache: { timeToLive: 5, scope: "public" } }, ask("Who?"))
   )
   for (const [method, params] of [
     ["tools/call", { name: "ask", arguments: {} }],
@@ -568,7 +568,7 @@ describe("a step", () => {
       const client = yield* open(
         tool(Effect.all([Once.run("slow", Schema.String, Effect.never), ask("a")], { concurrency: "unbounded" })),
         {},
-        { rounds: { stepMillis: 5000 } }
+        { rounds: { stepTimeout: "5 seconds" } }
       )
       const call = yield* Effect.forkChild(client.refused("tools/call", { name: "ask" }))
       yield* settle

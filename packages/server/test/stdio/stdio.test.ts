@@ -36,7 +36,7 @@ const line = (message: unknown) => `${JSON.stringify(message)}\n`
 /** A server on hand-made streams: what is fed to stdin, and the text that left by stdout. */
 const start = Effect.fnUntraced(function* (
   features: Layer.Layer<never, never, McpServer.Registries>,
-  options: Parameters<typeof McpServer.serveStdioWith>[0] = {},
+  options: Parameters<typeof McpServer.serveStdio>[0] = {},
   stdoutSink?: Sink.Sink<void, string | Uint8Array, never, PlatformError.PlatformError>
 ) {
   const input = yield* Queue.unbounded<Uint8Array, PlatformError.PlatformError | Cause.Done>()
@@ -46,7 +46,7 @@ const start = Effect.fnUntraced(function* (
     stdin: Stream.fromQueue(input),
     stdout: () => stdoutSink ?? Sink.forEach((chunk: string | Uint8Array) => Effect.sync(() => void output.push(chunk)))
   })
-  const fiber = yield* McpServer.serveStdioWith(options).pipe(
+  const fiber = yield* McpServer.serveStdio(options).pipe(
     Effect.provide([McpServer.layer({ name: "test", version: "0", features }), stdio]),
     Effect.forkChild({ startImmediately: true })
   )

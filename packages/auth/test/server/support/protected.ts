@@ -5,8 +5,6 @@ import * as JwtVerifier from "@effect-mcp/auth/server/JwtVerifier"
 import type { TokenVerifier } from "@effect-mcp/auth/server/TokenVerifier"
 import * as Headers from "@effect-mcp/protocol/Headers"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
-import * as Http from "@effect-mcp/server/Http"
-import * as Sse from "@effect-mcp/server/Sse"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import { type Revision, since } from "@effect-mcp/spec/Requirement"
 import * as AuthServer from "@effect-mcp/testing/auth/AuthServer"
@@ -82,7 +80,7 @@ export interface Options<E, R> {
   /** Issuers whose tokens count beside. */
   readonly issuers?: ReadonlyArray<string>
   readonly verifier?: (issuer: string) => Layer.Layer<TokenVerifier, never, HttpClient.HttpClient>
-  readonly endpoint?: Partial<Http.Options>
+  readonly endpoint?: Partial<McpServer.HttpOptions>
   /** How long lists may be kept, and by whom. */
   readonly caching?: McpServer.Options<E, R>["caching"]
   /** Serves HTTP with SSE at `/sse` as well, under the same guard. */
@@ -132,9 +130,12 @@ export const open = Effect.fnUntraced(function* <E>({
     Layer.provide(verifier(server.issuer))
   )
   const endpoint = Auth.protect(
-    Layer.merge(Http.layer({ path: "/mcp", ...endpointOptions }), sse ? Sse.layer({ path: "/sse" }) : Layer.empty)
+    Layer.merge(
+      McpServer.layerHttp({ path: "/mcp", ...endpointOptions }),
+      sse ? McpServer.layerSse({ path: "/sse" }) : Layer.empty
+    )
   )
-  const app = Http.serve(Layer.merge(endpoint, routes), { disableLogger: true, disableListenLog: true }).pipe(
+  const app = McpServer.serveHttp(Layer.merge(endpoint, routes), { disableLogger: true, disableListenLog: true }).pipe(
     Layer.provide(McpServer.layer({ name: "protected", version: "1", features, caching })),
     Layer.provide(auth),
     Layer.provide(FetchHttpClient.layer)

@@ -73,15 +73,15 @@ describe("caching hints", () => {
 
   it.effect("are set by one option per resource or template, or by what a read gives", () =>
     Effect.gen(function* () {
-      const cache = { ttlMs: 7, cacheScope: "public" } as const
+      const cache = { timeToLive: "7 millis", scope: "public" } as const
       const own = Resources.layer(
         { uri: "own://it", name: "own", cache },
         Effect.succeed({ contents: [{ uri: "own://it", text: "x" }], ttlMs: 1 })
       )
       const many = Resources.layerTemplate({ uriTemplate: "c://{x}", name: "c", cache }, () => Effect.succeed("x"))
       const client = yield* open(Layer.mergeAll(resource({ cache }), own, many))
-      assert.deepInclude(yield* client.request(...read("a://b")), cache)
-      assert.deepInclude(yield* client.request(...read("c://1")), cache)
+      assert.deepInclude(yield* client.request(...read("a://b")), { ttlMs: 7, cacheScope: "public" })
+      assert.deepInclude(yield* client.request(...read("c://1")), { ttlMs: 7, cacheScope: "public" })
       assert.deepInclude(yield* client.request(...read("own://it")), { ttlMs: 1, cacheScope: "public" })
     })
   )
@@ -114,7 +114,7 @@ describe("caching hints", () => {
   for (const version of versions()) {
     it.effect(`are nothing to ${version}`, () =>
       Effect.gen(function* () {
-        const cache = { ttlMs: 7, cacheScope: "public" } as const
+        const cache = { timeToLive: "7 millis", scope: "public" } as const
         const client = yield* session(
           Layer.merge(tool("a"), resource({ cache })),
           { version },
@@ -167,13 +167,13 @@ describe("lists", () => {
         const secret = Layer.mergeAll(
           tool("open"),
           Tools.layer(Tool.make("secret", { description: "" }), () => Effect.succeed("x"), { visible: admin }),
-          resource({ visible: admin, cache: { ttlMs: 1000, cacheScope: "public" } }),
+          resource({ visible: admin, cache: { timeToLive: 1000, scope: "public" } }),
           Resources.layerTemplate(
             {
               uriTemplate: "secret://{id}",
               name: "secret",
               visible: admin,
-              cache: { ttlMs: 1000, cacheScope: "public" },
+              cache: { timeToLive: 1000, scope: "public" },
               list: Effect.succeed([{ uri: "secret://1", name: "one" }]),
               complete: { id: () => Effect.succeed(["1"]) }
             },

@@ -1,5 +1,5 @@
 /** HTTP with SSE behind a fetch handler, without a server of Node's. */
-import * as Sse from "@effect-mcp/server/Sse"
+import * as Sse from "@effect-mcp/server/internal/SseEndpoint"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"

@@ -1,6 +1,6 @@
 /** What the operator of a server learns of hosts and pages that are refused. */
 import * as Admission from "@effect-mcp/server/internal/Admission"
-import * as Http from "@effect-mcp/server/Http"
+import * as Http from "@effect-mcp/server/internal/RouterEndpoint"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"

@@ -1,7 +1,7 @@
 /** Events that are written straight to a response of Effect's server: whatever stands around the endpoint has its say, as with a stream. */
 import { NodeHttpServer } from "@effect/platform-node"
 import * as Progress from "@effect-mcp/core/Progress"
-import * as Http from "@effect-mcp/server/Http"
+import * as Http from "@effect-mcp/server/internal/RouterEndpoint"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Queue, Scope, Stream, type Types } from "effect"

@@ -1,6 +1,6 @@
 /** A server behind HTTP with SSE on loopback, and a client on node:http that says exactly what it is told to. */
 import { NodeHttpServer } from "@effect/platform-node"
-import * as Sse from "@effect-mcp/server/Sse"
+import * as Sse from "@effect-mcp/server/internal/SseEndpoint"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import { type Cause, Context, Effect, Exit, Layer, Queue, Scope } from "effect"
 import { HttpServer } from "effect/http"

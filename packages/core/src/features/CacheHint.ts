@@ -1,0 +1,20 @@
+/**
+ * How long the answer to a read or a list stays fresh, and for which callers (spec 2026-07-28: server/utilities/caching).
+ *
+ * Owns the fields of a result that say so. Older revisions have no such fields and leave them out.
+ */
+import * as Duration from "effect/Duration"
+
+/** A caching hint. Without one an answer is stale at once and private. */
+export interface CacheHint {
+  /** How long the answer stays fresh. Default `0`: not at all. */
+  readonly timeToLive?: Duration.Input | undefined
+  /** `public` may be shared between users: only for what is the same for all of them. Default `private`. */
+  readonly scope?: "public" | "private" | undefined
+}
+
+/** The hint as fields of a result: milliseconds, at most the largest safe integer. */
+export const fields = ({ scope = "private", timeToLive = 0 }: CacheHint) => ({
+  ttlMs: Math.min(Math.round(Duration.toMillis(Duration.fromInputUnsafe(timeToLive))), Number.MAX_SAFE_INTEGER),
+  cacheScope: scope
+})
