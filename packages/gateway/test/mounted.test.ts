@@ -1,6 +1,6 @@
 /** Features of another server, mounted into a server of one's own: what they ask goes to the caller, in every pair of revisions. */
 import * as Sources from "@effect-mcp/client/Sources"
-import { Elicitation, Prompts, Resources, Roots, Sampling, Tools } from "@effect-mcp/core"
+import { Elicitation, Prompt, Prompts, Resources, Roots, Sampling, Tool, Tools } from "@effect-mcp/core"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as McpTest from "@effect-mcp/testing/McpTest"
@@ -117,6 +117,43 @@ describe.each(pairs)("Mounted features, $title", ({ downstream, upstream }) => {
       })
       assert.include((yield* Effect.flip(client.readResource("test://news"))).message, "test://news")
     }).pipe(Effect.provide(mounting(upstream, Sources.layerCallers)))
+  )
+})
+
+describe.each(Revision.all)("Two servers mounted without a prefix, $version", (revision) => {
+  it.effect("each answer for the tools and prompts that they list, and the first for what both list", () =>
+    Effect.gen(function* () {
+      const serving = (title: string, names: ReadonlyArray<string>) =>
+        McpTest.connect(
+          Layer.mergeAll(
+            Layer.empty,
+            ...names.map((name) =>
+              Tools.layer(Tool.make(name, { description: "" }), () => Effect.succeed(`${title} ${name}`))
+            ),
+            ...names.map((name) => Prompts.layer(Prompt.make(name), () => Effect.succeed(`${title} ${name}`)))
+          ),
+          revision
+        )
+      const servers = [yield* serving("first", ["a", "both"]), yield* serving("second", ["b", "both"])]
+      const features = Layer.effectDiscard(
+        Effect.forEach(servers, (server) =>
+          Effect.gen(function* () {
+            yield* (yield* Tools.ToolRegistry).mount(Sources.tools(server))
+            yield* (yield* Prompts.PromptRegistry).mount(Sources.prompts(server))
+          })
+        )
+      )
+      const client = yield* McpTest.connect(features, revision)
+      const names = ["a", "b", "both"]
+      const called = yield* Effect.forEach(names, (name) => Effect.map(client.callToolByName(name), text))
+      assert.deepStrictEqual(called, ["first a", "second b", "first both"])
+      const prompts = yield* Effect.forEach(names, (name) =>
+        Effect.map(client.getPromptByName(name), ({ messages }) =>
+          text({ content: messages.map((one) => one.content) })
+        )
+      )
+      assert.deepStrictEqual(prompts, called)
+    })
   )
 })
 

@@ -197,8 +197,9 @@ const resources = (
       }))
     )
   },
-  mount: (source) => {
-    registered((uri) => source.read({ uri }) !== undefined)
+  mount: (source, options) => {
+    const { prefix = "" } = options ?? {}
+    registered((uri) => uri.startsWith(prefix) && source.read({ uri: uri.slice(prefix.length) }) !== undefined)
     const guardedSource = resourceSource(source, annotation, auth, (plain, rules) => ({
       ...plain,
       list: listed(plain.list, rules.sees),
@@ -208,7 +209,7 @@ const resources = (
         Effect.map(unshared)
       )
     }))
-    return registry.mount(guardedSource)
+    return registry.mount(guardedSource, options)
   },
   changed: registry.changed
 })

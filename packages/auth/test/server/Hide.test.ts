@@ -54,14 +54,15 @@ const mounted = Layer.effectDiscard(
       get: ({ name }) => (name === "mounted-prompt" ? Effect.succeed({ messages: [] }) : undefined),
       changes
     })
-    yield* resources.mount({
-      list: Effect.succeed([{ uri: "file:///mounted-resource", name: "mounted-resource" }]),
-      templates: Effect.succeed([{ uriTemplate: "mounted-template://{id}", name: "mounted-template" }]),
+    const source: Resources.ResourceSource = {
+      list: Effect.succeed([{ uri: "///mounted-resource", name: "mounted-resource" }]),
+      templates: Effect.succeed([{ uriTemplate: "//{id}", name: "mounted-template" }]),
       read: ({ uri }) =>
-        uri === "file:///mounted-resource" ? Effect.succeed({ contents: [{ uri, text: "psst" }] }) : undefined,
+        uri === "///mounted-resource" ? Effect.succeed({ contents: [{ uri, text: "psst" }] }) : undefined,
       watch: () => Stream.never,
       changes
-    })
+    }
+    yield* resources.mount(source, { prefix: "file:" })
   })
 )
 

@@ -1,8 +1,8 @@
 /**
- * A client's server under the tags that a server's own features have: what is mounted into a gateway, or used in place of a registry.
+ * The features of a client's server, in the shape that a server's own registries have: to be mounted into another server.
  *
- * Progress, cancellation and questions reach the caller. The client declares what the services say that it was built with
- * (`layerCallers`: all that there is); a caller that cannot answer a question is not asked, and the server is told so.
+ * Progress, cancellation and questions reach the caller. The client declares the services that it was built with (`layerCallers`: all
+ * of them); a question that the caller did not declare is refused. Names of several servers: see `ToolRegistry.mount`.
  */
 import { ClientInput } from "@effect-mcp/core/ClientInput"
 import type { Completer, Completions } from "@effect-mcp/core/Completions"

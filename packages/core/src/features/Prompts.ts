@@ -49,6 +49,7 @@ export class PromptRegistry extends Context.Service<
   PromptRegistry,
   {
     readonly register: (entry: PromptEntry) => Effect.Effect<void, never, Scope.Scope>
+    /** Adds all prompts of a source, under `prefix` if one is given. A name that is taken twice: see `ToolRegistry.mount`. */
     readonly mount: (
       source: PromptSource,
       options?: { readonly prefix?: string }

@@ -101,7 +101,10 @@ export class ResourceRegistry extends Context.Service<
   {
     readonly register: (entry: ResourceEntry) => Effect.Effect<void, never, Scope.Scope>
     readonly registerTemplate: (entry: TemplateEntry) => Effect.Effect<void, never, Scope.Scope>
-    /** Adds all resources and templates of a source; `prefix` comes before each URI, in what is read as well. */
+    /**
+     * Adds all resources and templates of a source; `prefix` comes before each URI, in what is read as well. A URI of several: see
+     * `ToolRegistry.mount`; its updates come from all of them.
+     */
     readonly mount: (
       source: ResourceSource,
       options?: { readonly prefix?: string }

@@ -71,7 +71,10 @@ export class ToolRegistry extends Context.Service<
   ToolRegistry,
   {
     readonly register: (entry: ToolEntry) => Effect.Effect<void, never, Scope.Scope>
-    /** Adds all tools of a source, under `prefix` if one is given. Own entries win over sources. */
+    /**
+     * Adds all tools of a source, under `prefix` if one is given. Where a name is taken twice, the server's own tool answers, else the
+     * source that was mounted first. Without prefixes the lists of several sources are read to find which has the name.
+     */
     readonly mount: (
       source: ToolSource,
       options?: { readonly prefix?: string }

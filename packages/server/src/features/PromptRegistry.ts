@@ -1,4 +1,4 @@
-/** The server's prompts and the completers of their arguments. Own prompts win over mounted ones of the same name. */
+/** The server's prompts and the completers of their arguments. A name of its own and of a source is its own; see `SourceOwners`. */
 import { Principal } from "@effect-mcp/core/Principal"
 import { type PromptEntry, PromptRegistry, type PromptSource } from "@effect-mcp/core/Prompts"
 import { type Completer, ownCompleter } from "@effect-mcp/core/Completions"
@@ -8,6 +8,7 @@ import type { Prompt } from "@effect-mcp/protocol/model/Prompt"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { Registry, uniqueBy } from "./Registry.ts"
+import { SourceOwners } from "./SourceOwners.ts"
 
 const prefixed = (source: PromptSource, prefix: string): PromptSource => ({
   list: Effect.map(source.list, (prompts) => prompts.map((prompt) => ({ ...prompt, name: prefix + prompt.name }))),
@@ -22,6 +23,8 @@ const prefixed = (source: PromptSource, prefix: string): PromptSource => ({
 
 /** The answer to a name that is not there, or that the caller must not know of. */
 export const unknownPrompt = (name: string): McpError.McpError => McpError.invalidParams(`Unknown prompt: ${name}`)
+
+const unsuggested = Effect.succeed([])
 
 export interface PromptSet extends PromptSource {
   readonly isEmpty: () => boolean
@@ -46,13 +49,19 @@ export const make: Effect.Effect<{ readonly prompts: PromptSet; readonly context
         (mounted) => uniqueBy([own, ...mounted].flat(), (prompt: Prompt) => prompt.name)
       )
     })
-    const mounted: PromptSource["get"] = (params) => {
-      for (const source of registry.sources) {
-        const effect = source.get(params)
-        if (effect !== undefined) return effect
-      }
-      return undefined
-    }
+    const owners = new SourceOwners<PromptSource>(registry)
+    const listing = (name: string) => (source: PromptSource) =>
+      Effect.map(source.list, (prompts) => prompts.some((prompt) => prompt.name === name))
+    const mounted: PromptSource["get"] = (params) =>
+      owners.choose(params.name, (source) => source.get(params), listing(params.name))
+    const mountedCompleter =
+      (name: string, argument: string): Completer<QueryServices> =>
+      (value, others) =>
+        owners.choose(
+          name,
+          (source) => source.get({ name }) && (source.completerOf?.(name, argument)?.(value, others) ?? unsuggested),
+          listing(name)
+        ) ?? unsuggested
     const get: PromptSource["get"] = (params) => {
       const { name } = params
       if (registry.get(name) === undefined) return mounted(params)
@@ -72,8 +81,8 @@ export const make: Effect.Effect<{ readonly prompts: PromptSet; readonly context
       completer: (name, argument, principal) => {
         const entry = registry.get(name)
         if (entry === undefined || !visible(entry, principal)) {
-          const owner = registry.sources.find((source) => source.get({ name }) !== undefined)
-          return owner === undefined ? unknownPrompt(name) : owner.completerOf?.(name, argument)
+          const isMounted = registry.sources.some((source) => source.get({ name }) !== undefined)
+          return isMounted ? mountedCompleter(name, argument) : unknownPrompt(name)
         }
         return entry.prompt.arguments?.some((known) => known.name === argument) === true
           ? ownCompleter(entry.complete, argument)

@@ -16,6 +16,7 @@ import {
 } from "@effect-mcp/core/Resources"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Model from "@effect-mcp/protocol/model/Resource"
+import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Cause from "effect/Cause"
 import * as UriTemplate from "@effect-mcp/protocol/UriTemplate"
 import * as Context from "effect/Context"
@@ -25,6 +26,7 @@ import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { Registry, uniqueBy } from "./Registry.ts"
+import { SourceOwners } from "./SourceOwners.ts"
 
 type Listed<A> = Effect.Effect<ReadonlyArray<A>, McpError.McpError, QueryServices>
 
@@ -33,7 +35,7 @@ export interface Subscriber {
   readonly resourceUpdated: (uri: string) => void
 }
 
-/** One subscription: who is subscribed twice is so until both have ended. */
+/** One subscription: a subscriber with two of them is called until both have ended. */
 interface Subscription {
   readonly subscriber: Subscriber
 }
@@ -43,11 +45,11 @@ export interface ResourceSet extends ResourceSource {
   readonly hasCompleters: () => boolean
   /** Whether anything can be subscribed to. */
   readonly watchable: () => boolean
-  /** Whether the URI is one of ours, seen by this principal. */
+  /** Whether this principal sees a resource, template or source that answers for the URI. */
   readonly has: (uri: string, principal: Principal["Service"]) => boolean
   /**
-   * As long as the scope lives the subscriber is told of every update of what this principal would read. One watcher for all; it runs
-   * when this returns. Nothing happens for a URI that the principal does not see.
+   * Calls the subscriber at every update of what this principal would read, until the scope closes. All subscribers share one watcher,
+   * which runs when this returns. Nothing happens for a URI that the principal does not see.
    */
   readonly subscribe: (
     uri: string,
@@ -66,6 +68,14 @@ type Origin =
   | { readonly kind: "resource" | "mounted"; readonly uri: string }
   | { readonly kind: "template"; readonly uri: string; readonly uriTemplate: string }
 
+const unsuggested = Effect.succeed([])
+
+const matches = (uriTemplate: string, uri: string): boolean =>
+  Result.match(UriTemplate.parse(uriTemplate), {
+    onFailure: () => false,
+    onSuccess: (template) => UriTemplate.match(template, uri) !== undefined
+  })
+
 const hasVariable = (uriTemplate: string, variable: string): boolean =>
   Result.match(UriTemplate.parse(uriTemplate), {
     onFailure: () => false,
@@ -75,11 +85,11 @@ const hasVariable = (uriTemplate: string, variable: string): boolean =>
 /** So few that what is visited thrice for a message (told, announced, written) is still in the caches the third time. */
 const atOnce = 64
 
-/** Tells all who are there, some in a turn: those have it before the next are told, and the server answers others meanwhile. */
+/** Calls all subscribers, some in a turn: those have written the update before the next are called, and other requests run between. */
 const tell = (uri: string, told: ReadonlySet<Subscription>): Effect.Effect<void> =>
   Effect.suspend(() => {
     const rest = told.values()
-    // Whoever comes meanwhile comes after them, and has not missed it: who subscribes anew when told is not told again.
+    // Subscriptions made meanwhile come last in the set and are not counted: they have missed nothing.
     let left = told.size
     const some = (): Effect.Effect<void> => {
       for (let i = 0; i < atOnce; i++) {
@@ -91,6 +101,10 @@ const tell = (uri: string, told: ReadonlySet<Subscription>): Effect.Effect<void>
     }
     return some()
   })
+
+/** Whether an error says of this URI that there is no such resource; the code depends on the revision. */
+const isNotFound = ({ code, data }: McpError.McpError, uri: string): boolean =>
+  (code === McpError.ResourceNotFound || code === McpError.InvalidParams) && isJsonObject(data) && data.uri === uri
 
 const prefixed = (source: ResourceSource, prefix: string): ResourceSource => {
   const own = <A>(uri: string, use: (uri: string) => A | undefined): A | undefined =>
@@ -105,10 +119,14 @@ const prefixed = (source: ResourceSource, prefix: string): ResourceSource => {
         const read = source.read({ ...params, uri })
         return (
           read &&
-          Effect.map(read, (result) => ({
-            ...result,
-            contents: result.contents.map((part) => ({ ...part, uri: prefix + part.uri }))
-          }))
+          Effect.matchEffect(read, {
+            onFailure: (error) => (isNotFound(error, uri) ? notFound(params.uri) : Effect.fail(error)),
+            onSuccess: (result) =>
+              Effect.succeed({
+                ...result,
+                contents: result.contents.map((part) => ({ ...part, uri: prefix + part.uri }))
+              })
+          })
         )
       }),
     watch: (uri) => own(uri, source.watch),
@@ -159,15 +177,19 @@ export const make: Effect.Effect<
     return uniqueBy([own, ...mounted].flat(), (template: Model.ResourceTemplate) => template.uriTemplate)
   })
 
+  const owners = new SourceOwners<ResourceSource>(statics)
+  /** Whether a source lists a URI, or a template that matches it. */
+  const listing = (uri: string) => (source: ResourceSource) =>
+    Effect.map(
+      Effect.all([source.list, source.templates], { concurrency: "unbounded" }),
+      ([resources, templates]) =>
+        resources.some((resource) => resource.uri === uri) ||
+        templates.some(({ uriTemplate }) => uriTemplate === uri || matches(uriTemplate, uri))
+    )
+
   const read: ResourceSource["read"] = (params) => {
     const { uri } = params
-    const mounted = () => {
-      for (const source of statics.sources) {
-        const effect = source.read(params)
-        if (effect !== undefined) return effect
-      }
-      return undefined
-    }
+    const mounted = () => owners.choose(uri, (source) => source.read(params), listing(uri))
     const matching = templates.entries.filter((entry) => entry.read(uri) !== undefined)
     if (statics.get(uri) === undefined && matching.length === 0) return mounted()
     const elsewhere: ResourceEntry["read"] = Effect.suspend(() => mounted() ?? notFound(uri))
@@ -201,11 +223,9 @@ export const make: Effect.Effect<
       const stream = templates.get(from.uriTemplate)?.watch(uri)
       return stream && templates.during(from.uriTemplate, stream)
     }
-    for (const source of statics.sources) {
-      const stream = source.watch(uri)
-      if (stream !== undefined) return stream
-    }
-    return undefined
+    // A watcher has no request in which lists could be read, so each source that may have the URI is watched.
+    const streams = statics.sources.flatMap((source) => source.watch(uri) ?? [])
+    return streams.length > 1 ? Stream.mergeAll(streams, { concurrency: "unbounded" }) : streams[0]
   }
 
   const context = yield* Effect.context<never>()
@@ -220,7 +240,7 @@ export const make: Effect.Effect<
           Effect.tapCause((cause) =>
             Cause.hasDies(cause) ? Effect.logError(`The watcher of ${uri} died`, cause) : Effect.void
           ),
-          // Whoever subscribes after the resource has gone and come back gets its new watcher.
+          // A subscription made after the resource was removed and registered again gets its new watcher.
           Effect.andThen(
             Effect.suspend(() => (watch(from) === undefined ? RcMap.invalidate(watchers, from) : Effect.void))
           ),
@@ -237,7 +257,7 @@ export const make: Effect.Effect<
     list,
     templates: listTemplates,
     read,
-    // A source that is mounted is not told who subscribes: it offers what everyone sees.
+    // `watch` of a source names no subscriber: it offers what an anonymous caller sees.
     watch: (uri) => {
       const from = origin(uri, anonymous)
       return from && watch(from)
@@ -271,10 +291,17 @@ export const make: Effect.Effect<
       }
       const known = statics.get(uriTemplate) // a plain URI may be named too; it has nothing to complete
       if (known !== undefined && sees(known, principal)) return undefined
-      const owner = statics.sources.find((source) => source.read({ uri: uriTemplate }) !== undefined)
-      return owner === undefined
-        ? McpError.invalidParams(`Unknown resource template: ${uriTemplate}`)
-        : owner.completerOf?.(uriTemplate, variable)
+      if (!statics.sources.some((source) => source.read({ uri: uriTemplate }) !== undefined)) {
+        return McpError.invalidParams(`Unknown resource template: ${uriTemplate}`)
+      }
+      return (value, others) =>
+        owners.choose(
+          uriTemplate,
+          (source) =>
+            source.read({ uri: uriTemplate }) &&
+            (source.completerOf?.(uriTemplate, variable)?.(value, others) ?? unsuggested),
+          listing(uriTemplate)
+        ) ?? unsuggested
     }
   }
   return {

@@ -1,4 +1,4 @@
-/** The server's tools: what feature layers registered, and what was mounted. Own tools win over mounted ones of the same name. */
+/** The server's tools: those of feature layers and of mounted sources. A name of both is the server's own; see `SourceOwners`. */
 import type { Principal } from "@effect-mcp/core/Principal"
 import { deferred, type HandlerRunner } from "@effect-mcp/core/internal/HandlerContext"
 import type { QueryServices, RequestServices } from "@effect-mcp/core/RequestContext"
@@ -10,6 +10,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { listOf, Registry, uniqueBy } from "./Registry.ts"
+import { SourceOwners } from "./SourceOwners.ts"
 import * as ToolLimits from "./ToolLimits.ts"
 
 const prefixed = (source: ToolSource, prefix: string): ToolSource => ({
@@ -54,13 +55,13 @@ export const make = (
         (mounted) => uniqueBy([own, ...mounted].flat(), (tool: Tool) => tool.name)
       )
     }
-    const mounted: ToolSource["call"] = (params) => {
-      for (const source of registry.sources) {
-        const effect = source.call(params)
-        if (effect !== undefined) return effect
-      }
-      return undefined
-    }
+    const owners = new SourceOwners<ToolSource>(registry)
+    const mounted: ToolSource["call"] = (params) =>
+      owners.choose(
+        params.name,
+        (source) => source.call(params),
+        (source) => Effect.map(source.list, (tools) => tools.some(({ name }) => name === params.name))
+      )
     const call: ToolSet["call"] = (params, request = deferred) => {
       const { name } = params
       const elsewhere = () => mounted(params) ?? Effect.fail(unknownTool(name))

@@ -416,6 +416,28 @@ describe("mounted sources", () => {
     })
   )
 
+  it.effect("of resources are refused by the URI that the caller gave, prefix included", () =>
+    Effect.gen(function* () {
+      const { add, server } = yield* open
+      const resources: Resources.ResourceSource = {
+        list: Effect.succeed([]),
+        templates: Effect.succeed([]),
+        read: ({ uri }) => Resources.notFound(uri),
+        watch: () => undefined,
+        changes: Stream.never
+      }
+      yield* add(
+        Layer.effectDiscard(
+          Effect.flatMap(Resources.ResourceRegistry, (registry) => registry.mount(resources, { prefix: "x+" }))
+        )
+      )
+      const client = yield* connect(server)
+      const error = yield* client.refused("resources/read", { uri: "x+test://a" })
+      assert.deepStrictEqual([error.code, error.data], [-32002, { uri: "x+test://a" }])
+      assert.include(error.message, "x+test://a")
+    })
+  )
+
   it.effect("pass their changes on", () =>
     Effect.gen(function* () {
       const { add, server } = yield* open

@@ -1,0 +1,180 @@
+/** Which of several mounted sources answers for a name: the first that lists it for the caller. */
+import { Principal } from "@effect-mcp/core/Principal"
+import * as Prompts from "@effect-mcp/core/Prompts"
+import * as Resources from "@effect-mcp/core/Resources"
+import * as Tools from "@effect-mcp/core/Tools"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, PubSub, Stream } from "effect"
+import { connect, everyVersion, serve, settle } from "../support/raw.ts"
+
+/** A source that may be called by any name, as a client's is, and counts how often its list is read. */
+const toolSource = (title: string, names: () => ReadonlyArray<string>) => {
+  const changed = Effect.runSync(PubSub.unbounded<void>())
+  const state = { lists: 0, failing: false }
+  const source: Tools.ToolSource = {
+    list: Effect.suspend(() => {
+      state.lists++
+      return state.failing
+        ? Effect.fail(McpError.internalError("The server is gone"))
+        : Effect.succeed(names().map((name) => ({ name, inputSchema: { type: "object" as const } })))
+    }),
+    call: ({ name }) =>
+      names().includes(name)
+        ? Effect.succeed({ content: [{ type: "text" as const, text: `${title} ${name}` }] })
+        : Effect.fail(McpError.invalidParams(`${title} has no tool ${name}`)),
+    changes: Stream.fromPubSub(changed)
+  }
+  return { state, source, announce: PubSub.publish(changed, undefined) }
+}
+
+const mountTools = (...sources: ReadonlyArray<Tools.ToolSource>) =>
+  Layer.effectDiscard(
+    Effect.flatMap(Tools.ToolRegistry, (registry) => Effect.forEach(sources, (source) => registry.mount(source)))
+  )
+
+describe.each(everyVersion())("Several sources mounted without a prefix, %s", (version) => {
+  const texts = (client: { call: (name: string) => Effect.Effect<any, any> }, ...names: ReadonlyArray<string>) =>
+    Effect.forEach(names, (name) => Effect.map(client.call(name), (result) => result.content[0].text))
+
+  it.effect("a call goes to the source that lists its tool, and to the first that was mounted where both do", () =>
+    Effect.gen(function* () {
+      const first = toolSource("first", () => ["a", "both"])
+      const second = toolSource("second", () => ["b", "both"])
+      const server = yield* serve({ features: mountTools(first.source, second.source) })
+      const client = yield* connect(server, { version })
+      assert.deepStrictEqual(yield* texts(client, "a", "b", "both"), ["first a", "second b", "first both"])
+      assert.strictEqual((yield* client.refused("tools/call", { name: "c" })).message, "first has no tool c")
+    })
+  )
+
+  it.effect("the lists are read once for many calls, and again after one has changed", () =>
+    Effect.gen(function* () {
+      let names: ReadonlyArray<string> = ["a"]
+      const first = toolSource("first", () => names)
+      const second = toolSource("second", () => ["b"])
+      const server = yield* serve({ features: mountTools(first.source, second.source) })
+      const client = yield* connect(server, { version })
+      assert.deepStrictEqual(yield* texts(client, "b", "b", "b"), ["second b", "second b", "second b"])
+      assert.strictEqual(first.state.lists, 1)
+      names = ["a", "b"]
+      yield* settle
+      yield* first.announce
+      yield* settle
+      assert.deepStrictEqual(yield* texts(client, "b", "b"), ["first b", "first b"])
+      assert.strictEqual(first.state.lists, 2)
+    })
+  )
+
+  it.effect("a source whose list cannot be read does not keep calls from the others", () =>
+    Effect.gen(function* () {
+      const first = toolSource("first", () => ["a"])
+      const second = toolSource("second", () => ["b"])
+      const server = yield* serve({ features: mountTools(first.source, second.source) })
+      const client = yield* connect(server, { version })
+      first.state.failing = true
+      assert.deepStrictEqual(yield* texts(client, "b"), ["second b"])
+    })
+  )
+
+  it.effect("a call goes to the source that lists its tool for this caller", () =>
+    Effect.gen(function* () {
+      const first = toolSource("first", () => ["a"])
+      const listed = Effect.flatMap(Principal, ({ subject }) =>
+        subject === "admin" ? first.source.list : Effect.succeed([])
+      )
+      const second = toolSource("second", () => ["a"])
+      const server = yield* serve({ features: mountTools({ ...first.source, list: listed }, second.source) })
+      const as = (subject: string) => connect(server, { version, principal: { subject, scopes: [], claims: {} } })
+      assert.deepStrictEqual(yield* texts(yield* as("admin"), "a"), ["first a"])
+      assert.deepStrictEqual(yield* texts(yield* as("guest"), "a"), ["second a"])
+    })
+  )
+
+  it.effect("a single source is called without its list being read", () =>
+    Effect.gen(function* () {
+      const only = toolSource("only", () => ["a"])
+      const client = yield* connect(yield* serve({ features: mountTools(only.source) }), { version })
+      yield* texts(client, "a")
+      assert.strictEqual(only.state.lists, 0)
+    })
+  )
+
+  it.effect("a prompt and its suggestions come from the source that lists it", () =>
+    Effect.gen(function* () {
+      const source = (title: string, ...names: ReadonlyArray<string>): Prompts.PromptSource => ({
+        list: Effect.succeed(names.map((name) => ({ name }))),
+        get: () => Effect.succeed({ messages: [Prompts.user(title)] }),
+        completerOf: () => () => Effect.succeed([title]),
+        changes: Stream.never
+      })
+      const features = Layer.effectDiscard(
+        Effect.gen(function* () {
+          const registry = yield* Prompts.PromptRegistry
+          yield* registry.mount(source("first", "p", "both"))
+          yield* registry.mount(source("second", "q", "both"))
+        })
+      )
+      const client = yield* connect(yield* serve({ features }), { version })
+      for (const [name, owner] of [
+        ["p", "first"],
+        ["q", "second"],
+        ["both", "first"]
+      ]) {
+        const { messages } = yield* client.request("prompts/get", { name })
+        assert.strictEqual(messages[0].content.text, owner)
+        const completed = yield* client.request("completion/complete", {
+          ref: { type: "ref/prompt", name },
+          argument: { name: "x", value: "" }
+        })
+        assert.deepStrictEqual(completed.completion.values, [owner])
+      }
+    })
+  )
+
+  it.effect("a resource comes from the source that lists it or has its template, and updates come from each", () =>
+    Effect.gen(function* () {
+      const source = (title: string, uri: string, uriTemplate: string) => {
+        const updates = Effect.runSync(PubSub.unbounded<string>())
+        const resources: Resources.ResourceSource = {
+          list: Effect.succeed([{ uri, name: title }]),
+          templates: Effect.succeed([{ uriTemplate, name: title }]),
+          read: (params) => Effect.succeed({ contents: [{ uri: params.uri, text: title }] }),
+          watch: () => Stream.fromPubSub(updates),
+          completerOf: () => () => Effect.succeed([title]),
+          changes: Stream.never
+        }
+        return { resources, update: PubSub.publish(updates, "updated") }
+      }
+      const first = source("first", "test://a", "test://first/{id}")
+      const second = source("second", "test://b", "test://second/{id}")
+      const features = Layer.effectDiscard(
+        Effect.gen(function* () {
+          const registry = yield* Resources.ResourceRegistry
+          yield* registry.mount(first.resources)
+          yield* registry.mount(second.resources)
+        })
+      )
+      const client = yield* connect(yield* serve({ features }), { version })
+      const read = (uri: string) =>
+        Effect.map(client.request("resources/read", { uri }), ({ contents }) => contents[0].text)
+      assert.strictEqual(yield* read("test://a"), "first")
+      assert.strictEqual(yield* read("test://b"), "second")
+      assert.strictEqual(yield* read("test://second/7"), "second")
+      const completed = yield* client.request("completion/complete", {
+        ref: { type: "ref/resource", uri: "test://second/{id}" },
+        argument: { name: "id", value: "" }
+      })
+      assert.deepStrictEqual(completed.completion.values, ["second"])
+      if (version === "2026-07-28") return
+      yield* client.request("resources/subscribe", { uri: "test://b" })
+      yield* settle
+      yield* second.update
+      yield* settle
+      assert.deepStrictEqual(
+        client.notes("notifications/resources/updated").map(({ params }) => params.uri),
+        ["test://b"]
+      )
+    })
+  )
+})
