@@ -198,13 +198,14 @@ class Model {
 
   private hangUp(call: Call, lost: number): void {
     if (call.exchange === undefined) return
+    // A response that has ended was a use of the session at its end; leaving it later is none.
+    if (!call.exchange.over) call.session.used = this.now
     call.exchange.leave()
     const came = call.exchange.events.length
     call.has += Math.max(0, came - lost)
     call.exchange = undefined
     // Without an id a client has nothing to come back with.
     if (call.running) call.since = this.now
-    call.session.used = this.now
   }
 
   private readonly resume = Effect.fnUntraced(function* (this: Model, call: Call) {
@@ -436,6 +437,12 @@ const histories: { readonly [name: string]: ReadonlyArray<Command> } = {
     { _tag: "Notify", session: 0 },
     { _tag: "Wait", minutes: 29 },
     { _tag: "Quick", session: 0 }
+  ],
+  "A session is not used when its client leaves a response that has ended": [
+    { _tag: "Finish", call: 0 },
+    { _tag: "Wait", minutes: 1 },
+    { _tag: "HangUp", call: 0, lost: 0 },
+    { _tag: "Wait", minutes: 29 }
   ],
   "A stream that was resumed to its end is forgotten when its time is over": [
     { _tag: "HangUp", call: 0, lost: 0 },
