@@ -5,6 +5,7 @@
  * clipboard or hide what they say. `safe` is for every text of a server; `Output` applies it once more to all that it writes to a
  * terminal. Text that goes to a file or a pipe is left as it is.
  */
+import { escapedLines } from "@effect-mcp/protocol/Excerpt"
 
 /** How to emphasise. Without colours every function is the identity. */
 export interface Style {
@@ -51,20 +52,8 @@ export const detect = (env: { readonly [name: string]: string | undefined }, isT
   return forced || isTerminal ? coloured : plain
 }
 
-/**
- * Characters that a terminal obeys, or that are not drawn: control and format characters (also bidirectional and zero width ones, and
- * tags), the separators U+2028 and U+2029, invisible letters. Tab, newline and the presentation selectors of emoji are text.
- */
-const unseen = /(?!\t|\n|\u{fe0e}|\u{fe0f})[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu
-
-const unit = (code: number): string => `\\u${code.toString(16).padStart(4, "0")}`
-const escaped = (character: string): string => {
-  const code = character.codePointAt(0) ?? 0
-  return code > 0xffff ? `\\u{${code.toString(16)}}` : unit(code)
-}
-
 /** Text of several lines that is safe to show: what could not be seen becomes a visible escape. CRLF is a newline. */
-export const safe = (text: string): string => text.replaceAll("\r\n", "\n").replace(unseen, escaped)
+export const safe = (text: string): string => escapedLines(text.replaceAll("\r\n", "\n"))
 
 /** The same on one line, for names and cells. */
 export const safeLine = (text: string): string =>
@@ -74,15 +63,16 @@ export const safeLine = (text: string): string =>
     .replaceAll("\t", " ")
 
 /** JSON with the same characters escaped as JSON has it: the value stays what it is. */
-export const safeJson = (json: string): string =>
-  json.replace(unseen, (character) => character.replace(/[^]/g, (half) => unit(half.charCodeAt(0))))
+export const safeJson = (json: string): string => escapedLines(json)
 
 /** The colours of `Style` and of the help. */
-const colour = "\u001b\\[(?:[0-2]|22|3[1-69])m"
-const colourOrUnseen = new RegExp(`(${colour})|${unseen.source}`, "gu")
+const colour = /(\u001b\[(?:[0-2]|22|3[1-69])m)/
 
 /** Whole lines on their way to a terminal: `safe` once more, save for this program's own colours. */
 export const safeOutput = (text: string, colours: boolean): string =>
   colours
-    ? text.replace(colourOrUnseen, (character, own: string | undefined) => own ?? escaped(character))
-    : text.replace(unseen, escaped)
+    ? text
+        .split(colour)
+        .map((part, index) => (index % 2 === 1 ? part : escapedLines(part)))
+        .join("")
+    : escapedLines(text)

@@ -1,30 +1,26 @@
 /** What the demonstration prints: titled lines, and a progress bar in place where the output is a terminal. */
+import { escaped } from "@effect-mcp/protocol/Excerpt"
 import * as Effect from "effect/Effect"
 
 const terminal = process.stdout.isTTY
 const styled = terminal && process.env["NO_COLOR"] === undefined
 
 const style = (code: number) => (text: string) => (styled ? `\u001b[${code}m${text}\u001b[0m` : text)
-export const bold = style(1)
-export const dim = style(2)
+const dim = style(2)
 const cyan = style(36)
 
 const write = (text: string): Effect.Effect<void> => Effect.sync(() => void process.stdout.write(text))
 
 const indent = " ".repeat(15)
 
-/** One line. What servers sent may contain anything: control characters are not printed. */
+/** One line. Characters of a server that would steer the terminal are shown as escapes. */
 export const line = (text: string, title = ""): Effect.Effect<void> =>
-  write(`  ${cyan(title.padEnd(indent.length - 2))}${printable(text)}\n`)
+  write(`  ${cyan(title.padEnd(indent.length - 2))}${escaped(text)}\n`)
 
 /** A line below another one. */
-export const detail = (text: string): Effect.Effect<void> => write(`${indent}${dim(printable(text))}\n`)
+export const detail = (text: string): Effect.Effect<void> => write(`${indent}${dim(escaped(text))}\n`)
 
 export const blank: Effect.Effect<void> = write("\n")
-
-const printable = (text: string): string =>
-  // oxlint-disable-next-line no-control-regex -- all of them are to go but the styles of our own making
-  text.replace(/\u001b(?!\[\d+m)|[\u0000-\u0008\u000a-\u001a\u001c-\u001f\u007f-\u009f]/g, "�").replaceAll("\t", "  ")
 
 const width = 24
 

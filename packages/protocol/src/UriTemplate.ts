@@ -18,6 +18,7 @@
  * - Where two readings exist the earlier variable takes the most. A variable used twice must have one value.
  * Time and memory are O(parts x URI length): reachability is computed from the end, nothing backtracks.
  */
+import { excerpt } from "./Excerpt.ts"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 
@@ -28,7 +29,7 @@ export class InvalidUriTemplate extends Schema.TaggedError<InvalidUriTemplate>()
   reason: Schema.String
 }) {
   override get message(): string {
-    return `Invalid URI template ${JSON.stringify(this.template)} at ${this.position}: ${this.reason}`
+    return `Invalid URI template ${excerpt(JSON.stringify(this.template))} at ${this.position}: ${this.reason}`
   }
 }
 
@@ -99,7 +100,7 @@ export const parse = (source: string): Result.Result<UriTemplate, InvalidUriTemp
     let position = isOperator(operator) ? open + 2 : open + 1
     for (const spec of source.slice(position, close).split(",")) {
       const found = variablePattern.exec(spec)
-      if (found?.[1] === undefined) return fail(position, `${JSON.stringify(spec)} is no operator or variable`)
+      if (found?.[1] === undefined) return fail(position, `${excerpt(JSON.stringify(spec))} is no operator or variable`)
       const prefix = found[3] === undefined ? undefined : Number(found[3])
       variables.push({ name: found[1], explode: found[2] === "*", prefix })
       position += spec.length + 1

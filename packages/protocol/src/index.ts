@@ -1,5 +1,6 @@
 export * as Capabilities from "./model/Capabilities.ts"
 export * as Codecs from "./revision/Codecs.ts"
+export * as Excerpt from "./Excerpt.ts"
 export * as HeaderParams from "./wire/HeaderParams.ts"
 export * as Headers from "./wire/Headers.ts"
 export * as JsonRpc from "./wire/JsonRpc.ts"

@@ -4,7 +4,31 @@ import type { Fault } from "@effect-mcp/spec/Fault"
 const jsonRpc = "packages/protocol/src/wire/JsonRpc.ts"
 const jsonRpcTest = "packages/protocol/test/wire/JsonRpc.test.ts"
 
+const excerpt = "packages/protocol/src/Excerpt.ts"
+const excerptTest = "packages/protocol/test/Excerpt.test.ts"
+
 export const faults: ReadonlyArray<Fault> = [
+  {
+    name: "Bidirectional, zero width and tag characters of another party are shown as they are",
+    file: excerpt,
+    from: "[\\p{Cc}\\p{Cf}\\p{Cs}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}]",
+    to: "[\\p{Cc}]",
+    test: excerptTest
+  },
+  {
+    name: "An excerpt ends in half of a surrogate pair",
+    file: excerpt,
+    from: "last >= 0xd800 && last < 0xdc00 ? limit - 1 : limit",
+    to: "limit",
+    test: excerptTest
+  },
+  {
+    name: "The message of a schema's error keeps control characters, and any length",
+    file: "packages/protocol/src/revision/Codecs.ts",
+    from: 'excerpt(error.message.replaceAll("\\n  at ", " at ").replaceAll("\\n", "; "), 1000)',
+    to: 'error.message.replaceAll("\\n  at ", " at ").replaceAll("\\n", "; ")',
+    test: "packages/protocol/test/revision/Codec.test.ts"
+  },
   {
     name: "A plain result holds line ends of Unicode",
     file: jsonRpc,

@@ -4,6 +4,7 @@
  * Fibers that need new tokens at the same time share one attempt, which outlives the request that began it: a user who is typing a
  * password is not interrupted by a timeout of a call. Processes take turns by `Lease`.
  */
+import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -15,7 +16,7 @@ import * as Dpop from "./Dpop.ts"
 import type { Grant, Request } from "./Grant.ts"
 import * as TokenLock from "./Lease.ts"
 import type * as Metadata from "../shared/Metadata.ts"
-import { OAuthError, printable, shown } from "../shared/OAuthError.ts"
+import { OAuthError, listed, shown } from "../shared/OAuthError.ts"
 import * as Scopes from "./Scopes.ts"
 import * as Stored from "./Stored.ts"
 import * as TokenEndpoint from "./TokenEndpoint.ts"
@@ -105,9 +106,9 @@ export const make = Effect.fnUntraced(function* <R>(
     return yield* new OAuthError({
       step: "server-metadata",
       problem: "tokens have to be bound to a key (DPoP), and the authorization server cannot do that",
-      url: printable(issuer.issuer),
+      url: excerpt(issuer.issuer),
       expected: "`dpop_signing_alg_values_supported` with ES256",
-      found: offered?.map(printable).join(" ") ?? "nothing"
+      found: listed(offered)
     })
   })
 
@@ -186,8 +187,8 @@ export const make = Effect.fnUntraced(function* <R>(
             step: "access",
             problem: "the server demands scopes that were asked for already",
             url: shown(server),
-            expected: needed.map(printable).join(" "),
-            found: stored.granted === undefined ? undefined : `granted: ${stored.granted.map(printable).join(" ")}`,
+            expected: listed(needed),
+            found: stored.granted === undefined ? undefined : `granted: ${listed(stored.granted)}`,
             advice: "The user or the authorization server did not grant them; asking again would not help."
           })
         return yield* options.grant.obtain({ ...base, binding, scopes })

@@ -4,13 +4,14 @@
  * PKCE with S256 always, `state` always. Each request has one record of what must come back: issuer, state and verifier. What comes
  * back with another state or from another issuer is not read any further, let alone shown.
  */
+import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Effect from "effect/Effect"
 import * as Jose from "jose"
 import { Authorizer } from "./Authorizer.ts"
 import * as Endpoint from "../shared/Endpoint.ts"
 import type { Grant, Request } from "./Grant.ts"
 import { random, sha256 } from "../shared/hash.ts"
-import { OAuthError, printable } from "../shared/OAuthError.ts"
+import { OAuthError, listed } from "../shared/OAuthError.ts"
 import * as Registration from "./Registration.ts"
 import * as TokenEndpoint from "./TokenEndpoint.ts"
 
@@ -48,7 +49,7 @@ const codeOf = (answer: URLSearchParams, expected: Expected): Effect.Effect<stri
         problem: answer.has("iss")
           ? "the answer comes from another authorization server"
           : "the answer does not say which authorization server it comes from",
-        expected: `\`iss\` ${printable(expected.issuer)}`,
+        expected: `\`iss\` ${excerpt(expected.issuer)}`,
         advice: "This may be an attack (mix-up); the answer was not used."
       })
     )
@@ -57,14 +58,14 @@ const codeOf = (answer: URLSearchParams, expected: Expected): Effect.Effect<stri
     return Effect.fail(
       fail({
         problem: error === "access_denied" ? "the login was declined" : "the authorization server refused the request",
-        url: printable(expected.issuer),
-        code: printable(error),
-        found: answer.has("error_description") ? printable(answer.get("error_description") ?? "") : undefined
+        url: excerpt(expected.issuer),
+        code: excerpt(error),
+        found: answer.has("error_description") ? excerpt(answer.get("error_description") ?? "") : undefined
       })
     )
   const code = one("code")
   return code === undefined || code === ""
-    ? Effect.fail(fail({ problem: "the answer has no code", url: printable(expected.issuer) }))
+    ? Effect.fail(fail({ problem: "the answer has no code", url: excerpt(expected.issuer) }))
     : Effect.succeed(code)
 }
 
@@ -82,9 +83,9 @@ const obtain = Effect.fnUntraced(function* (options: Options, request: Request) 
     return yield* new OAuthError({
       step: "server-metadata",
       problem: "the authorization server does not say that it supports PKCE with S256",
-      url: printable(metadata.issuer),
+      url: excerpt(metadata.issuer),
       expected: "`code_challenge_methods_supported` with S256",
-      found: metadata.code_challenge_methods_supported?.map(printable).join(" ") ?? "nothing",
+      found: listed(metadata.code_challenge_methods_supported),
       advice: "Without it a stolen code could be used; the operator has to add it."
     })
   const endpoint = yield* Endpoint.check(
@@ -98,7 +99,7 @@ const obtain = Effect.fnUntraced(function* (options: Options, request: Request) 
     return yield* fail({
       problem: "the redirect URI is not secure",
       expected: "https, or http on the loopback interface",
-      found: printable(way.redirectUri)
+      found: excerpt(way.redirectUri)
     })
   const credentials = yield* Registration.credentials(options, request, way.redirectUri)
   const expected: Expected = {

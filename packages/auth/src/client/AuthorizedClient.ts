@@ -3,6 +3,7 @@
  *
  * Owns the answers to refusals: how often a request is sent again, and with what. Where tokens come from is `Access`'s matter.
  */
+import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Effect from "effect/Effect"
 import * as HttpClient from "effect/http/HttpClient"
 import * as HttpClientError from "effect/http/HttpClientError"
@@ -16,7 +17,7 @@ import * as Challenge from "./Challenge.ts"
 import * as Dpop from "./Dpop.ts"
 import * as Endpoint from "../shared/Endpoint.ts"
 import * as Fetch from "../shared/Fetch.ts"
-import { OAuthError, printable, shown } from "../shared/OAuthError.ts"
+import { OAuthError, listed, shown } from "../shared/OAuthError.ts"
 
 export interface Options {
   /** What requests are sent with in the end. */
@@ -78,8 +79,8 @@ export const make = ({ accessTo, http, nonces, stepUps: maxStepUps }: Options): 
       step: "access",
       problem,
       url: shown(url),
-      code: demand.error === undefined ? undefined : printable(demand.error),
-      expected: demand.scopes === undefined ? undefined : `scopes ${demand.scopes.map(printable).join(" ")}`,
+      code: demand.error === undefined ? undefined : excerpt(demand.error),
+      expected: demand.scopes === undefined ? undefined : `scopes ${listed(demand.scopes)}`,
       advice: "Check that the authorization server issues tokens for this resource, and that the server accepts them."
     })
 

@@ -4,6 +4,7 @@
  * A service, because only the application knows whether there is a browser, a terminal or a test. It carries URLs and judges none of
  * them: whether an answer is good is decided by the flow that waits for it.
  */
+import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as FetchHttpClient from "effect/http/FetchHttpClient"
@@ -13,7 +14,7 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as Terminal from "effect/Terminal"
 import { parseUrl } from "../shared/url.ts"
-import { OAuthError, printable, shown } from "../shared/OAuthError.ts"
+import { OAuthError, shown } from "../shared/OAuthError.ts"
 
 /** A way there and back, for one authorization. */
 export interface RedirectFlow {
@@ -102,7 +103,7 @@ export const layerTerminal = (options?: {
           const answer = parseUrl(line)?.searchParams
           if (answer?.get("state") === url.searchParams.get("state")) return answer
           yield* Effect.mapError(
-            terminal.display(`That is not the answer to this login: ${printable(redirectUri)}?... is expected.\n`),
+            terminal.display(`That is not the answer to this login: ${excerpt(redirectUri)}?... is expected.\n`),
             failed
           )
           return yield* ask(url)

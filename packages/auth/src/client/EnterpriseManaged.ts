@@ -5,6 +5,7 @@
  * Two requests: the identity provider exchanges the identity assertion for an ID-JAG, a grant for one authorization server and one
  * resource (RFC 8693), and that authorization server exchanges the ID-JAG for a token (RFC 7523).
  */
+import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as ClientIdentity from "./ClientIdentity.ts"
@@ -12,7 +13,7 @@ import * as Endpoint from "../shared/Endpoint.ts"
 import type { Grant, Request } from "./Grant.ts"
 import { issuerOnly } from "../shared/bound.ts"
 import { parseUrl } from "../shared/url.ts"
-import { OAuthError, printable, shown } from "../shared/OAuthError.ts"
+import { OAuthError, shown } from "../shared/OAuthError.ts"
 import * as TokenEndpoint from "./TokenEndpoint.ts"
 import { grantType } from "./WorkloadIdentity.ts"
 
@@ -49,7 +50,7 @@ const exchange = Effect.fnUntraced(function* (
       step: "identity",
       problem: "the token endpoint of the identity provider is not secure",
       expected: "https, or http on the loopback interface",
-      found: printable(tokenEndpoint)
+      found: excerpt(tokenEndpoint)
     })
   const subject = yield* assertion
   const proof = yield* ClientIdentity.prove(client, { issuer, token_endpoint: tokenEndpoint })
@@ -75,7 +76,7 @@ const exchange = Effect.fnUntraced(function* (
       problem: "the identity provider issued something else than an ID-JAG",
       url: shown(url),
       expected: idJag,
-      found: printable(response.issued_token_type ?? "nothing")
+      found: excerpt(response.issued_token_type ?? "nothing")
     })
   return response.access_token
 })

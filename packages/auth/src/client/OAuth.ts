@@ -5,6 +5,7 @@
  * that is refused with 401, or with 403 for want of scopes, is sent again with new tokens. What cannot be got fails the request with an
  * `HttpClientError` whose cause is an `OAuthError` (`OAuthError.find`).
  */
+import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as HttpClient from "effect/http/HttpClient"
@@ -18,7 +19,7 @@ import * as Dpop from "./Dpop.ts"
 import * as Endpoint from "../shared/Endpoint.ts"
 import type { Grant } from "./Grant.ts"
 import { parseUrl } from "../shared/url.ts"
-import { OAuthError, printable } from "../shared/OAuthError.ts"
+import { OAuthError } from "../shared/OAuthError.ts"
 import * as Revocation from "./Revocation.ts"
 import * as Stored from "./Stored.ts"
 import { partOf, TokenStore } from "./TokenStore.ts"
@@ -145,7 +146,7 @@ const make = Effect.fnUntraced(function* <R>(
             step: "access",
             problem: "this server cannot be sent tokens",
             expected: "an https URL, or http on the loopback interface",
-            found: printable(String(server))
+            found: excerpt(String(server))
           })
         )
   }

@@ -4,6 +4,7 @@
  *
  * What is registered is kept by issuer and never shown to another one.
  */
+import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
@@ -16,7 +17,7 @@ import type { Request } from "./Grant.ts"
 import * as Fetch from "../shared/Fetch.ts"
 import { parseUrl } from "../shared/url.ts"
 import * as Metadata from "../shared/Metadata.ts"
-import { OAuthError, printable, shown } from "../shared/OAuthError.ts"
+import { OAuthError, listed, shown } from "../shared/OAuthError.ts"
 import * as Stored from "./Stored.ts"
 import * as TokenEndpoint from "./TokenEndpoint.ts"
 import { TokenStore } from "./TokenStore.ts"
@@ -132,7 +133,7 @@ const register = Effect.fnUntraced(function* (
       problem: "the authorization server refused to register the client",
       url: shown(url),
       status,
-      expected: `to be registered as ${body.application_type} with ${printable(redirectUri)}`,
+      expected: `to be registered as ${body.application_type} with ${excerpt(redirectUri)}`,
       ...TokenEndpoint.refusal(json),
       advice: "Register the client by hand and give its id as a pre-registered one."
     })
@@ -195,7 +196,7 @@ export const credentials = Effect.fnUntraced(function* (
       step: "registration",
       problem: "the URL of the client's metadata document cannot be a client id",
       expected: "an https URL with a path",
-      found: printable(options.metadataUrl)
+      found: excerpt(options.metadataUrl)
     })
   const fixed = preRegistered(options, issuer) ?? documented(options, request)
   if (fixed !== undefined) return fixed
@@ -224,8 +225,8 @@ export const credentials = Effect.fnUntraced(function* (
   return yield* new OAuthError({
     step: "registration",
     problem: "the client is not registered with the authorization server and cannot register itself",
-    expected: others.length === 0 ? "a pre-registered client" : `one of ${others.map(printable).join(", ")}`,
-    found: printable(issuer),
+    expected: others.length === 0 ? "a pre-registered client" : `one of ${listed(others)}`,
+    found: excerpt(issuer),
     advice:
       "Register the client with this authorization server and give its id as a pre-registered one for this issuer."
   })

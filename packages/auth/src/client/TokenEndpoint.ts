@@ -3,6 +3,7 @@
  *
  * Owns the checks of the answer: a token that could not travel in a header, or of a type that nobody asked for, is refused.
  */
+import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as HttpClient from "effect/http/HttpClient"
@@ -15,7 +16,7 @@ import * as Dpop from "./Dpop.ts"
 import * as Endpoint from "../shared/Endpoint.ts"
 import * as Fetch from "../shared/Fetch.ts"
 import * as Metadata from "../shared/Metadata.ts"
-import { OAuthError, printable, shown, type Step } from "../shared/OAuthError.ts"
+import { OAuthError, type Step, shown } from "../shared/OAuthError.ts"
 import * as Scopes from "./Scopes.ts"
 import type { Tokens } from "./Stored.ts"
 
@@ -73,8 +74,8 @@ const withoutSecrets = (text: string, sent: Parameters): string =>
 export const refusal = (json: unknown, sent: Parameters = {}): { readonly code?: string; readonly found?: string } => {
   const { error, error_description } = Option.getOrUndefined(decodeRefusal(Metadata.withoutNulls(json))) ?? {}
   return {
-    ...(error === undefined ? undefined : { code: printable(error) }),
-    ...(error_description === undefined ? undefined : { found: printable(withoutSecrets(error_description, sent)) })
+    ...(error === undefined ? undefined : { code: excerpt(error) }),
+    ...(error_description === undefined ? undefined : { found: excerpt(withoutSecrets(error_description, sent)) })
   }
 }
 
@@ -138,7 +139,7 @@ export const endpoint = (target: Target): Effect.Effect<URL, OAuthError> =>
         new OAuthError({
           step: "server-metadata",
           problem: "the metadata name no token endpoint",
-          url: printable(target.metadata.issuer),
+          url: excerpt(target.metadata.issuer),
           expected: "`token_endpoint`"
         })
       )
@@ -162,7 +163,7 @@ export const tokens = Effect.fnUntraced(function* (
       problem: "the token is of a type that was not asked for",
       url: shown(url),
       expected: target.binding === undefined ? "Bearer" : "DPoP or Bearer",
-      found: printable(type)
+      found: excerpt(type)
     })
   if (type === "bearer" && target.binding?.required === true)
     return yield* new OAuthError({
@@ -170,7 +171,7 @@ export const tokens = Effect.fnUntraced(function* (
       problem: "the token is not bound to a key, which it has to be",
       url: shown(url),
       expected: "DPoP",
-      found: printable(type)
+      found: excerpt(type)
     })
   const lifetime = response.expires_in === undefined ? undefined : response.expires_in * 1000
   return {

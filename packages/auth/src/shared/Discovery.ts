@@ -4,6 +4,7 @@
  * Owns the order of the places looked at and the checks: the resource is the server asked for, the issuer exactly the one looked up. A
  * server without resource metadata is one of 2025-03-26: its own origin is the authorization server.
  */
+import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Effect from "effect/Effect"
 import type * as HttpClient from "effect/http/HttpClient"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
@@ -12,7 +13,7 @@ import * as Endpoint from "./Endpoint.ts"
 import * as Fetch from "./Fetch.ts"
 import { parseUrl } from "./url.ts"
 import * as Metadata from "./Metadata.ts"
-import { OAuthError, printable, shown, type Step } from "./OAuthError.ts"
+import { OAuthError, type Step, shown } from "./OAuthError.ts"
 
 export interface Options extends Endpoint.Trust {
   readonly http: HttpClient.HttpClient
@@ -84,7 +85,7 @@ const readResource = Effect.fnUntraced(function* (
   if (Option.isNone(decoded)) return yield* fail("the document is no Protected Resource Metadata", "`resource`")
   const metadata = decoded.value
   if (!speaksFor(metadata.resource, options.server))
-    return yield* fail("the metadata are of another resource", shown(options.server), printable(metadata.resource))
+    return yield* fail("the metadata are of another resource", shown(options.server), excerpt(metadata.resource))
   const [first, ...others] = metadata.authorization_servers ?? []
   if (first === undefined) return yield* fail("the metadata name no authorization server", "`authorization_servers`")
   return { indicator: metadata.resource, issuers: [first, ...others], scopes: metadata.scopes_supported, metadata }
@@ -156,8 +157,8 @@ export const server = Effect.fnUntraced(function* (
         step,
         problem: "the metadata are of another issuer",
         url: shown(url),
-        expected: printable(issuer),
-        found: printable(decoded.value.issuer),
+        expected: excerpt(issuer),
+        found: excerpt(decoded.value.issuer),
         advice:
           "This may be an attack, or `authorization_servers` and `issuer` differ in a slash: they must be identical."
       })

@@ -5,9 +5,10 @@
  * parties name (metadata, endpoints) never lead from a public server to a private, link-local or loopback address. Names are not
  * resolved: one that leads to a private address gets no further than the handshake of TLS, for which nobody there has the certificate.
  */
+import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Effect from "effect/Effect"
 import { parseUrl } from "./url.ts"
-import { OAuthError, printable, type Step } from "./OAuthError.ts"
+import { OAuthError, type Step } from "./OAuthError.ts"
 
 /** `localhost`, its subdomains, 127.0.0.0/8 and ::1. */
 export const isLoopback = (url: URL): boolean =>
@@ -56,7 +57,7 @@ export const isSecure = (url: URL): boolean =>
 export const check = (step: Step, what: string, text: string, trust: Trust): Effect.Effect<URL, OAuthError> => {
   const url = parseUrl(text)
   const refuse = (problem: string, expected: string) =>
-    Effect.fail(new OAuthError({ step, problem: `${what} ${problem}`, expected, found: printable(text) }))
+    Effect.fail(new OAuthError({ step, problem: `${what} ${problem}`, expected, found: excerpt(text) }))
   if (url === undefined) return refuse("is not a URL", "an absolute URL")
   if (url.username !== "" || url.password !== "" || url.hash !== "")
     return refuse("has a user or a fragment", "a URL without")

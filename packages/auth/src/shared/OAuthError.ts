@@ -4,6 +4,7 @@
  * Names the step that failed, the URL asked, what was expected, what was found and what to do about it. Never holds a token, a code,
  * a secret or the query of a URL: an error is logged and shown as it is.
  */
+import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Data from "effect/Data"
 import { parseUrl } from "./url.ts"
 
@@ -61,18 +62,18 @@ export class OAuthError extends Data.TaggedError("OAuthError")<Details> {
   }
 }
 
+/** The longest URL or list of names in an error, in UTF-16 units. */
+const maxShown = 1000
+
 /** A URL as it may be shown: no user, no query, no fragment. */
 export const shown = (url: URL | string): string => {
   const parsed = typeof url === "string" ? parseUrl(url) : url
-  return parsed === undefined ? printable(String(url)) : `${parsed.origin}${parsed.pathname}`
+  return parsed === undefined ? excerpt(String(url)) : excerpt(`${parsed.origin}${parsed.pathname}`, maxShown)
 }
 
-/** Text of another party as it may be shown: one line of at most 200 printable characters. */
-export const printable = (text: string): string => {
-  // oxlint-disable-next-line no-control-regex -- control characters are exactly what must not reach a terminal
-  const line = text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/gu, " ")
-  return line.length > 200 ? `${line.slice(0, 200)}...` : line
-}
+/** Names of another party, such as scopes, as they may be shown. */
+export const listed = (names: ReadonlyArray<string> | undefined): string =>
+  names === undefined ? "nothing" : excerpt(names.join(" "), maxShown)
 
 /** The `OAuthError` that made a request fail, if one did: HTTP errors carry it as their cause. */
 export const find = (error: unknown): OAuthError | undefined => {

@@ -1,6 +1,7 @@
 /** Credentials that were given for one authorization server are not shown to another. */
+import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Effect from "effect/Effect"
-import { OAuthError, printable } from "./OAuthError.ts"
+import { OAuthError } from "./OAuthError.ts"
 
 export const issuerOnly = (
   options: { readonly issuer?: string | undefined; readonly clientId: string },
@@ -12,8 +13,8 @@ export const issuerOnly = (
         new OAuthError({
           step: "registration",
           problem: `the client ${options.clientId} is registered with another authorization server`,
-          expected: printable(options.issuer),
-          found: printable(issuer),
+          expected: excerpt(options.issuer),
+          found: excerpt(issuer),
           advice: "Register the client with the new one and give the credentials that it issues."
         })
       )

@@ -111,7 +111,7 @@ const withoutUnanswerable = (
 ): Transport.Transport =>
   Transport.filter(transport, (inbound) => {
     if (inbound._tag === "Unreadable" && inbound.id === undefined) {
-      dropped(`Not a message: ${inbound.text ?? inbound.error.message}`, "Warn")
+      dropped(`Not a message: ${excerpt(inbound.text ?? inbound.error.message)}`, "Warn")
       return false
     }
     if (!mute() || !wantsAnswer(inbound)) return true

@@ -8,6 +8,7 @@
 import type { Closed, Peer, Timeout } from "@effect-mcp/core/Peer"
 import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
 import * as Codecs from "@effect-mcp/protocol/Codecs"
+import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { Implementation } from "@effect-mcp/protocol/model/Implementation"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
@@ -76,13 +77,13 @@ export const probe = Effect.fnUntraced(function* (
     new UnsupportedRevision({
       offered,
       server,
-      message: `No common revision: offered ${offered}, the server speaks ${server.join(", ") || "another"}${why}`
+      message: `No common revision: offered ${offered}, the server speaks ${excerpt(server.join(", ")) || "another"}${why}`
     })
   /** The older era, unless the client is not to speak it. */
   const older = (offered: string, error?: McpError.McpError | Timeout | Closed) => {
     if (stateful.length > 0) return Effect.succeed(undefined)
     if (error?._tag === "Timeout" || error?._tag === "Closed") return Effect.fail(error)
-    return Effect.fail(unsupported(offered, [], error === undefined ? "" : ` (it answered: ${error.message})`))
+    return Effect.fail(unsupported(offered, [], error === undefined ? "" : ` (it answered: ${excerpt(error.message)})`))
   }
 
   const refusals: Array<Revision.Revision> = []

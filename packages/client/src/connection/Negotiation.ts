@@ -6,6 +6,7 @@
 import type { Closed, Peer, Timeout } from "@effect-mcp/core/Peer"
 import type { ClientCapabilities, ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
 import * as Codecs from "@effect-mcp/protocol/Codecs"
+import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
@@ -55,7 +56,7 @@ const unsupported = (offered: string, server: ReadonlyArray<string>): Unsupporte
   new UnsupportedRevision({
     offered,
     server,
-    message: `No common revision: offered ${offered}, the server speaks ${server.join(", ") || "another"}`
+    message: `No common revision: offered ${offered}, the server speaks ${excerpt(server.join(", ")) || "another"}`
   })
 
 /** The versions that an error answer to `initialize` names. */

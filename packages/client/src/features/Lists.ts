@@ -4,6 +4,7 @@
  * A cursor is passed back as it came, the empty one too. Refuses to walk in circles: a cursor that comes twice, more pages or more
  * bytes than any list has are the server's mistake. Keeps no page.
  */
+import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
@@ -46,7 +47,7 @@ export const pages = <M extends ListMethod>(
         }
         if (nextCursor === undefined) return Effect.succeed([[page], Option.none()] as const)
         if (seen.has(nextCursor))
-          return bad(`The server gave the same cursor twice: ${JSON.stringify(nextCursor)}`, page)
+          return bad(`The server gave the same cursor twice: ${excerpt(JSON.stringify(nextCursor))}`, page)
         seen.add(nextCursor)
         return seen.size >= maxPages
           ? bad(`The list has more than ${maxPages} pages. Read less of it, or raise \`maxPages\`.`)

@@ -4,6 +4,7 @@
  * Filled by listing, emptied when the server says that the list changed. A tool that was never listed is called unchecked. Bounded in
  * bytes: the tools that were listed least recently go first.
  */
+import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as HeaderParams from "@effect-mcp/protocol/HeaderParams"
 import * as JsonSchemaValidator from "@effect-mcp/protocol/JsonSchemaValidator"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
@@ -69,7 +70,7 @@ export class ToolCatalog {
     return tools.filter((tool) => {
       const [problem] = this.conversation.headers ? HeaderParams.parse(tool.inputSchema).problems : []
       this.set(tool, problem)
-      if (problem !== undefined) this.rejected(`The tool ${tool.name} is left out: ${problem.message}`)
+      if (problem !== undefined) this.rejected(`The tool ${excerpt(tool.name)} is left out: ${problem.message}`)
       return problem === undefined
     })
   }
@@ -143,6 +144,9 @@ export const checkResult = (
   return violation === undefined
     ? Effect.succeed(result)
     : Effect.fail(
-        invalid(`The result of ${name} does not fit its output schema: ${violation.path} ${violation.message}`, result)
+        invalid(
+          `The result of ${name} does not fit its output schema: ${excerpt(violation.path)} ${violation.message}`,
+          result
+        )
       )
 }

@@ -18,7 +18,7 @@ import { type ChildProcessHandle, ChildProcessSpawner } from "effect/process/Chi
 import type * as PlatformError from "effect/PlatformError"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { excerpt } from "../internal/excerpt.ts"
+import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import { Hub } from "../internal/Hub.ts"
 import { exitWithParent } from "./lastResort.ts"
 

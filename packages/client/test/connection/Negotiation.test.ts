@@ -115,6 +115,16 @@ describe("a handshake that fails", () => {
     })
   )
 
+  it.effect("shows the beginning of what the server speaks, without characters that steer a terminal", () =>
+    Effect.gen(function* () {
+      const supported = Array.from({ length: 1000 }, () => "\u001b]0;title\u0007")
+      const refuse = () => Effect.fail(McpError.invalidParams("No", { supported }))
+      const { message } = yield* failsWith({ answers: { initialize: refuse } })
+      assert.include(message, String.raw`\u001b]0;title\u0007`)
+      assert.isBelow(message.length, 600)
+    })
+  )
+
   it.effect("refuses a revision that the options exclude although it is known", () =>
     Effect.gen(function* () {
       const error = yield* failsWith({ version: "2024-11-05" }, { revisions: ["2025-06-18", "2025-11-25"] })

@@ -113,6 +113,19 @@ describe.each(all)("lists over %s", (version) => {
     })
   )
 
+  it.effect("name a cursor that comes twice by its beginning, without characters that steer a terminal", () =>
+    Effect.gen(function* () {
+      const cursor = `\u202e${"x".repeat(10_000)}`
+      const { client } = yield* connected({
+        version,
+        answers: { "tools/list": () => ({ tools: [], nextCursor: cursor }) }
+      })
+      const { message } = yield* Effect.flip(Stream.runDrain(client.listTools))
+      assert.include(message, String.raw`"\u202exxx`)
+      assert.isBelow(message.length, 300)
+    })
+  )
+
   it.effect("end with a typed error when they have too many pages", () =>
     Effect.gen(function* () {
       let page = 0

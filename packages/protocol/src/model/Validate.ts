@@ -4,6 +4,7 @@
  * For constructors, so that a mistake is found where it is made and not by the peer. What a peer declares is not checked here: it is
  * carried as it is.
  */
+import { excerpt } from "../Excerpt.ts"
 import type { Annotations } from "./Annotations.ts"
 import type { Icon } from "./Icon.ts"
 
@@ -14,8 +15,7 @@ export class InvalidDeclaration extends Error {
 
 const refuse = (owner: string, what: string, given: unknown, expected: string): never => {
   const text = JSON.stringify(given) ?? String(given)
-  const shown = text.length > 100 ? `${text.slice(0, 100)}...` : text
-  throw new InvalidDeclaration(`${owner}: ${what} is ${shown}; expected ${expected}`)
+  throw new InvalidDeclaration(`${owner}: ${what} is ${excerpt(text, 100)}; expected ${expected}`)
 }
 
 const token = "[A-Za-z0-9!#$%&'*+.^_`|~-]+"

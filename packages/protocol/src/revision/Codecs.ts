@@ -5,6 +5,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { excerpt } from "../Excerpt.ts"
 import * as Direct from "../internal/Direct.ts"
 import type { MethodCodec } from "./Revision.ts"
 
@@ -19,9 +20,9 @@ export interface Coders<P, R> {
   readonly result: Coder<R>
 }
 
-/** What a Schema has to say, on one line: where after what, one after the other. */
+/** The message of a schema's error on one line, at most 1000 characters: each issue with its place, separated by semicolons. */
 export const issue = (error: { readonly message: string }): string =>
-  error.message.replaceAll("\n  at ", " at ").replaceAll("\n", "; ")
+  excerpt(error.message.replaceAll("\n  at ", " at ").replaceAll("\n", "; "), 1000)
 
 const make = <A>(schema: Schema.Codec<A, unknown>): Coder<A> => {
   const direct = Direct.of(schema)

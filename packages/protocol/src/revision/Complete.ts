@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as SchemaGetter from "effect/SchemaGetter"
 import * as SchemaIssue from "effect/SchemaIssue"
+import { excerpt } from "../Excerpt.ts"
 import * as Direct from "../internal/Direct.ts"
 import { isJsonObject } from "../model/Shape.ts"
 import * as ResultType from "../model/ResultType.ts"
@@ -17,7 +18,7 @@ const wrap = <R>(codec: Schema.Codec<R, unknown>, write: (wire: unknown) => unkn
       decode: SchemaGetter.transformEffect((wire: unknown, options) => {
         const type = ResultType.of(wire)
         if (type === "complete") return Effect.succeed(ResultType.unmarked(wire))
-        const message = `${JSON.stringify(type)} is not a known type of result`
+        const message = `${excerpt(JSON.stringify(type))} is not a known type of result`
         return Effect.fail(new SchemaIssue.InvalidValue({ message }, wire, options))
       }),
       encode: SchemaGetter.transform(write)

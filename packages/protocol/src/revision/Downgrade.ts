@@ -4,6 +4,7 @@
  * Each row names a type of the model, the first revision that has the thing, and what older ones get. Reading another revision
  * needs no table: whatever the model knows is accepted from everybody. Methods and rules are dated in the revision files.
  */
+import { excerpt } from "../Excerpt.ts"
 import * as Capabilities from "../model/Capabilities.ts"
 import * as Annotations from "../model/Annotations.ts"
 import * as Completion from "../model/Completion.ts"
@@ -181,7 +182,7 @@ const sampling: ReadonlyArray<Row> = [
     return { ...value, content: { type: "text", text: texts.join("\n") } }
   }),
   rowsOf(Content.ToolUseContent).change("2025-11-25", "error", undefined, (value, refuse) => {
-    refuse(`the use of tool "${value.name}" in a sampled message`)
+    refuse(`the use of tool "${excerpt(value.name)}" in a sampled message`)
     return value
   }),
   toolResult.change("2025-11-25", "error", undefined, (value, refuse) => {
@@ -221,7 +222,7 @@ const elicitation: ReadonlyArray<Row> = [
   }),
   rowsOf(Elicitation.ElicitResult).change("2025-11-25", "error", "content", (value, refuse) => {
     const several = Object.entries(value.content ?? {}).find(([, answer]) => typeof answer === "object")
-    if (several !== undefined) refuse(`several answers to "${several[0]}"`)
+    if (several !== undefined) refuse(`several answers to "${excerpt(several[0])}"`)
     return value
   })
 ]

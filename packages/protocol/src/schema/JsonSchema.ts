@@ -12,6 +12,7 @@
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
+import { excerpt } from "../Excerpt.ts"
 import { isVendorKey, representation, wireSchema, withoutJson, type Wire } from "./WireSchema.ts"
 import * as Elicitation from "../model/Elicitation.ts"
 
@@ -74,7 +75,7 @@ export const input = (schema: Schema.Constraint): ObjectSchema => {
     throw new InvalidToolSchema({
       reason:
         "The input of a tool must be a JSON object, such as a Schema.Struct or a union of them, but this schema " +
-        `describes ${JSON.stringify(document).slice(0, 200)}`
+        `describes ${excerpt(JSON.stringify(document))}`
     })
   }
   const { ast } = schema

@@ -15,6 +15,7 @@
  */
 import { validate, type OutputUnit } from "@cfworker/json-schema"
 import * as Result from "effect/Result"
+import { excerpt } from "../Excerpt.ts"
 import { escape, prepare, UnsupportedSchema, type Prepared } from "./PreparedSchema.ts"
 
 export { UnsupportedSchema } from "./PreparedSchema.ts"
@@ -95,7 +96,7 @@ const measure = (value: unknown, depth: number, unique: boolean): number | Viola
   let size = 1
   for (const key in value) {
     if (!key.isWellFormed())
-      return { path: "", message: `Has the key ${JSON.stringify(key)}, which is no Unicode text.` }
+      return { path: "", message: `Has the key ${excerpt(JSON.stringify(key))}, which is no Unicode text.` }
     const inner = measure(Reflect.get(value, key), depth - 1, unique)
     if (typeof inner !== "number") return { path: `/${escape(key)}${inner.path}`, message: inner.message }
     size += inner
@@ -128,6 +129,6 @@ const report = (units: ReadonlyArray<OutputUnit>): ReadonlyArray<Violation> => {
   }
   return told.map(({ error, instanceLocation }) => ({
     path: decodeURIComponent(instanceLocation.slice(1)),
-    message: error.length > 200 ? `${error.slice(0, 199)}…` : error
+    message: excerpt(error, 199)
   }))
 }

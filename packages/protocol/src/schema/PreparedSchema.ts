@@ -4,6 +4,7 @@
  */
 import { dereference } from "@cfworker/json-schema"
 import * as Schema from "effect/Schema"
+import { excerpt } from "../Excerpt.ts"
 
 /** The schema cannot be used to validate anything; `path` is a JSON Pointer into it. */
 export class UnsupportedSchema extends Schema.TaggedError<UnsupportedSchema>()("UnsupportedSchema", {
@@ -11,7 +12,7 @@ export class UnsupportedSchema extends Schema.TaggedError<UnsupportedSchema>()("
   reason: Schema.String
 }) {
   override get message(): string {
-    return `Unsupported JSON Schema at ${JSON.stringify(this.path)}: ${this.reason}`
+    return `Unsupported JSON Schema at ${excerpt(JSON.stringify(this.path))}: ${this.reason}`
   }
 }
 
@@ -33,7 +34,7 @@ const draftOf = (schema: unknown): Draft => {
   const found = /^https?:\/\/json-schema\.org\/(draft\/2020-12|draft-07)\/schema#?$/.exec(
     typeof dialect === "string" ? dialect : ""
   )?.[1]
-  if (found === undefined) return refuse("/$schema", `the dialect ${JSON.stringify(dialect)} is not known`)
+  if (found === undefined) return refuse("/$schema", `the dialect ${excerpt(JSON.stringify(dialect))} is not known`)
   return found === "draft-07" ? "7" : "2020-12"
 }
 
@@ -134,7 +135,8 @@ export const prepare = (
       const fits = Object.hasOwn(known, key) ? known[key] : undefined
       const at = `${path}/${escape(key)}`
       if (fits === undefined || (key === "format" && !formats)) continue
-      if (!fits(content)) return refuse(at, `${JSON.stringify(content)?.slice(0, 100)} is no value for "${key}"`)
+      if (!fits(content))
+        return refuse(at, `${excerpt(JSON.stringify(content) ?? "undefined", 100)} is no value for "${key}"`)
       if (key === "uniqueItems") unique ||= content === true
       if (key === "$id" && path !== "") resources++
       if (key === "$dynamicRef") dynamic = at
@@ -163,7 +165,7 @@ export const prepare = (
   for (const [path, node] of nodes) {
     const { $ref } = node
     if ($ref !== undefined && target(lookup, node) === undefined) {
-      refuse(path, `${JSON.stringify($ref)} is not in this schema, and nothing is fetched`)
+      refuse(path, `${excerpt(JSON.stringify($ref) ?? "undefined")} is not in this schema, and nothing is fetched`)
     }
   }
   checkChains(nodes, lookup, maxDepth)

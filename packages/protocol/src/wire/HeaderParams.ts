@@ -4,6 +4,7 @@
  * Owns the rules of the annotation (basic/transports/streamable-http#schema-extension). A tool that breaks one is not registered by
  * a server and not listed by an HTTP client. How a value is written in a header, and `Mcp-Param-` itself, belong to the transport.
  */
+import { excerpt } from "../Excerpt.ts"
 import { isJsonObject, type JsonObject } from "../model/Shape.ts"
 
 export const annotation = "x-mcp-header"
@@ -84,7 +85,11 @@ export const parse = (inputSchema: JsonObject): Parsed => {
     if (!Object.hasOwn(schema, annotation)) continue
     const name = schema[annotation]
     const problem = (reason: Problem["reason"], why: string) =>
-      void problems.push({ reason, at, message: `${annotation} ${JSON.stringify(name)} at /${at.join("/")} ${why}` })
+      void problems.push({
+        reason,
+        at,
+        message: `${annotation} ${excerpt(JSON.stringify(name))} at ${excerpt(`/${at.join("/")}`)} ${why}`
+      })
     if (path === undefined || path.length === 0) problem("unreachable", "is not on an argument that can be reached")
     else if (typeof name !== "string" || !token.test(name)) problem("name", "is not a header name")
     else if (!isType(schema["type"])) problem("type", "is not on a string, an integer or a boolean")

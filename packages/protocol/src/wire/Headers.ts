@@ -6,6 +6,7 @@
  */
 import * as Base64 from "effect/encoding/Base64"
 import * as Result from "effect/Result"
+import { excerpt } from "../Excerpt.ts"
 import { type HeaderParam, valueOf } from "./HeaderParams.ts"
 import type { Notification, Request } from "./JsonRpc.ts"
 import { protocolVersion } from "../model/Meta.ts"
@@ -76,7 +77,7 @@ export const of = (
 }
 
 const differs = (header: string, said: string, body: string): string =>
-  `${header} says ${JSON.stringify(said)}, the body ${JSON.stringify(body)}`
+  `${header} says ${excerpt(JSON.stringify(said))}, the body ${excerpt(JSON.stringify(body))}`
 
 const named: ReadonlySet<string> = new Set(["tools/call", "prompts/get", "resources/read"])
 /** What a header says as it stands, whichever way it is read: most versions, methods and names. */

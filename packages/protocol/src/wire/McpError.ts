@@ -5,7 +5,7 @@
  */
 import * as Schema from "effect/Schema"
 import type { ClientCapabilities } from "../model/Capabilities.ts"
-import { excerpt } from "../internal/Excerpt.ts"
+import { excerpt } from "../Excerpt.ts"
 
 export const ParseError = -32700
 export const InvalidRequest = -32600

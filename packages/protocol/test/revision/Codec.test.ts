@@ -1,6 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import * as Codecs from "@effect-mcp/protocol/Codecs"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import { declaration, inputRequired } from "@effect-mcp/protocol/internal/v2026_07_28"
@@ -98,3 +100,12 @@ for (const revision of Revision.all) {
     }
   })
 }
+
+it.effect("The failure of a codec is one line, bounded and without characters that steer a terminal", () =>
+  Effect.gen(function* () {
+    const { decode } = Codecs.coder(Schema.Record(Schema.String, Schema.Finite))
+    const message = yield* Effect.flip(decode({ [`\u001b]0;x\u0007${"x".repeat(10_000)}`]: "no number" }))
+    assert.include(message, String.raw`\u001b]0;x\u0007xxx`)
+    assert.isBelow(message.length, 1100)
+  })
+)

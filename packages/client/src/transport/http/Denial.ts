@@ -5,13 +5,13 @@
  * Each is the refusal of one request: the connection and other requests live on. An error holds no token and no query of a URL.
  */
 import * as Challenge from "@effect-mcp/protocol/Challenge"
+import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { HttpClientError } from "effect/http/HttpClientError"
 import type { HttpClientResponse } from "effect/http/HttpClientResponse"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import { type Denied, Forbidden, Unauthorized } from "../../ClientError.ts"
-import { excerpt } from "../../internal/excerpt.ts"
 
 /** An answer of HTTP, and what it was to. */
 export interface Answered {
@@ -26,8 +26,6 @@ export interface Answered {
 export const placeOf = ({ origin, pathname }: URL): string => `${origin}${pathname}`
 
 export const isDenied = (status: number): boolean => status === 401 || status === 403
-
-const length = 200
 
 /** What a body says in words: JSON-RPC's message, OAuth's description, or the text itself. */
 const words = (body: string): string => {
@@ -61,11 +59,11 @@ export const make = (
 ): Unauthorized | Forbidden => {
   const { status } = response
   const demand = Challenge.demand(response.headers["www-authenticate"])
-  const scopes = (demand.scopes ?? []).map((scope) => excerpt(scope, length))
+  const scopes = (demand.scopes ?? []).map((scope) => excerpt(scope))
   const resourceMetadata = demand.resourceMetadata && excerpt(demand.resourceMetadata, 2000)
-  const code = demand.error && excerpt(demand.error, length)
+  const code = demand.error && excerpt(demand.error)
   const place = placeOf(url)
-  const said = [code, excerpt(words(body), length)].filter((text) => text !== undefined && text !== "").join(", ")
+  const said = [code, excerpt(words(body))].filter((text) => text !== undefined && text !== "").join(", ")
   const parts = [
     `${place} ${status === 401 ? "wants authorization for" : "does not allow"} ${method}`,
     ` (status ${status}${said === "" ? "" : `: ${said}`}).`,

@@ -1,9 +1,9 @@
 /** Why a request over HTTP got no answer, and whether the server may have acted on it nevertheless. */
 import { TransportError } from "@effect-mcp/core/Transport"
+import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import type { HttpClientError } from "effect/http/HttpClientError"
 import * as Predicate from "effect/Predicate"
 import type { Forbidden, Unauthorized } from "../../ClientError.ts"
-import { excerpt } from "../../internal/excerpt.ts"
 import * as Denial from "./Denial.ts"
 
 export interface ExchangeFailure {
@@ -56,16 +56,13 @@ export const unreachable = (error: HttpClientError, method: string, url: URL): E
 /** By these a server says that it did not even look at what was asked. */
 const untouched: ReadonlySet<number> = new Set([401, 403, 404, 405, 406, 413, 415, 429, 503])
 
-/** How much of a body, and of a content type, is shown. */
-const shown = 200
-
 const isPage = (type: string, body: string): boolean =>
   /^(text\/html|application\/xhtml\+xml)\b/i.test(type) || /^\s*<(!doctype html|html)\b/i.test(body)
 
 const describe = ({ body, method, response: { headers, status }, url }: Denial.Answered): string => {
   const place = Denial.placeOf(url)
   const given = headers["content-type"]
-  const type = given === undefined ? "no content type" : excerpt(given, shown)
+  const type = given === undefined ? "no content type" : excerpt(given)
   if (isPage(type, body)) {
     return (
       `${place} is no MCP endpoint: it answered ${method} with status ${status} and a web page (${type}). ` +
@@ -75,7 +72,7 @@ const describe = ({ body, method, response: { headers, status }, url }: Denial.A
   const answered = `${place} answered ${method} with status ${status}`
   if (body === "") return `${answered} and no content`
   const what = status >= 200 && status < 300 ? ", which is no answer of MCP" : ""
-  return `${answered} (${type})${what}: ${excerpt(body, shown)}`
+  return `${answered} (${type})${what}: ${excerpt(body)}`
 }
 
 /** The error of such a refusal is the cause of the transport's: `ClientError.denied` finds it there. */

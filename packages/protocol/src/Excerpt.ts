@@ -1,0 +1,31 @@
+/**
+ * Text of another party, as an error, a log line or a terminal may show it.
+ *
+ * Owns the characters that steer a terminal or are not drawn: control and format characters (C0, C1, bidirectional, zero width, tags),
+ * U+2028 and U+2029, invisible letters, variation selectors and halves of a surrogate pair. Each is shown as its escape in JSON, so the
+ * text stays exact and a second pass changes nothing. Refuses to judge what the text means.
+ */
+
+/** The default limit of `excerpt`, in UTF-16 units. */
+export const maxLength = 200
+
+const unseen = String.raw`[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]`
+// The selectors of text and of emoji follow a character that is drawn.
+const inLine = new RegExp(`(?![\u{fe0e}\u{fe0f}])${unseen}`, "gu")
+const inLines = new RegExp(`(?![\\t\\n\u{fe0e}\u{fe0f}])${unseen}`, "gu")
+
+const escapeOf = (character: string): string =>
+  character.replaceAll(/[^]/g, (half) => `\\u${half.charCodeAt(0).toString(16).padStart(4, "0")}`)
+
+/** The text on one line: each character that is not drawn as `\uXXXX`, those beyond U+FFFF as two. */
+export const escaped = (text: string): string => text.replace(inLine, escapeOf)
+
+/** The same for text of several lines: tabs and line feeds stay. A JSON text keeps its value. */
+export const escapedLines = (text: string): string => text.replace(inLines, escapeOf)
+
+/** The beginning of the text, `escaped`; "…" stands for the rest. `limit` counts UTF-16 units before the escapes, and cuts no pair in two. */
+export const excerpt = (text: string, limit: number = maxLength): string => {
+  if (text.length <= limit) return escaped(text)
+  const last = text.charCodeAt(limit - 1)
+  return `${escaped(text.slice(0, last >= 0xd800 && last < 0xdc00 ? limit - 1 : limit))}…`
+}

@@ -1,0 +1,84 @@
+/** Text of another party: no character of it steers a terminal or hides, and an excerpt is bounded. */
+import { assert, describe, it } from "@effect/vitest"
+import { Schema } from "effect"
+import { escaped, escapedLines, excerpt, maxLength } from "@effect-mcp/protocol/Excerpt"
+
+/** First and last code point of each range that is not drawn, or that a terminal obeys. */
+const hidden: ReadonlyArray<readonly [what: string, first: number, last: number]> = [
+  ["C0 controls", 0x00, 0x1f],
+  ["DEL and the C1 controls", 0x7f, 0x9f],
+  ["the soft hyphen", 0xad, 0xad],
+  ["the combining grapheme joiner", 0x34f, 0x34f],
+  ["the Arabic letter mark", 0x61c, 0x61c],
+  ["fillers of Hangul", 0x115f, 0x1160],
+  ["the Mongolian vowel separator", 0x180e, 0x180e],
+  ["zero width characters and marks of direction", 0x200b, 0x200f],
+  ["separators of lines and bidirectional overrides", 0x2028, 0x202e],
+  ["word joiners and bidirectional isolates", 0x2060, 0x206f],
+  ["the Hangul filler", 0x3164, 0x3164],
+  ["halves of surrogate pairs", 0xd800, 0xdfff],
+  ["variation selectors but those of text and emoji", 0xfe00, 0xfe0d],
+  ["the byte order mark", 0xfeff, 0xfeff],
+  ["interlinear annotations", 0xfff9, 0xfffb],
+  ["musical format controls", 0x1d173, 0x1d17a],
+  ["tags and their selectors", 0xe0000, 0xe01ef]
+]
+
+const from = (first: number, last: number): ReadonlyArray<string> =>
+  Array.from({ length: last - first + 1 }, (_, index) => String.fromCodePoint(first + index))
+
+/** The UTF-16 units that an escape of JSON stands for. */
+const unescaped = (escape: string): string => {
+  const parsed: unknown = JSON.parse(`"${escape}"`)
+  return String(parsed)
+}
+
+describe("An escaped text", () => {
+  it.each(hidden)("shows %s as escapes of JSON", (_, first, last) => {
+    for (const character of from(first, last)) {
+      const shown = escaped(`a${character}b`)
+      assert.match(shown, /^a(?:\\u[0-9a-f]{4}){1,2}b$/)
+      assert.strictEqual(unescaped(shown), `a${character}b`)
+    }
+  })
+
+  it("keeps letters of any script, and emoji in colour", () => {
+    const text = "Å ß 日本 हिन्दी العربية ❤\ufe0f ✔\ufe0e 👍🏽 𝒳"
+    assert.strictEqual(escaped(text), text)
+  })
+
+  it.prop("is the same when it is escaped again", [Schema.String], ([text]) => {
+    assert.strictEqual(escaped(escaped(text)), escaped(text))
+    assert.strictEqual(escapedLines(escapedLines(text)), escapedLines(text))
+  })
+
+  it("has one line, unless its lines and tabs are kept", () => {
+    assert.strictEqual(escaped("a\tb\r\nc"), String.raw`a\u0009b\u000d\u000ac`)
+    assert.strictEqual(escapedLines("a\tb\r\nc"), "a\tb\\u000d\nc")
+  })
+
+  it.prop("of JSON has the value that it had", [Schema.String], ([text]) => {
+    const json = JSON.stringify({ text: `${text}\u202e\u{e0041}\u009b\u2028` }, undefined, 2)
+    assert.deepStrictEqual(JSON.parse(escapedLines(json)), JSON.parse(json))
+  })
+})
+
+describe("An excerpt", () => {
+  it("is the whole text where that is short", () => {
+    assert.strictEqual(excerpt("x".repeat(maxLength)), "x".repeat(maxLength))
+    assert.strictEqual(excerpt("a\u001b[2J", 10), String.raw`a\u001b[2J`)
+    assert.strictEqual(excerpt("", 0), "")
+  })
+
+  it("of a long text is its beginning and dots", () => {
+    assert.strictEqual(excerpt("x".repeat(1_000_000)), `${"x".repeat(maxLength)}…`)
+    assert.strictEqual(excerpt("abcd", 3), "abc…")
+    assert.strictEqual(excerpt("\u0000\u0000", 1), "\\u0000…")
+  })
+
+  it("never ends in half of a surrogate pair", () => {
+    assert.strictEqual(excerpt("a🙂b", 1), "a…")
+    assert.strictEqual(excerpt("a🙂b", 2), "a…")
+    assert.strictEqual(excerpt("a🙂b", 3), "a🙂…")
+  })
+})
