@@ -66,6 +66,7 @@ export const safeLine = (text: string): string =>
 export const safeJson = (json: string): string => escapedLines(json)
 
 /** The colours of `Style` and of the help. */
+// oxlint-disable-next-line no-control-regex -- a colour begins with the escape character
 const colour = /(\u001b\[(?:[0-2]|22|3[1-69])m)/
 
 /** Whole lines on their way to a terminal: `safe` once more, save for this program's own colours. */
