@@ -5,10 +5,22 @@
  * the authorization server, `Auth.requires` gives scopes to tools, resources and prompts, and `Auth.caller` is who calls.
  *
  * @example
- * const features = Tools.layer(DeleteFile, deleteFile).pipe(Auth.requires("files:write"))
- * const auth = Auth.layer({ resource: "https://files.example.com/mcp", authorizationServers: ["https://login.example.com"] }).pipe(
- *   Layer.provide(JwtVerifier.layer()))
- * McpServer.serveHttp(Auth.protect(McpServer.layerHttp({ path: "/mcp" }))).pipe(Layer.provide(McpServer.layer({ ..., features })), Layer.provide(auth))
+ * ```ts
+ * import { Auth, JwtVerifier } from "@effect-mcp/auth"
+ * import { Tool, Tools } from "@effect-mcp/core"
+ * import { McpServer } from "@effect-mcp/server"
+ * import { Effect, Layer, Schema } from "effect"
+ *
+ * const DeleteFile = Tool.make("delete_file", { description: "Deletes a file", input: { path: Schema.String } })
+ *
+ * const features = Tools.layer(DeleteFile, ({ path }) => Effect.succeed(`Deleted ${path}`)).pipe(Auth.requires("files:write"))
+ * const auth = Auth.layer({ resource: "https://files.example.com/mcp", authorizationServers: ["https://login.example.com"] })
+ *
+ * export const serve = McpServer.serveHttp(Auth.protect(McpServer.layerHttp({ path: "/mcp" }))).pipe(
+ *   Layer.provide(McpServer.layer({ name: "files", version: "1.0.0", features })),
+ *   Layer.provide(auth.pipe(Layer.provide(JwtVerifier.layer())))
+ * )
+ * ```
  */
 import type { Principal } from "@effect-mcp/core/Principal"
 import * as Context from "effect/Context"

@@ -281,8 +281,17 @@ const annotationOf = (given: Scopes | readonly [RequiresOptions]): Annotation =>
  * built before, beside this annotation, and would go unguarded.
  *
  * @example
- * Tools.layer(DeleteFile, deleteFile).pipe(Auth.requires("files:write"))
- * Tools.layer(DeleteFile, deleteFile).pipe(Auth.requires({ scopes: ["files:write"], hide: true }))
+ * ```ts
+ * import { Auth } from "@effect-mcp/auth"
+ * import { Tool, Tools } from "@effect-mcp/core"
+ * import { Effect } from "effect"
+ *
+ * const Empty = Tool.make("empty_bin", { description: "Deletes what is in the bin" })
+ * const emptyBin = Tools.layer(Empty, () => Effect.succeed("The bin is empty"))
+ *
+ * export const refused = emptyBin.pipe(Auth.requires("files:write"))
+ * export const hidden = emptyBin.pipe(Auth.requires({ scopes: ["files:write"], hide: true }))
+ * ```
  */
 export const requires =
   (...given: Scopes | readonly [RequiresOptions]) =>
