@@ -2,7 +2,7 @@
  * The rules of the house that a program can check; part of `npm run lint`.
  *
  * Owns: one-way rooms, no circles of modules, listed exports that exist, banned names, plain words in comments and
- * titles of tests, no counting of scheduler turns. Style, types and sizes are for oxlint, oxfmt and tsc.
+ * titles of tests, no counting of scheduler turns, no lists of methods. Style, types and sizes are for oxlint, oxfmt and tsc.
  * `house.json` holds the findings that are still allowed, per file and rule. The list may only shrink:
  * `node scripts/house.ts --tighten` writes the smaller counts.
  */
@@ -13,7 +13,7 @@ import type { Argument, Expression } from "oxc-parser"
 
 const root = resolve(import.meta.dirname, "..")
 
-export type Rule = "rooms" | "modules" | "exports" | "names" | "comments" | "titles" | "turns"
+export type Rule = "rooms" | "modules" | "exports" | "names" | "comments" | "titles" | "turns" | "methods"
 
 /** A rule that is broken: the file from the root of the workspace, the line, and what to do. */
 export interface Finding {
@@ -32,7 +32,13 @@ export interface Module {
   readonly comments: ReadonlyArray<{ readonly value: string; readonly start: number }>
   readonly exported: ReadonlyArray<{ readonly name: string; readonly start: number }>
   readonly titles: ReadonlyArray<{ readonly value: string; readonly start: number }>
+  /** The arrays that hold two or more names of methods. */
+  readonly methodLists: ReadonlyArray<{ readonly value: string; readonly start: number }>
 }
+
+/** Names such as `tools/call`. */
+const methodName =
+  /^(?:completion|elicitation|logging|notifications|prompts|resources|roots|sampling|server|subscriptions|tools)\/[a-z]/
 
 const lineOf = (text: string, offset: number): number => text.slice(0, offset).split("\n").length
 
@@ -52,7 +58,16 @@ const textOf = (title: Argument | undefined): string | undefined => {
 export const parse = (file: string, text: string): Module => {
   const { comments, module, program } = parseSync(file, text)
   const titles: Array<{ readonly value: string; readonly start: number }> = []
+  const methodLists: Array<{ readonly value: string; readonly start: number }> = []
   new Visitor({
+    ArrayExpression: ({ elements, start }) => {
+      const methods = elements.flatMap((element) =>
+        element?.type === "Literal" && typeof element.value === "string" && methodName.test(element.value)
+          ? [element.value]
+          : []
+      )
+      if (methods.length > 1) methodLists.push({ value: methods.join(", "), start })
+    },
     CallExpression: ({ arguments: [title], callee, start }) => {
       const value = textOf(title)
       if (value !== undefined && ["it", "test", "describe"].includes(rootName(callee))) titles.push({ value, start })
@@ -69,7 +84,15 @@ export const parse = (file: string, text: string): Module => {
       exportName.name === null ? [] : [{ name: exportName.name, start: exportName.start ?? start }]
     )
   )
-  return { file, text, titles, comments, exported, imports: local.map((name) => join(dirname(file), name)) }
+  return {
+    file,
+    text,
+    titles,
+    methodLists,
+    comments,
+    exported,
+    imports: local.map((name) => join(dirname(file), name))
+  }
 }
 
 /** The room of a module: its folder, or the module itself where it lies loose at the package's root. */
@@ -183,6 +206,20 @@ export const turns = ({ file, text }: Module): ReadonlyArray<Finding> =>
     text: "A fixed number of scheduler turns; wait for a latch, a queue, an idle peer or `quiesce` of @effect-mcp/testing"
   }))
 
+/** Methods that have a fact in common are the column of a table, which is typed by all methods. */
+const tableOfMethods = "packages/protocol/src/model/MethodInfo.ts"
+
+export const methods = ({ file, methodLists, text }: Module): ReadonlyArray<Finding> =>
+  // Pages of the specification have names of the same form.
+  file === tableOfMethods || file.startsWith("packages/spec/")
+    ? []
+    : methodLists.map(({ start, value }) => ({
+        rule: "methods",
+        file,
+        line: lineOf(text, start),
+        text: `A list of methods (${value}); make it a column of ${tableOfMethods} and derive the list`
+      }))
+
 export interface Manifest {
   readonly private?: boolean
   readonly exports?: Readonly<Record<string, string | null>>
@@ -248,6 +285,7 @@ const ofPackage = (directory: string): ReadonlyArray<Finding> => {
     ...oneWay(sources),
     ...exportsOf(file, manifest, (path) => existsSync(join(root, path))),
     ...sources.flatMap(names),
+    ...sources.flatMap(methods),
     ...[...sources, ...tests].flatMap((module) => [...comments(module), ...titles(module), ...turns(module)])
   ]
 }

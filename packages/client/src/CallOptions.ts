@@ -3,6 +3,7 @@ import type { RequestOptions } from "@effect-mcp/core/Peer"
 import type { RequestHeaders } from "@effect-mcp/core/Transport"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as Method from "@effect-mcp/protocol/Method"
+import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import type { ProgressParams } from "@effect-mcp/protocol/model/Progress"
 import * as Duration from "effect/Duration"
 
@@ -39,9 +40,11 @@ export interface Defaults {
   readonly maxTotal: Duration.Input
 }
 
-/** A tool may run long: asking for its progress is what lets it start the wait anew, where there is one. */
+const longRunning = MethodInfo.requestsWith("longRunning")
+
+/** Whether the client asks for progress although its caller did not: progress of a method that may run for long restarts its timeout. */
 export const isWatched = (method: string, { timeout }: CallOptions): boolean =>
-  method === "tools/call" && timeout !== Duration.infinity
+  longRunning.includes(method) && timeout !== Duration.infinity
 
 const noop = (): void => {}
 

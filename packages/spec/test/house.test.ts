@@ -46,6 +46,13 @@ describe("The rules of the house", () => {
     assert.deepStrictEqual(lines(House.comments(module("A.ts", text))), ["comments packages/a/src/A.ts:3"])
   })
 
+  it("report a list of methods outside of the table of methods", () => {
+    const text = `const asking = new Set(["tools/call", "prompts/get"])\nconst one = ["tools/list", "name"]\n`
+    assert.deepStrictEqual(lines(House.methods(module("A.ts", text))), ["methods packages/a/src/A.ts:1"])
+    const table = House.parse("packages/protocol/src/model/MethodInfo.ts", text)
+    assert.deepStrictEqual(House.methods(table), [])
+  })
+
   it("report a person in the title of every form of test", () => {
     const person = "nobody"
     const text = [

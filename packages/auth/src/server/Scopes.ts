@@ -12,6 +12,7 @@ import type { Completer } from "@effect-mcp/core/Completions"
 import { Principal } from "@effect-mcp/core/Principal"
 import type { QueryServices, RequestContext } from "@effect-mcp/core/RequestContext"
 import type { McpError } from "@effect-mcp/protocol/McpError"
+import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import { MiddlewareRegistry, type Request, type Result } from "@effect-mcp/server/Middleware"
 import { unknownPrompt } from "@effect-mcp/server/internal/PromptRegistry"
 import { unknownTool } from "@effect-mcp/server/internal/ToolRegistry"
@@ -246,13 +247,6 @@ const subscribed = (request: Request): ReadonlyArray<string> => {
   return request.method === "subscriptions/listen" ? (request.params.notifications.resourceSubscriptions ?? []) : []
 }
 
-const lists: ReadonlySet<string> = new Set([
-  "tools/list",
-  "prompts/list",
-  "resources/list",
-  "resources/templates/list"
-] satisfies ReadonlyArray<Request["method"]>)
-
 /** A list that depends on who asks is nobody else's to keep, whatever the server's caching hints say. */
 const toCallerAlone = (result: Result): Result => ({ ...result, cacheScope: "private" })
 
@@ -329,7 +323,7 @@ export const requires =
             : Effect.asVoid(demanded)
         yield* Effect.provideService(
           register((request, next) => {
-            if (hide && lists.has(request.method)) return Effect.map(next, toCallerAlone)
+            if (hide && MethodInfo.ofRequest(request.method)?.paginated === true) return Effect.map(next, toCallerAlone)
             const uri = subscribed(request).find((uri) => covers.some((covered) => covered(uri)))
             return uri === undefined ? next : Effect.andThen(refused(uri), next)
           }),

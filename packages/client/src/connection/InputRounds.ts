@@ -8,6 +8,7 @@
 import * as Codecs from "@effect-mcp/protocol/Codecs"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as McpError from "@effect-mcp/protocol/McpError"
+import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as ResultType from "@effect-mcp/protocol/ResultType"
 import { inputRequired } from "@effect-mcp/protocol/internal/v2026_07_28"
@@ -22,9 +23,6 @@ import * as Elapsed from "../internal/Elapsed.ts"
 export const defaultMaxRounds = 10
 
 const coder = Codecs.coder(inputRequired)
-
-/** The methods whose results may be questions; from any other they are invalid. */
-const asking: ReadonlySet<string> = new Set(["tools/call", "prompts/get", "resources/read"])
 
 export interface Options<E> {
   readonly maxRounds: number
@@ -53,7 +51,9 @@ export const run = <E>(
   Effect.clockWith((clock) => {
     const started = Elapsed.unsafe(clock)
     return Effect.flatMap(options.send(params), (wire) => {
-      if (!ResultType.isInputRequired(wire) || !asking.has(method)) return Effect.succeed({ wire, retried: false })
+      // Questions as the result of a method that must not ask are an invalid result, which its codec refuses.
+      const isQuestions = ResultType.isInputRequired(wire) && MethodInfo.ofRequest(method)?.mayAsk === true
+      if (!isQuestions) return Effect.succeed({ wire, retried: false })
       const left = Duration.toMillis(options.maxTotal) - (Elapsed.unsafe(clock) - started)
       const rounds = answered(method, params, wire, options)
       return left === Infinity

@@ -8,6 +8,7 @@ import type { Peer, RequestOptions } from "@effect-mcp/core/Peer"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as McpError from "@effect-mcp/protocol/McpError"
 import type { LoggingLevel } from "@effect-mcp/protocol/model/Logging"
+import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Cause from "effect/Cause"
@@ -24,9 +25,8 @@ import * as InputRounds from "./InputRounds.ts"
 import type { Negotiated } from "./Negotiation.ts"
 import { ResponseCache } from "./ResponseCache.ts"
 import type { Era } from "./Era.ts"
-import { missingFor } from "./Needs.ts"
 import { Listening, type Subscription } from "./Listening.ts"
-import { prepare, encodeFailed } from "./prepare.ts"
+import { encodeFailed, missingFor, prepare } from "./prepare.ts"
 
 export interface Options {
   readonly peer: Peer
@@ -47,16 +47,6 @@ export interface Stateless extends Era {
   /** What the server says without being asked, before anybody else sees it; `true` when that was all there is to it. */
   readonly received: (notification: JsonRpc.Notification) => boolean
 }
-
-/** The results that carry caching hints. */
-const cacheable: ReadonlySet<string> = new Set([
-  "server/discover",
-  "tools/list",
-  "prompts/list",
-  "resources/list",
-  "resources/templates/list",
-  "resources/read"
-])
 
 export const make = Effect.fnUntraced(function* (
   options: Options
@@ -97,7 +87,7 @@ export const make = Effect.fnUntraced(function* (
 
   /** The same, from what is still fresh. What a caller adds to `_meta` may change the answer: that is never kept. */
   const cached = <M extends keyof Requests>(method: M, params: Requests[M]["params"], callOptions?: CallOptions) => {
-    if (!cacheable.has(method) || callOptions?.meta !== undefined) {
+    if (MethodInfo.ofRequest(method)?.cacheable !== true || callOptions?.meta !== undefined) {
       return Effect.map(request(method, params, callOptions), ({ result }) => result)
     }
     const asked = Effect.suspend(() => request(method, params, callOptions))
@@ -123,7 +113,7 @@ export const make = Effect.fnUntraced(function* (
     })
   /** Refused before anything is sent, as every request is. */
   const declaredFor = (method: string): Effect.Effect<void, CapabilityMissing> => {
-    const capability = missingFor(method, serverCapabilities, revision)
+    const capability = missingFor(method, negotiated)
     return capability === undefined
       ? Effect.void
       : Effect.fail(new CapabilityMissing({ capability, message: `The server did not declare ${capability}` }))
@@ -143,20 +133,6 @@ export const make = Effect.fnUntraced(function* (
       )
     )
   })
-
-  const forget = ({ method, params }: JsonRpc.Notification): void => {
-    switch (method) {
-      case "notifications/tools/list_changed":
-        return cache.forget("tools/list")
-      case "notifications/prompts/list_changed":
-        return cache.forget("prompts/list")
-      case "notifications/resources/list_changed":
-        return cache.forget("resources/list", "resources/templates/list")
-      case "notifications/resources/updated":
-        // Its URI may be a part of what was read.
-        return params === undefined ? undefined : cache.forget("resources/read")
-    }
-  }
 
   return {
     request: cached,
@@ -193,7 +169,9 @@ export const make = Effect.fnUntraced(function* (
       ),
     ping: (callOptions) => Effect.asVoid(request("server/discover", {}, callOptions)),
     received: (notification) => {
-      forget(notification)
+      // All that was read is forgotten when a resource is updated: the URI of the update may be a part of what was read.
+      const stale = MethodInfo.ofServerNotification(notification.method)?.stale
+      if (stale !== undefined) cache.forget(...stale)
       return listening.received(notification)
     }
   }

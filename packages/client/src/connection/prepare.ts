@@ -1,11 +1,11 @@
-/** What every request needs before it is sent, in either era: the declaration of the server's, and the coders of the method. */
+/** What every request needs before it is sent, in either era: the capability that the server declared, and the coders of the method. */
 import * as Codecs from "@effect-mcp/protocol/Codecs"
 import * as McpError from "@effect-mcp/protocol/McpError"
+import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import type { Revision } from "@effect-mcp/protocol/Revision"
 import * as Effect from "effect/Effect"
 import { CapabilityMissing, InvalidResult } from "../ClientError.ts"
 import type { Requests } from "../CallOptions.ts"
-import { missingFor } from "./Needs.ts"
 import type { Negotiated } from "./Negotiation.ts"
 
 export interface Prepared<P, R> {
@@ -22,13 +22,19 @@ const codersOf = <M extends keyof Requests>(
   return codec === undefined ? undefined : Codecs.coders(codec)
 }
 
-/** Refuses what the server did not declare, or its revision does not have: nothing is sent then. */
+/** The capability that a request needs and the server did not declare; undefined where the request may be sent. */
+export const missingFor = (method: string, { revision, serverCapabilities }: Negotiated): string | undefined => {
+  const info = MethodInfo.ofRequest(method)
+  return info && MethodInfo.missingCapability(info, serverCapabilities, revision.rules)
+}
+
+/** Fails, and nothing is sent, where the server did not declare the capability or its revision lacks the method. */
 export const prepare = <M extends keyof Requests>(
-  { revision, serverCapabilities }: Negotiated,
+  negotiated: Negotiated,
   method: M
 ): Effect.Effect<Prepared<Requests[M]["params"], Requests[M]["result"]>, CapabilityMissing> => {
-  const missing = missingFor(method, serverCapabilities, revision)
-  const coders = codersOf(revision, method)
+  const missing = missingFor(method, negotiated)
+  const coders = codersOf(negotiated.revision, method)
   if (missing !== undefined || coders === undefined) {
     const capability = missing ?? method
     return Effect.fail(new CapabilityMissing({ capability, message: `The server did not declare ${capability}` }))

@@ -4,6 +4,7 @@
  * What was negotiated is always that of the latest connection. Its state at the server that a client can set again is set again: the log
  * level here, subscriptions by whoever holds them.
  */
+import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import type { LoggingLevel } from "@effect-mcp/protocol/model/Logging"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
@@ -38,19 +39,6 @@ export interface ReconnectingConnection extends Negotiated, Era {
   readonly reconnect: Reconnect.Reconnect
 }
 
-/** What only reads, or does nothing. */
-const reads: ReadonlySet<string> = new Set([
-  "completion/complete",
-  "ping",
-  "prompts/get",
-  "prompts/list",
-  "resources/list",
-  "resources/read",
-  "resources/templates/list",
-  "server/discover",
-  "tools/list"
-])
-
 export const make = Effect.fnUntraced(function* <E, R>(
   options: Options<E, R>
 ): Effect.fn.Return<ReconnectingConnection, E, Exclude<R, Scope.Scope> | Scope.Scope> {
@@ -76,7 +64,7 @@ export const make = Effect.fnUntraced(function* <E, R>(
 
   const request: Era["request"] = (method, params, callOptions = {}) =>
     Effect.suspend(() => {
-      const safe = reads.has(method) || isSafe(method, params)
+      const safe = MethodInfo.ofRequest(method)?.readOnly === true || isSafe(method, params)
       const { reconnectTimeout } = callOptions
       const { deadline, options } = deadlineOf(method, callOptions, defaults, clock)
       return send({

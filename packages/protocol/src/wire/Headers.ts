@@ -10,6 +10,7 @@ import { excerpt } from "../Excerpt.ts"
 import { type HeaderParam, valueOf } from "./HeaderParams.ts"
 import type { Notification, Request } from "./JsonRpc.ts"
 import { protocolVersion } from "../model/Meta.ts"
+import * as MethodInfo from "../model/MethodInfo.ts"
 import { isJsonObject } from "../model/Shape.ts"
 
 export const version = "mcp-protocol-version"
@@ -42,11 +43,8 @@ export const decode = (header: string): string | undefined => {
   return [text, `\uFEFF${text}`].find((text) => text !== undefined && Base64.encode(text) === encoded)
 }
 
-/** What the name header mirrors; `undefined` for methods that have none. */
-const nameOf = ({ method, params }: Request | Notification): unknown => {
-  if (method === "tools/call" || method === "prompts/get") return params?.name
-  return method === "resources/read" ? params?.uri : undefined
-}
+/** The param that the name header mirrors; `undefined` for methods that have none. */
+const nameParamOf = ({ method }: Request | Notification) => MethodInfo.ofRequest(method)?.nameParam
 
 const textOf = (value: unknown): string | undefined =>
   typeof value === "string" || typeof value === "boolean" || typeof value === "number" ? `${value}` : undefined
@@ -67,7 +65,8 @@ export const of = (
 ): { readonly [name: string]: string } => {
   const meta = message.params?._meta
   const said = isJsonObject(meta) ? meta[protocolVersion] : undefined
-  const named = nameOf(message)
+  const nameParam = nameParamOf(message)
+  const named = nameParam === undefined ? undefined : message.params?.[nameParam]
   return {
     ...(typeof said === "string" ? { [version]: said } : undefined),
     [method]: message.method,
@@ -79,7 +78,6 @@ export const of = (
 const differs = (header: string, said: string, body: string): string =>
   `${header} says ${excerpt(JSON.stringify(said))}, the body ${excerpt(JSON.stringify(body))}`
 
-const named: ReadonlySet<string> = new Set(["tools/call", "prompts/get", "resources/read"])
 /** What a header says as it stands, whichever way it is read: most versions, methods and names. */
 const plainest = /^[A-Za-z0-9_./:-]+$/
 /** Whether they agree at first sight: the fast path of `mismatch`, which reads the header otherwise. */
@@ -89,11 +87,12 @@ const isSame = (header: string | undefined, body: unknown): boolean =>
 /** How the standard headers disagree with the request; `undefined` if they agree. A body that lacks the value is no mismatch. */
 export const mismatch = (headers: Headers, request: Request): string | undefined => {
   const meta = request.params?._meta
-  const isNamed = named.has(request.method)
+  const nameParam = nameParamOf(request)
+  const named = nameParam === undefined ? undefined : request.params?.[nameParam]
   if (
     isSame(headers[version], isJsonObject(meta) ? meta[protocolVersion] : undefined) &&
     isSame(headers[method], request.method) &&
-    (!isNamed || isSame(headers[name], nameOf(request)))
+    (nameParam === undefined || isSame(headers[name], named))
   ) {
     return undefined
   }
@@ -102,7 +101,7 @@ export const mismatch = (headers: Headers, request: Request): string | undefined
   > = [
     [version, isJsonObject(meta) ? meta[protocolVersion] : undefined, literal],
     [method, request.method, literal],
-    ...(isNamed ? ([[name, nameOf(request), decode]] as const) : [])
+    ...(nameParam === undefined ? [] : ([[name, named, decode]] as const))
   ]
   for (const [header, body, read] of expected) {
     const value = headers[header]

@@ -1,4 +1,4 @@
-/** The codecs of a method that is only known at run time: the place where the types of the method table end. */
+/** The codec of a method that is only known at run time: the place where the types of the tables of methods end. */
 import * as Codecs from "@effect-mcp/protocol/Codecs"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { MethodCodec, Revision } from "@effect-mcp/protocol/Revision"
@@ -9,26 +9,9 @@ export interface Codec {
   readonly decode: (params: unknown) => Effect.Effect<unknown, McpError.McpError>
   readonly encode: (result: unknown) => Effect.Effect<unknown, McpError.McpError>
 }
-const known = new WeakMap<Revision, Map<string, Codec>>()
 
 /** Undefined for a method that the revision lacks. */
 export const codecOf = (revision: Revision, method: string): Codec | undefined => {
-  const methods = known.get(revision) ?? remember(revision)
-  const found = methods.get(method)
-  if (found !== undefined) return found
-  const codec = find(revision, method)
-  // Only methods of the revision are kept: a client may send any name.
-  if (codec !== undefined) methods.set(method, codec)
-  return codec
-}
-
-const remember = (revision: Revision): Map<string, Codec> => {
-  const methods = new Map<string, Codec>()
-  known.set(revision, methods)
-  return methods
-}
-
-const find = (revision: Revision, method: string): Codec | undefined => {
   const table: { readonly [method: string]: MethodCodec<any, any> | undefined } = revision.requests
   const codec = Object.hasOwn(table, method) ? table[method] : undefined
   if (codec === undefined) return undefined
@@ -39,7 +22,7 @@ const find = (revision: Revision, method: string): Codec | undefined => {
   return {
     decode: (value) => Effect.mapErrorEager(params.decode(value), decodeFailed),
     encode: (value) => {
-      // A getter of a result may throw, and the Scope of its request must close all the same.
+      // A getter of a result may throw; the request's Scope must close all the same.
       try {
         return Effect.mapErrorEager(result.encode(value), encodeFailed)
       } catch (defect) {

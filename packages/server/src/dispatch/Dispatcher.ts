@@ -1,190 +1,99 @@
 /**
- * From a method to what answers it. One table for all revisions: a revision only decides which methods exist and how they are coded.
+ * From a request to the effect that answers it: joins the server's table of methods, what the specification says of a method, and the
+ * codec of a revision, once per method and revision.
  *
- * Params are decoded once and results encoded once, by the revision's codecs; the session's record says which revision that is.
+ * One table for all revisions: a revision decides which methods exist and how they are coded.
  */
-import * as Completions from "@effect-mcp/core/Completions"
-import { Principal } from "@effect-mcp/core/Principal"
-import type { QueryServices, RequestServices } from "@effect-mcp/core/RequestContext"
-import { notFound } from "@effect-mcp/core/Resources"
-import * as McpError from "@effect-mcp/protocol/McpError"
-import type * as Method from "@effect-mcp/protocol/Method"
-import type { CompleteParams, CompleteResult } from "@effect-mcp/protocol/model/Completion"
-import type { PaginatedParams } from "@effect-mcp/protocol/model/Meta"
-import type { ListToolsResult, Tool } from "@effect-mcp/protocol/model/Tool"
-import type { Version } from "@effect-mcp/protocol/Revision"
+import type { CacheHint } from "@effect-mcp/core/CacheHint"
+import type { RequestServices } from "@effect-mcp/core/RequestContext"
+import type * as McpError from "@effect-mcp/protocol/McpError"
+import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
+import type { Revision } from "@effect-mcp/protocol/Revision"
 import * as Effect from "effect/Effect"
+import type * as Caching from "../features/Caching.ts"
 import type { Features } from "../features/Features.ts"
-import type { Limits } from "../Limits.ts"
-import * as ListText from "../features/EncodedLists.ts"
+import type { RateLimit, Rule } from "../features/RateLimit.ts"
 import type { Request as Decoded, Result } from "../request/Decoded.ts"
-import { page } from "../features/Pagination.ts"
-import { unknownPrompt } from "../features/PromptRegistry.ts"
-import type { Session } from "../session/Session.ts"
-import type { Announcer } from "../session/ChangeNotifier.ts"
 import type { ServerRequest } from "../request/ServerRequest.ts"
+import { type Codec, codecOf } from "./Codec.ts"
 import type { Identity } from "./Initialize.ts"
-import { listen } from "./SubscriptionsListen.ts"
-import * as Subscriptions from "./Subscriptions.ts"
+import type { Methods } from "./methods.ts"
 
-type Handler<M extends keyof Method.ClientRequests> = (
-  params: Method.ClientRequests[M]["params"],
-  request: ServerRequest
-) => Effect.Effect<Method.ClientRequests[M]["result"], McpError.McpError, RequestServices>
+type Handle = (params: unknown, request: ServerRequest) => Effect.Effect<Result, McpError.McpError, RequestServices>
 
-/** Everything but the handshake and `ping`, which middleware never sees. */
-export type Handlers = {
-  readonly [M in Exclude<keyof Method.ClientRequests, "initialize" | "ping">]: Handler<M>
+/** A method of one revision, as this server answers it. */
+export interface Operation extends Codec {
+  readonly method: string
+  readonly handle: Handle
+  readonly needsSession: boolean
+  readonly mayAsk: boolean
+  /** The hint that its results carry; undefined where they carry none, or their own. */
+  readonly hint: CacheHint | undefined
+  readonly rateLimit: Rule | undefined
 }
-
-const empty = Effect.succeed({})
-const toolName = ({ name }: Tool): string => name
-
-const needs = <A, E, R>(
-  { session }: ServerRequest,
-  use: (session: Session) => Effect.Effect<A, E, R>
-): Effect.Effect<A, E | McpError.McpError, R> =>
-  session === undefined ? Effect.fail(McpError.invalidRequest("There is no session")) : use(session)
-
-const complete = (
-  features: Features,
-  { ref, argument, context }: CompleteParams
-): Effect.Effect<CompleteResult, McpError.McpError, QueryServices> =>
-  Effect.flatMap(Principal, (principal) => {
-    const completer =
-      ref.type === "ref/prompt"
-        ? features.prompts.completer(ref.name, argument.name, principal)
-        : features.resources.completer(ref.uri, argument.name, principal)
-    if (completer instanceof McpError.McpError) return Effect.fail(completer)
-    if (completer === undefined) return Effect.succeed(Completions.resultOf([]))
-    return Effect.map(completer(argument.value, context?.arguments ?? {}), Completions.resultOf)
-  })
 
 export interface Options {
-  readonly features: Features
-  readonly limits: Limits
-  /** Items per page of a list. */
-  readonly pageSize: number
   readonly identity: Identity
-  /** The open `subscriptions/listen` requests. */
-  readonly listeners: Set<Announcer>
+  readonly features: Features
+  readonly methods: Methods
+  readonly caching: Caching.Hints
+  readonly rateLimit: RateLimit
 }
 
-/** The handlers over a server's features. */
-export const make = ({ features, identity, limits, listeners, pageSize }: Options): Handlers => {
-  const { tools, resources, prompts } = features
-  const list = <A, R, B>(
-    all: Effect.Effect<ReadonlyArray<A>, McpError.McpError, R>,
-    key: (item: A) => string,
-    params: PaginatedParams | undefined,
-    result: (items: ReadonlyArray<A>) => B
-  ): Effect.Effect<B & { readonly nextCursor?: string }, McpError.McpError, R> =>
-    Effect.flatMapEager(all, (items) =>
-      Effect.mapEager(page(items, key, params?.cursor, pageSize), ({ items, nextCursor }) => ({
-        ...result(items),
-        ...(nextCursor === undefined ? {} : { nextCursor })
-      }))
-    )
-  /** The first page of a list that is the same array as long as it is the same list. */
-  const firstPages = new WeakMap<ReadonlyArray<unknown>, ListToolsResult>()
-  const firstPage = (items: ReadonlyArray<Tool>): Effect.Effect<ListToolsResult, McpError.McpError> => {
-    const known = firstPages.get(items)
-    if (known !== undefined) return Effect.succeed(known)
-    const made = list(Effect.succeed(items), toolName, undefined, (tools) => ({ tools }))
-    return Effect.mapEager(made, (result) => {
-      firstPages.set(items, result)
-      return ListText.share(result)
-    })
+export class Dispatcher {
+  private readonly options: Options
+  private readonly operations = new Map<Revision, Map<string, Operation>>()
+
+  constructor(options: Options) {
+    this.options = options
   }
-  return {
-    "tools/list": (params, request) =>
-      params?.cursor === undefined
-        ? Effect.flatMapEager(tools.list(request), firstPage)
-        : list(tools.list(request), toolName, params, (tools) => ({ tools })),
-    "tools/call": (params, request) => tools.call(params, request),
-    "prompts/list": (params) =>
-      list(
-        prompts.list,
-        (prompt) => prompt.name,
-        params,
-        (items) => ({ prompts: items })
-      ),
-    "prompts/get": (params) => prompts.get(params) ?? Effect.fail(unknownPrompt(params.name)),
-    "resources/list": (params) =>
-      list(
-        resources.list,
-        (resource) => resource.uri,
-        params,
-        (items) => ({ resources: items })
-      ),
-    "resources/templates/list": (params) =>
-      list(
-        resources.templates,
-        (template) => template.uriTemplate,
-        params,
-        (items) => ({ resourceTemplates: items })
-      ),
-    "resources/read": (params) => resources.read(params) ?? notFound(params.uri),
-    "resources/subscribe": ({ uri }, request) =>
-      needs(request, (session) => Effect.andThen(Subscriptions.subscribe(resources, limits, session, uri), empty)),
-    "resources/unsubscribe": ({ uri }, request) =>
-      needs(request, (session) => Effect.andThen(Subscriptions.unsubscribe(limits, session, uri), empty)),
-    "completion/complete": (params) => complete(features, params),
-    "logging/setLevel": ({ level }, request) =>
-      needs(request, (session) =>
-        Effect.sync(() => {
-          session.logLevel = level
-          return {}
-        })
-      ),
-    "server/discover": () => Effect.succeed(discover(identity)),
-    "subscriptions/listen": (params, request) => {
-      const { closing, holder } = request.eraContext
-      const listening = { resources, capabilities: identity.capabilities(), listeners, closing, limits, holder }
-      return request.withCaller((principal) => listen(listening, request.exchange, principal, params))
+
+  /** Undefined for a method that the revision lacks or the server does not offer. Made once: what a server declares does not change. */
+  operation(revision: Revision, method: string): Operation | undefined {
+    let known = this.operations.get(revision)
+    if (known === undefined) this.operations.set(revision, (known = new Map()))
+    const found = known.get(method)
+    if (found !== undefined) return found
+    const made = this.make(revision, method)
+    // Only methods of the table are kept: a client may send any name.
+    if (made !== undefined) known.set(method, made)
+    return made
+  }
+
+  private make(revision: Revision, method: string): Operation | undefined {
+    const { caching, identity, methods, rateLimit } = this.options
+    const info = MethodInfo.ofRequest(method)
+    const codec = codecOf(revision, method)
+    if (info === undefined || codec === undefined || !Object.hasOwn(methods, method)) return undefined
+    if (MethodInfo.missingCapability(info, identity.capabilities(), revision.rules) !== undefined) return undefined
+    const { cacheHint, handle } = methods[method as keyof Methods]
+    return {
+      ...codec,
+      method,
+      // Its params are what the codec of this very method decoded.
+      handle: handle as Handle,
+      needsSession: info.needsSession === true,
+      mayAsk: info.mayAsk === true,
+      hint: cacheHint && caching[cacheHint],
+      rateLimit: rateLimit.ruleOf(method)
     }
   }
-}
 
-const discover = ({
-  capabilities,
-  instructions,
-  revisions
-}: Identity): Method.ClientRequests["server/discover"]["result"] => ({
-  supportedVersions: supportedVersions(revisions),
-  capabilities: capabilities(),
-  ...(instructions === undefined ? undefined : { instructions })
-})
-
-/** Newest first. */
-export const supportedVersions = (revisions: Identity["revisions"]): ReadonlyArray<Version> =>
-  revisions.map(({ version }) => version).toReversed()
-
-/** The effect that answers a decoded request, with the middleware around it. Called when that effect is about to run. */
-export const answer = (
-  features: Features,
-  handlers: Handlers,
-  decoded: Decoded,
-  request: ServerRequest
-): Effect.Effect<Result, McpError.McpError, RequestServices> => {
-  if (features.wrapped()) request.eager = false
-  if (request.eager) return handle(handlers, decoded, request)
-  const { bindCaller } = request
-  // The handler is looked up when the effect runs: middleware may wait first, or run the effect again.
-  return features.middleware(decoded, (decoded) =>
-    bindCaller === undefined
-      ? Effect.suspend(() => handle(handlers, decoded, request))
-      : Effect.flatMap(Effect.suspend(bindCaller), () => handle(handlers, decoded, request))
-  )
-}
-
-const handle = (
-  handlers: Handlers,
-  decoded: Decoded,
-  request: ServerRequest
-): Effect.Effect<Result, McpError.McpError, RequestServices> => {
-  // Method and params were decoded together; the correlation is lost on the way through the table.
-  const handler: (params: never, request: ServerRequest) => ReturnType<Handler<Decoded["method"]>> =
-    handlers[decoded.method as keyof Handlers]
-  return handler(decoded.params as never, request)
+  /** The effect that answers a request, with the middleware around it. Called when that effect is about to run. */
+  answer(
+    operation: Operation,
+    params: unknown,
+    request: ServerRequest
+  ): Effect.Effect<Result, McpError.McpError, RequestServices> {
+    const { features } = this.options
+    if (features.wrapped()) request.eager = false
+    if (request.eager) return operation.handle(params, request)
+    const decoded = { method: operation.method, params } as Decoded // the codec of this very method decoded the params
+    const { bindCaller } = request
+    // The handler is looked up when the effect runs: middleware may wait first, or run the effect again.
+    return features.middleware(decoded, ({ params }) => {
+      const handled = Effect.suspend(() => operation.handle(params, request))
+      return bindCaller === undefined ? handled : Effect.flatMap(Effect.suspend(bindCaller), () => handled)
+    })
+  }
 }

@@ -30,7 +30,8 @@ import { shortLived } from "../internal/warmUpScopes.ts"
 import type { Announcer, ListKind } from "../session/ChangeNotifier.ts"
 import type * as Caching from "../features/Caching.ts"
 import * as Connect from "./SessionFactory.ts"
-import * as Dispatcher from "./Dispatcher.ts"
+import { Dispatcher } from "./Dispatcher.ts"
+import * as Methods from "./methods.ts"
 import * as Features from "../features/Features.ts"
 import type { KeepAlive } from "@effect-mcp/core/KeepAlive"
 import type * as Lifecycle from "./Initialize.ts"
@@ -165,15 +166,15 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
   const identity = identityOf(options, features)
   const clock = yield* Clock.Clock
   const logging = Logging.make(options.logging ?? {}, clock)
-  const rateLimit = RateLimit.make(options.rateLimit ?? RateLimit.defaults, clock)
+  const rateLimit = new RateLimit.RateLimit(options.rateLimit ?? RateLimit.defaults, clock)
   const limits = new Limits.Limits(options.limits)
   const listeners = new Set<Announcer>()
   const pageSize = options.pageSize ?? defaultPageSize
-  const handlers = Dispatcher.make({ features, identity, limits, listeners, pageSize })
+  const methods = Methods.make({ features, identity, limits, listeners, pageSize })
+  const dispatcher = new Dispatcher({ identity, features, methods, caching: options.caching ?? {}, rateLimit })
   const stateful = Stateful.make({
     identity,
-    features,
-    handlers,
+    dispatcher,
     limits,
     rateLimit,
     logging,
@@ -183,7 +184,7 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
   const stateless = Stateless.make({
     identity,
     features,
-    handlers,
+    dispatcher,
     rateLimit,
     logging,
     rounds: InputRounds.make(
@@ -191,8 +192,7 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
       yield* sealOf,
       yield* Effect.map(Effect.serviceOption(ReplayGuard), Option.getOrUndefined),
       options.rounds
-    ),
-    caching: options.caching ?? {}
+    )
   })
   const handle = (
     session: Session,

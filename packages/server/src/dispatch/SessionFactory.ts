@@ -9,6 +9,7 @@ import type { Envelope, Transport } from "@effect-mcp/core/Transport"
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as McpError from "@effect-mcp/protocol/McpError"
+import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import type * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
@@ -65,6 +66,8 @@ export interface Options {
   readonly keepAlive: KeepAlive | undefined
   readonly drain: Duration.Input | undefined
 }
+
+const subscriptions = MethodInfo.requestsWith("subscription")
 
 /** What a peer asks its server: one conversation. A class, since there may be many of them in which nothing happens. */
 class Conversation implements Peer.Handlers, Peer.Options {
@@ -151,7 +154,7 @@ class Conversation implements Peer.Handlers, Peer.Options {
   }
 
   standing({ method }: JsonRpc.Request): boolean {
-    return method === "subscriptions/listen"
+    return subscriptions.includes(method)
   }
 
   unreadableId(): null | undefined {

@@ -11,14 +11,12 @@ import * as Meta from "@effect-mcp/protocol/model/Meta"
 import type * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import { codecOf } from "./Codec.ts"
-import * as Dispatcher from "./Dispatcher.ts"
-import * as Features from "../features/Features.ts"
-import * as ListText from "../features/EncodedLists.ts"
+import type { Dispatcher } from "./Dispatcher.ts"
+import * as EncodedLists from "../features/EncodedLists.ts"
 import * as Lifecycle from "./Initialize.ts"
 import type { Limits } from "../Limits.ts"
 import type { Logging } from "./Logging.ts"
-import type { Request as Decoded, Result } from "../request/Decoded.ts"
+import type { Result } from "../request/Decoded.ts"
 import type { Caller, RateLimit } from "../features/RateLimit.ts"
 import type { EraContext } from "../request/RequestServices.ts"
 import { ServerRequest } from "../request/ServerRequest.ts"
@@ -26,8 +24,7 @@ import type { Negotiated, Session } from "../session/Session.ts"
 
 export interface Options {
   readonly identity: Lifecycle.Identity
-  readonly features: Features.Features
-  readonly handlers: Dispatcher.Handlers
+  readonly dispatcher: Dispatcher
   readonly limits: Limits
   readonly rateLimit: RateLimit
   readonly logging: Logging
@@ -37,7 +34,7 @@ export interface Options {
 }
 
 /** Answers requests of this era. */
-export const make = ({ identity, features, greet, handlers, limits, logging, askTimeout, rateLimit }: Options) => {
+export const make = ({ identity, dispatcher, greet, limits, logging, askTimeout, rateLimit }: Options) => {
   /** Clients without a session, a name and an address count together. */
   const unnamed: Caller = { buckets: [] }
 
@@ -95,16 +92,16 @@ export const make = ({ identity, features, greet, handlers, limits, logging, ask
     const { negotiated } = session
     if (negotiated === undefined) return Effect.fail(unopened)
     const { revision } = negotiated
-    const codec = codecOf(revision, method)
-    if (session.sessionless && Features.needsSession(method)) return Effect.fail(McpError.sessionRequired(method))
-    if (codec === undefined || !Features.offers(identity.capabilities(), method, revision)) {
-      return Effect.fail(McpError.methodNotFound(method))
-    }
+    const operation = dispatcher.operation(revision, method)
+    if (operation === undefined) return Effect.fail(McpError.methodNotFound(method))
+    if (session.sessionless && operation.needsSession) return Effect.fail(McpError.sessionRequired(method))
     const principal = exchange.envelope.principal ?? session.principal
-    const excess = session.sessionless
-      ? rateLimit(method, false, unnamed, principal, exchange.envelope.address)
-      : rateLimit(method, false, session, principal, undefined)
-    if (excess !== undefined) return Effect.fail(excess)
+    if (operation.rateLimit !== undefined) {
+      const excess = session.sessionless
+        ? rateLimit.take(operation.rateLimit, false, unnamed, principal, exchange.envelope.address)
+        : rateLimit.take(operation.rateLimit, false, session, principal, undefined)
+      if (excess !== undefined) return Effect.fail(excess)
+    }
     const request = new ServerRequest(
       exchange,
       principal,
@@ -113,11 +110,10 @@ export const make = ({ identity, features, greet, handlers, limits, logging, ask
       base
     )
     const encode = (result: Result): Effect.Effect<unknown, McpError.McpError> =>
-      ListText.encoded(result, revision.version, () => codec.encode(result))
-    const answered = Effect.flatMapEager(codec.decode(params), (params) => {
-      const decoded = { method, params } as Decoded // the codec of this very method decoded it
-      return Effect.flatMapEager(Dispatcher.answer(features, handlers, decoded, request), encode)
-    })
+      EncodedLists.encoded(result, revision.version, () => operation.encode(result))
+    const answered = Effect.flatMapEager(operation.decode(params), (params) =>
+      Effect.flatMapEager(dispatcher.answer(operation, params, request), encode)
+    )
     return request.provide(answered)
   }
   return { handle }

@@ -18,15 +18,14 @@ import type { Revision } from "@effect-mcp/protocol/Revision"
 import { declaration } from "@effect-mcp/protocol/internal/v2026_07_28"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type * as Caching from "../features/Caching.ts"
-import { codecOf } from "./Codec.ts"
-import * as Dispatcher from "./Dispatcher.ts"
-import * as Features from "../features/Features.ts"
+import type { Dispatcher, Operation } from "./Dispatcher.ts"
+import { supportedVersions } from "./methods.ts"
+import type { Features } from "../features/Features.ts"
 import type { Identity } from "./Initialize.ts"
 import type { Holder } from "../Limits.ts"
-import * as ListText from "../features/EncodedLists.ts"
+import * as EncodedLists from "../features/EncodedLists.ts"
 import type { Logging } from "./Logging.ts"
-import type { Request as Decoded, Result } from "../request/Decoded.ts"
+import type { Result } from "../request/Decoded.ts"
 import * as InputRounds from "../mrtr/InputRounds.ts"
 import type * as RateLimit from "../features/RateLimit.ts"
 import { type EraContext, metaOf } from "../request/RequestServices.ts"
@@ -34,12 +33,11 @@ import { ServerRequest } from "../request/ServerRequest.ts"
 
 export interface Options {
   readonly identity: Identity
-  readonly features: Features.Features
-  readonly handlers: Dispatcher.Handlers
+  readonly features: Features
+  readonly dispatcher: Dispatcher
   readonly rateLimit: RateLimit.RateLimit
   readonly logging: Logging
   readonly rounds: InputRounds.InputRounds
-  readonly caching: Caching.Hints
 }
 
 /** What a request of this era came by: a session's wire, or a POST of its own. */
@@ -63,9 +61,6 @@ const declarations = {
 }
 const declarationFailed = (message: string): McpError.McpError => McpError.invalidParams(`Invalid _meta: ${message}`)
 
-/** The methods that may be answered with questions. */
-const asking: ReadonlySet<string> = new Set(["tools/call", "prompts/get", "resources/read"])
-
 /** Codes of older revisions must not be seen here, and those that the specification keeps for itself only as they are meant. */
 const meant = ({ code, data }: McpError.McpError): boolean =>
   isJsonObject(data) &&
@@ -78,20 +73,13 @@ const permitted = (error: McpError.McpError): McpError.McpError =>
 
 /** Answers requests of this era. */
 export const make = (options: Options) => {
-  const { identity, features, handlers, logging, rateLimit, rounds, caching } = options
+  const { dispatcher, features, identity, logging, rateLimit, rounds } = options
   const served = new Map<string, Revision>(
     identity.revisions
       .filter((revision) => revision.era === "stateless")
       .map((revision) => [revision.version, revision])
   )
-  const hints: { readonly [method: string]: CacheHint.CacheHint | undefined } = {
-    "tools/list": caching.tools,
-    "prompts/list": caching.prompts,
-    "resources/list": caching.resources,
-    "resources/templates/list": caching.resourceTemplates,
-    "server/discover": caching.discover
-  }
-  const supported = Dispatcher.supportedVersions(identity.revisions)
+  const supported = supportedVersions(identity.revisions)
 
   const revisionOf = (request: JsonRpc.Request): Revision | McpError.McpError => {
     const version = metaOf(request)[Meta.protocolVersion]
@@ -118,7 +106,8 @@ export const make = (options: Options) => {
 
   /** The effect that answers a decoded request, with questions where the method may ask. */
   const answer = (
-    decoded: Decoded,
+    operation: Operation,
+    params: unknown,
     declared: Declaration,
     revision: Revision,
     origin: Origin,
@@ -140,10 +129,11 @@ export const make = (options: Options) => {
       closing: origin.closing,
       holder: origin
     })
-    const handler = (request: ServerRequest) => Dispatcher.answer(features, handlers, decoded, request)
-    if (asking.has(decoded.method)) {
+    const handler = (request: ServerRequest) => dispatcher.answer(operation, params, request)
+    if (operation.mayAsk) {
       const capabilities = declared[Meta.clientCapabilities]
-      return rounds.run(handler, { exchange, principal, revision, capabilities, eraContextOf, decoded, base })
+      const { method } = operation
+      return rounds.run(handler, { exchange, principal, revision, capabilities, eraContextOf, method, params, base })
     }
     const request = new ServerRequest(exchange, principal, undefined, () => eraContextOf(InputRounds.none), base)
     return request.provide(handler(request))
@@ -171,26 +161,26 @@ export const make = (options: Options) => {
       const message = `Method not found: initialize. Versions that need none: ${[...served.keys()].join(", ")}`
       return Effect.fail(new McpError.McpError({ code: McpError.MethodNotFound, message, data: { supported } }))
     }
-    const codec = codecOf(revision, method)
-    if (codec === undefined || !Features.offers(identity.capabilities(), method, revision)) {
-      return Effect.fail(McpError.methodNotFound(method))
+    const operation = dispatcher.operation(revision, method)
+    if (operation === undefined) return Effect.fail(McpError.methodNotFound(method))
+    if (operation.rateLimit !== undefined) {
+      const principal = envelope.principal ?? origin.principal
+      const isResumed = typeof params?.requestState === "string"
+      const excess = rateLimit.take(operation.rateLimit, isResumed, origin, principal, origin.address)
+      if (excess !== undefined) return Effect.fail(excess)
     }
-    const principal = envelope.principal ?? origin.principal
-    const excess = rateLimit(method, typeof params?.requestState === "string", origin, principal, origin.address)
-    if (excess !== undefined) return Effect.fail(excess)
     const encode = (result: Result | InputRounds.Asked): Effect.Effect<unknown, McpError.McpError> => {
       if (InputRounds.isAsked(result)) return Effect.succeed(signed(result.wire))
-      return ListText.encoded(result, revision.version, () => {
-        const hint = hints[method]
+      return EncodedLists.encoded(result, revision.version, () => {
+        const { hint } = operation
         const canonical = hint === undefined ? result : { ...CacheHint.fields(hint), ...result }
-        return Effect.mapEager(codec.encode(canonical), signed)
+        return Effect.mapEager(operation.encode(canonical), signed)
       })
     }
     const answered = Effect.flatMapEager(declarations.decode(metaOf(request)), (declared) => {
       origin.admitted?.()
-      return Effect.flatMapEager(codec.decode(params), (params) =>
-        // The codec of this very method decoded it.
-        answer({ method, params } as Decoded, declared, revision, origin, exchange, base)
+      return Effect.flatMapEager(operation.decode(params), (params) =>
+        answer(operation, params, declared, revision, origin, exchange, base)
       )
     })
     return Effect.flatMapEager(Effect.mapErrorEager(answered, permitted), encode)

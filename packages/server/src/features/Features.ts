@@ -8,7 +8,6 @@ import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import type { ResourceRegistry } from "@effect-mcp/core/Resources"
 import type { Limits, ToolRegistry } from "@effect-mcp/core/Tools"
 import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
-import type { Revision } from "@effect-mcp/protocol/Revision"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -82,12 +81,6 @@ export const capabilities = (features: Features, declared: Declared): ServerCapa
   }
 }
 
-/** What needs a session that outlives its request. */
-const ofSessions: ReadonlySet<string> = new Set(["logging/setLevel", "resources/subscribe", "resources/unsubscribe"])
-
-/** Whether a method needs a session that outlives its request. */
-export const needsSession = (method: string): boolean => ofSessions.has(method)
-
 const unchanging = ({ listChanged: _listChanged, ...rest }: { readonly listChanged?: boolean }) => rest
 
 /** What can be declared without sessions: no subscriptions, no level of logs, and nothing is said outside of an answer's own stream. */
@@ -103,26 +96,3 @@ export const withoutSession = ({
   ...(resources && { resources: {} }),
   ...(tools && { tools: unchanging(tools) })
 })
-
-/** Whether a method belongs to what is declared; the others answer -32601. */
-export const offers = (declared: ServerCapabilities, method: string, revision: Revision): boolean => {
-  switch (method) {
-    case "tools/list":
-    case "tools/call":
-      return declared.tools !== undefined
-    case "prompts/list":
-    case "prompts/get":
-      return declared.prompts !== undefined
-    case "resources/subscribe":
-    case "resources/unsubscribe":
-      return declared.resources?.subscribe === true
-    case "resources/list":
-    case "resources/templates/list":
-    case "resources/read":
-      return declared.resources !== undefined
-    case "completion/complete":
-      return declared.completions !== undefined || !revision.rules.completionsDeclared
-    default:
-      return true
-  }
-}

@@ -1,100 +1,109 @@
 /**
- * How often each caller may ask (spec: security considerations of tools and of completion). On by default.
+ * Limits how often each caller may send a request (spec: security considerations of tools and of completion). On by default.
  *
- * A caller is a principal by issuer and subject, else the address that the endpoint knows, else a session. What is over the limit
- * fails with -31429 and says when to come back. Concurrency is bounded apart from this, by the server's `limits`.
+ * A caller is a principal by issuer and subject, else the address that the endpoint knows, else a session. A request over the limit
+ * fails with -31429; its `data.retryAfterMs` says when to send it again. How many requests run at once is bounded by `Limits`.
  */
 import * as Principal from "@effect-mcp/core/Principal"
 import * as McpError from "@effect-mcp/protocol/McpError"
+import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import type * as Clock from "effect/Clock"
-import { TokenBucket } from "../internal/TokenBucket.ts"
+import { type Buckets, TokenBucket } from "../internal/TokenBucket.ts"
 import type * as Middleware from "./Middleware.ts"
 
 /**
  * Requests per second and caller, by method; twice as many may come in one burst. Methods left out are not limited.
  *
- * A request that asks its client in rounds (2026-07-28) counts once, in its first round; later rounds have a budget of ten times as
- * many, so that a state which is sent again and again is bounded, too.
+ * A request that asks its client in rounds (2026-07-28) counts once, in its first round. Later rounds have a budget of ten times as
+ * many, which bounds a client that sends one state again and again.
  */
 export type Options = { readonly [M in Middleware.Request["method"]]?: number }
 
-/**
- * 1000 calls of tools and 1000 completions per second and caller. Many times what a model or a person at a keyboard sends, so normal
- * use never meets it; it stops a client that loops. Give less where a call is dear.
- */
-export const defaults: Options = { "tools/call": 1000, "completion/complete": 1000 }
+const defaultPerSecond = 1000
 
-/** Callers that are remembered at least before those with a full budget are forgotten. */
+/**
+ * 1000 requests per second and caller of each method that the specification wants limited: `tools/call` and `completion/complete`.
+ * Many times what a model or a person at a keyboard sends, so it stops only a client that loops. Give less where a call is dear.
+ */
+export const defaults: Options = Object.fromEntries(
+  MethodInfo.requestsWith("rateLimited").map((method) => [method, defaultPerSecond])
+)
+
+/** Callers that are remembered before those with a full budget are forgotten. */
 const callersKept = 1024
-/** How many later rounds there may be for a first one. */
+/** How many later rounds a first round may have. */
 const roundsPerRequest = 10
 
-/** What a caller has asked lately, by rule. */
-type Buckets = Array<TokenBucket | undefined>
-
-/** A session, or what else a request came by: where it has neither name nor address, it counts by itself. */
+/** The account of a caller without name and address: a session, or the origin of a request without one. */
 export interface Caller {
-  /** For the limiter alone. */
+  /** Written by the limiter alone. */
   buckets: Buckets | undefined
 }
 
-/** What a request is refused with, if it is; `undefined` where it may go on. */
-export type RateLimit = (
-  method: string,
-  resumed: boolean,
-  caller: Caller,
-  principal: Principal.Principal["Service"],
-  address: string | undefined
-) => McpError.McpError | undefined
-
-/** What one method's limit is. A rule has two buckets: of first rounds, and of later ones. */
-interface Rule {
+/** The limit of one method. It has two buckets per caller: of first rounds, and of later ones. */
+export interface Rule {
+  readonly method: string
   readonly index: number
   readonly perSecond: number
 }
 
-const excess = (method: string, resumed: boolean, perSecond: number, retryAfterMs: number): McpError.McpError =>
+const excess = ({ method }: Rule, resumed: boolean, perSecond: number, retryAfterMs: number): McpError.McpError =>
   McpError.limitExceeded(
     `Too many requests: ${resumed ? "later rounds of " : ""}${method} at most ${perSecond} times a second for one caller; ` +
       `try again in ${retryAfterMs} ms`,
     { limit: "rateLimit", allowed: perSecond, retryAfterMs }
   )
 
-/** Counts by the clock of the server. */
-export const make = (options: Options | false, clock: Clock.Clock): RateLimit => {
-  const rules = new Map<string, Rule>(
-    Object.entries(options === false ? {} : options).map(([method, perSecond], n) => [
-      method,
-      { index: 2 * n, perSecond }
-    ])
-  )
-  const named = new Map<string, Buckets>()
-  let sweepAt = callersKept
-  const forget = (now: number): void => {
-    // A full bucket is as good as a new one, so memory is bounded by who asked lately.
-    for (const [name, buckets] of named) {
-      if (buckets.every((bucket) => bucket?.isFull(now) !== false)) named.delete(name)
-    }
-    // Looked through again only once there are twice as many, so that a new caller costs little however many there are.
-    sweepAt = Math.max(callersKept, 2 * named.size)
+/** Counts requests by the clock of the server. */
+export class RateLimit {
+  private readonly rules: ReadonlyMap<string, Rule>
+  private readonly clock: Clock.Clock
+  private readonly named = new Map<string, Buckets>()
+  private sweepAt = callersKept
+
+  constructor(options: Options | false, clock: Clock.Clock) {
+    const limits = Object.entries(options === false ? {} : options)
+    this.rules = new Map(limits.map(([method, perSecond], n) => [method, { method, index: 2 * n, perSecond }]))
+    this.clock = clock
   }
-  const bucketsOf = (name: string, now: number): Buckets => {
-    const known = named.get(name)
-    if (known !== undefined) return known
-    if (named.size >= sweepAt) forget(now)
-    const buckets: Buckets = []
-    named.set(name, buckets)
-    return buckets
+
+  /** Undefined for a method that is not limited. */
+  ruleOf(method: string): Rule | undefined {
+    return this.rules.get(method)
   }
-  return (method, resumed, caller, principal, address) => {
-    const rule = rules.get(method)
-    if (rule === undefined) return undefined
-    const now = clock.currentTimeMillisUnsafe()
+
+  /** Counts a request. The error to refuse it with, or undefined where it may run. */
+  take(
+    rule: Rule,
+    resumed: boolean,
+    caller: Caller,
+    principal: Principal.Principal["Service"],
+    address: string | undefined
+  ): McpError.McpError | undefined {
+    const now = this.clock.currentTimeMillisUnsafe()
     const name = Principal.callerKey(principal, address)
-    const buckets = name === undefined ? (caller.buckets ??= []) : bucketsOf(name, now)
+    const buckets = name === undefined ? (caller.buckets ??= []) : this.bucketsOf(name, now)
     const index = resumed ? rule.index + 1 : rule.index
     const perSecond = resumed ? rule.perSecond * roundsPerRequest : rule.perSecond
     const bucket = (buckets[index] ??= new TokenBucket(perSecond, now))
-    return bucket.take(now) ? undefined : excess(method, resumed, perSecond, bucket.wait(now))
+    return bucket.take(now) ? undefined : excess(rule, resumed, perSecond, bucket.wait(now))
+  }
+
+  private bucketsOf(name: string, now: number): Buckets {
+    const known = this.named.get(name)
+    if (known !== undefined) return known
+    if (this.named.size >= this.sweepAt) this.forget(now)
+    const buckets: Buckets = []
+    this.named.set(name, buckets)
+    return buckets
+  }
+
+  /** Forgets callers whose buckets are full, which are as good as new ones. */
+  private forget(now: number): void {
+    for (const [name, buckets] of this.named) {
+      if (buckets.every((bucket) => bucket?.isFull(now) !== false)) this.named.delete(name)
+    }
+    // The next look is at twice as many, so that a new caller costs little however many there are.
+    this.sweepAt = Math.max(callersKept, 2 * this.named.size)
   }
 }

@@ -1,4 +1,9 @@
-/** A budget per second with room for a burst of two seconds' worth. Times are milliseconds. */
+/**
+ * A budget per second with room for a burst of two seconds' worth. Times are milliseconds.
+ *
+ * Used instead of `RateLimiter` of `effect/persistence`: there each `consume` is an effect on a store, a step of a fiber that every
+ * request would pay; here it is a call, and a bucket that is full again can be forgotten.
+ */
 export class TokenBucket {
   private tokens: number
   private at: number
@@ -10,21 +15,21 @@ export class TokenBucket {
     this.at = now
   }
 
-  /** How many are there now. */
+  /** How many tokens there are. */
   level(now: number): number {
     this.tokens = Math.min(2 * this.perSecond, this.tokens + (Math.max(0, now - this.at) / 1000) * this.perSecond)
     this.at = now
     return this.tokens
   }
 
-  /** Takes one, if there is one. */
+  /** Takes a token, if there is one. */
   take(now: number): boolean {
     if (this.level(now) < 1) return false
     this.tokens--
     return true
   }
 
-  /** How long until there is one again. */
+  /** How long until there is a token. */
   wait(now: number): number {
     return Math.max(0, Math.ceil(((1 - this.level(now)) / this.perSecond) * 1000))
   }
@@ -33,3 +38,6 @@ export class TokenBucket {
     return this.level(now) === 2 * this.perSecond
   }
 }
+
+/** The buckets of one caller, by the index of their rule. */
+export type Buckets = Array<TokenBucket | undefined>

@@ -16,7 +16,6 @@ import type { Revision } from "@effect-mcp/protocol/Revision"
 import type * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import type { Request as Decoded } from "../request/Decoded.ts"
 import type { EraContext } from "../request/RequestServices.ts"
 import { ServerRequest } from "../request/ServerRequest.ts"
 import * as Journal from "./Journal.ts"
@@ -54,7 +53,9 @@ export interface Run {
   readonly revision: Revision
   readonly capabilities: ClientCapabilities
   readonly eraContextOf: (input: ClientInput["Service"]) => EraContext
-  readonly decoded: Decoded
+  readonly method: string
+  /** The decoded params of the request. */
+  readonly params: unknown
   /** The context of the fiber that runs the effect at once; undefined where it must not start before it runs. */
   readonly base: Context.Context<never> | undefined
 }
@@ -81,7 +82,7 @@ const salient = (params: unknown): unknown => {
 }
 
 /** What a state is sealed to, as text: made only for requests that ask. */
-const bindingOf = (server: string, { principal, decoded: { method, params }, revision }: Run): string =>
+const bindingOf = (server: string, { method, params, principal, revision }: Run): string =>
   Journal.canonicalJson([server, nameOf(principal), revision.version, method, salient(params)])
 
 /** `server` is the name of the server: several may share their keys. */
@@ -157,16 +158,14 @@ export const make = (
     return yield* guard === undefined ? reply : guard.once(opened.jti, opened.expires, reply, callerOf(run))
   })
 
-  const answersOf = ({ decoded }: Run): JsonObject => {
-    const params: unknown = decoded.params
+  const answersOf = ({ params }: Run): JsonObject => {
     const { inputResponses } = isJsonObject(params) ? params : noParams
     return isJsonObject(inputResponses) ? inputResponses : noParams
   }
 
   return {
     run: (handler, run) => {
-      const params: unknown = run.decoded.params
-      const { requestState } = isJsonObject(params) ? params : noParams
+      const { requestState } = isJsonObject(run.params) ? run.params : noParams
       const answers = answersOf(run)
       return typeof requestState === "string"
         ? resumed(handler, run, requestState, answers)

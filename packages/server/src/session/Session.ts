@@ -18,7 +18,7 @@ import * as Queue from "effect/Queue"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { Announcer, type ListKind, type Options as Announcing } from "./ChangeNotifier.ts"
-import type * as RateLimit from "../features/RateLimit.ts"
+import type { Buckets } from "../internal/TokenBucket.ts"
 
 export interface Negotiated {
   readonly revision: Revision
@@ -49,8 +49,8 @@ export class Session implements Announcing {
   readonly sessionless: boolean
   /** Bytes that are kept for it; see `Limits`. */
   kept = 0
-  /** What it has asked lately; see `RateLimit`. */
-  buckets: RateLimit.Caller["buckets"] = undefined
+  /** The budgets of its requests; see `RateLimit`. */
+  buckets: Buckets | undefined = undefined
   /** Whether `initialize` is being answered. */
   opening = false
   /** Set by `initialize`, once. */

@@ -1,0 +1,199 @@
+/**
+ * The methods of a server: one row for each, from the method to its handler. `initialize` and `ping` are not among them, since they belong
+ * to the session and no middleware sees them.
+ *
+ * What the specification says of a method (capability, session, questions) is its row of `MethodInfo` in the protocol package; how a
+ * revision codes it is in that revision's table. `Dispatcher` joins the three.
+ */
+import * as Completions from "@effect-mcp/core/Completions"
+import { Principal } from "@effect-mcp/core/Principal"
+import type { QueryServices, RequestServices } from "@effect-mcp/core/RequestContext"
+import { notFound } from "@effect-mcp/core/Resources"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import type * as Method from "@effect-mcp/protocol/Method"
+import type { CompleteParams, CompleteResult } from "@effect-mcp/protocol/model/Completion"
+import type { PaginatedParams } from "@effect-mcp/protocol/model/Meta"
+import type { ListToolsResult, Tool } from "@effect-mcp/protocol/model/Tool"
+import type * as Revision from "@effect-mcp/protocol/Revision"
+import * as Effect from "effect/Effect"
+import type * as Caching from "../features/Caching.ts"
+import * as EncodedLists from "../features/EncodedLists.ts"
+import type { Features } from "../features/Features.ts"
+import * as Pagination from "../features/Pagination.ts"
+import { unknownPrompt } from "../features/PromptRegistry.ts"
+import type { Limits } from "../Limits.ts"
+import type { ServerRequest } from "../request/ServerRequest.ts"
+import type { Announcer } from "../session/ChangeNotifier.ts"
+import type { Session } from "../session/Session.ts"
+import type { Identity } from "./Initialize.ts"
+import { listen } from "./SubscriptionsListen.ts"
+import * as Subscriptions from "./Subscriptions.ts"
+
+type Requests = Method.ClientRequests
+type Handler<M extends keyof Requests> = (
+  params: Requests[M]["params"],
+  request: ServerRequest
+) => Effect.Effect<Requests[M]["result"], McpError.McpError, RequestServices>
+
+/** How a server answers one method. */
+export interface Row<M extends keyof Requests> {
+  readonly handle: Handler<M>
+  /** The option of `caching` whose hint the result carries; a resource that is read has its own. */
+  readonly cacheHint?: keyof Caching.Hints
+}
+
+export type Methods = { readonly [M in Exclude<keyof Requests, "initialize" | "ping">]: Row<M> }
+
+export interface Options {
+  readonly features: Features
+  readonly limits: Limits
+  /** Items per page of a list. */
+  readonly pageSize: number
+  readonly identity: Identity
+  /** The open `subscriptions/listen` requests. */
+  readonly listeners: Set<Announcer>
+}
+
+export const make = (options: Options): Methods => {
+  const { features, identity, limits, pageSize } = options
+  const { prompts, resources, tools } = features
+  return {
+    "tools/list": { handle: listTools(features, pageSize), cacheHint: "tools" },
+    "tools/call": { handle: (params, request) => tools.call(params, request) },
+    "prompts/list": {
+      handle: (params) =>
+        pageOf(
+          prompts.list,
+          ({ name }) => name,
+          params,
+          pageSize,
+          (prompts) => ({ prompts })
+        ),
+      cacheHint: "prompts"
+    },
+    "prompts/get": { handle: (params) => prompts.get(params) ?? Effect.fail(unknownPrompt(params.name)) },
+    "resources/list": {
+      handle: (params) =>
+        pageOf(
+          resources.list,
+          ({ uri }) => uri,
+          params,
+          pageSize,
+          (resources) => ({ resources })
+        ),
+      cacheHint: "resources"
+    },
+    "resources/templates/list": {
+      handle: (params) =>
+        pageOf(
+          resources.templates,
+          ({ uriTemplate }) => uriTemplate,
+          params,
+          pageSize,
+          (resourceTemplates) => ({ resourceTemplates })
+        ),
+      cacheHint: "resourceTemplates"
+    },
+    "resources/read": { handle: (params) => resources.read(params) ?? notFound(params.uri) },
+    "resources/subscribe": {
+      handle: ({ uri }, request) =>
+        inSession(request, (session) => Effect.andThen(Subscriptions.subscribe(resources, limits, session, uri), empty))
+    },
+    "resources/unsubscribe": {
+      handle: ({ uri }, request) =>
+        inSession(request, (session) => Effect.andThen(Subscriptions.unsubscribe(limits, session, uri), empty))
+    },
+    "completion/complete": { handle: (params) => complete(features, params) },
+    "logging/setLevel": {
+      handle: ({ level }, request) =>
+        inSession(request, (session) => {
+          session.logLevel = level
+          return empty
+        })
+    },
+    "server/discover": { handle: () => Effect.succeed(discover(identity)), cacheHint: "discover" },
+    "subscriptions/listen": { handle: subscriptionsListen(options) }
+  }
+}
+
+const empty = Effect.succeed({})
+
+const pageOf = <A, R, B>(
+  all: Effect.Effect<ReadonlyArray<A>, McpError.McpError, R>,
+  key: (item: A) => string,
+  params: PaginatedParams | undefined,
+  pageSize: number,
+  result: (items: ReadonlyArray<A>) => B
+): Effect.Effect<B & { readonly nextCursor?: string }, McpError.McpError, R> =>
+  Effect.flatMapEager(all, (items) =>
+    Effect.mapEager(Pagination.page(items, key, params?.cursor, pageSize), ({ items, nextCursor }) => ({
+      ...result(items),
+      ...(nextCursor === undefined ? {} : { nextCursor })
+    }))
+  )
+
+/** The first page is one object for as long as the list is one array, so that its text is encoded once. */
+const listTools = ({ tools }: Features, pageSize: number): Handler<"tools/list"> => {
+  const firstPages = new WeakMap<ReadonlyArray<Tool>, ListToolsResult>()
+  const page = <R>(
+    all: Effect.Effect<ReadonlyArray<Tool>, McpError.McpError, R>,
+    params: PaginatedParams | undefined
+  ) =>
+    pageOf(
+      all,
+      ({ name }) => name,
+      params,
+      pageSize,
+      (tools) => ({ tools })
+    )
+  const firstPage = (items: ReadonlyArray<Tool>): Effect.Effect<ListToolsResult, McpError.McpError> => {
+    const known = firstPages.get(items)
+    if (known !== undefined) return Effect.succeed(known)
+    return Effect.mapEager(page(Effect.succeed(items), undefined), (result) => {
+      firstPages.set(items, result)
+      return EncodedLists.share(result)
+    })
+  }
+  return (params, request) =>
+    params?.cursor === undefined
+      ? Effect.flatMapEager(tools.list(request), firstPage)
+      : page(tools.list(request), params)
+}
+
+const inSession = <A, E, R>(
+  { session }: ServerRequest,
+  use: (session: Session) => Effect.Effect<A, E, R>
+): Effect.Effect<A, E | McpError.McpError, R> =>
+  session === undefined ? Effect.fail(McpError.invalidRequest("There is no session")) : use(session)
+
+const complete = (
+  features: Features,
+  { ref, argument, context }: CompleteParams
+): Effect.Effect<CompleteResult, McpError.McpError, QueryServices> =>
+  Effect.flatMap(Principal, (principal) => {
+    const completer =
+      ref.type === "ref/prompt"
+        ? features.prompts.completer(ref.name, argument.name, principal)
+        : features.resources.completer(ref.uri, argument.name, principal)
+    if (completer instanceof McpError.McpError) return Effect.fail(completer)
+    if (completer === undefined) return Effect.succeed(Completions.resultOf([]))
+    return Effect.map(completer(argument.value, context?.arguments ?? {}), Completions.resultOf)
+  })
+
+const discover = ({ capabilities, instructions, revisions }: Identity): Requests["server/discover"]["result"] => ({
+  supportedVersions: supportedVersions(revisions),
+  capabilities: capabilities(),
+  ...(instructions === undefined ? undefined : { instructions })
+})
+
+/** The versions of the revisions, newest first. */
+export const supportedVersions = (revisions: ReadonlyArray<Revision.Revision>): ReadonlyArray<Revision.Version> =>
+  revisions.map(({ version }) => version).toReversed()
+
+const subscriptionsListen =
+  ({ features: { resources }, identity, limits, listeners }: Options): Handler<"subscriptions/listen"> =>
+  (params, request) => {
+    const { closing, holder } = request.eraContext
+    const listening = { resources, capabilities: identity.capabilities(), listeners, closing, limits, holder }
+    return request.withCaller((principal) => listen(listening, request.exchange, principal, params))
+  }
