@@ -1,8 +1,8 @@
 /**
- * The stateless era (2026-07-28): every request says itself what it speaks, who asks and what may be asked back.
+ * The stateless era (2026-07-28): each request declares its revision, client, capabilities and log level in `_meta`.
  *
- * Nothing is remembered between requests, and no session is needed. Same features, same dispatcher and same handlers as the stateful
- * era; a handler that asks is replayed (`mrtr/Replay`). Where a request came with headers, they must agree with it.
+ * No session is needed and nothing is kept between requests. Features, dispatcher and handlers are those of the stateful era; a handler
+ * that asks is replayed (`mrtr/Replay`). Headers of a request must agree with its body.
  */
 import type { Asked } from "@effect-mcp/core/Peer"
 import * as CacheHint from "@effect-mcp/core/CacheHint"
@@ -90,7 +90,7 @@ export const make = (options: Options) => {
       : McpError.invalidParams(`_meta: ${Meta.protocolVersion} must be a string`)
   }
 
-  /** How the headers of a request disagree with it. Tools that were mounted keep their headers for whoever serves them. */
+  /** How the headers of a request disagree with its body. Headers of mounted tools are checked by the server behind. */
   const mismatch = (request: JsonRpc.Request, headers: Headers.Headers, { principal }: Origin): string | undefined => {
     const standard = Headers.mismatch(headers, request)
     if (standard !== undefined || request.method !== "tools/call") return standard
@@ -98,7 +98,7 @@ export const make = (options: Options) => {
     return Headers.paramMismatch(headers, params, request.params?.arguments)
   }
 
-  /** Who answered; a gateway's results say so already. */
+  /** The result with the server's name in `_meta`; results of a gateway carry that of the server behind. */
   const signed = (wire: unknown): unknown =>
     !isJsonObject(wire) || (isJsonObject(wire._meta) && wire._meta[Meta.serverInfo] !== undefined)
       ? wire
