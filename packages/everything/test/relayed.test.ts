@@ -1,5 +1,6 @@
-/** What a gateway between a client and a server of the official SDK v1 (2025-11-25) carries, over each wire. */
+/** What a gateway between a client and a server of the official SDK carries (2025-11-25), over each wire and for each version of it. */
 import { assert, layer } from "@effect/vitest"
+import { needs } from "@effect-mcp/spec/skip"
 import { Effect, Queue } from "effect"
 import { experimental, uri } from "./support/relayed.ts"
 import { cells, declared, layerRelayed, Relayed } from "./support/relays.ts"
@@ -26,8 +27,8 @@ const heardUntil = (last: string) =>
     return methods
   })
 
-for (const [name, open] of cells) {
-  layer(layerRelayed(open), { timeout: 60_000, excludeTestServices: true })(`A gateway ${name}`, (it) => {
+for (const { name, open, sdk } of cells) {
+  layer(layerRelayed(sdk, open), { timeout: 60_000, excludeTestServices: true })(`A gateway ${name}`, (it) => {
     it.effect("shows each side what the other declares as experimental", () =>
       Effect.gen(function* () {
         const { client } = yield* Relayed
@@ -44,7 +45,12 @@ for (const [name, open] of cells) {
       })
     )
 
-    it.effect.skipIf(name.includes("stdio") || name.includes("SSE"))(
+    // Two processes write and read a pipe at their own pace: no pause of the writer keeps two writes out of one read.
+    const separate = needs(
+      !name.includes("stdio"),
+      "the official SDK drops progress that it reads from a pipe in one chunk with the answer"
+    )
+    it.effect(
       "passes on each progress event of a call that ends at once afterwards",
       () =>
         Effect.gen(function* () {
@@ -54,7 +60,8 @@ for (const [name, open] of cells) {
             events,
             [1, 2, 3].map((step) => [step, 3])
           )
-        })
+        }),
+      separate
     )
 
     it.effect("tells the server the reason for which the client cancels a call", () =>
@@ -67,12 +74,13 @@ for (const [name, open] of cells) {
       })
     )
 
-    // The SDK drops progress that it reads from a pipe in the same chunk as the answer after it.
-    const chunked = name.includes("stdio") || name.includes("SSE")
-    it.effect.skipIf(chunked)("passes on the progress of a question's answer", () =>
-      Effect.gen(function* () {
-        assert.deepStrictEqual(yield* call("ask"), [[1, 2]])
-      })
+    it.effect(
+      "passes on the progress of a question's answer",
+      () =>
+        Effect.gen(function* () {
+          assert.deepStrictEqual(yield* call("ask"), [[1, 2]])
+        }),
+      separate
     )
 
     it.effect("tells the client the reason for which the server withdraws a question", () =>

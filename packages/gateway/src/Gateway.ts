@@ -4,6 +4,7 @@
  * Each client has a conversation of its own with the server behind, which declares what that client declared, so that nothing gets to
  * another: questions, progress, logs, news and cancellations cross both ways. Not relayed: tasks, extensions, methods it does not know.
  */
+import { Resume } from "@effect-mcp/client/Http"
 import type * as McpClient from "@effect-mcp/client/McpClient"
 import { Elicitation } from "@effect-mcp/core/Elicitation"
 import { Roots } from "@effect-mcp/core/Roots"
@@ -36,8 +37,9 @@ export interface Options<E, R> extends Pick<
   /** Conversations with the server behind at most, of all clients together; one more is refused. Default 256. */
   readonly capacity?: number | undefined
   /**
-   * How long a request waits for a server behind that is gone before it fails; meanwhile the connection is opened again. What the server
-   * behind may have seen is not sent again, and fails at once. Default 1 second.
+   * How long a request waits for a server behind that is gone before it fails; meanwhile the connection is opened again. A call that the
+   * server may have seen is not sent again: it fails at once, or after this time where its stream can be resumed (HTTP, 2025-11-25;
+   * a connector's own option `resume` comes first). Default 1 second.
    */
   readonly reconnectTimeout?: Duration.Input | undefined
   /** How long a call that asked waits for its caller to come back with the answer (2026-07-28). Default 10 minutes. */
@@ -58,9 +60,11 @@ export class Gateway extends Context.Service<
 >()("@effect-mcp/gateway/Gateway") {}
 
 const make = Effect.fnUntraced(function* <E extends { readonly message: string }, R>(options: Options<E, R>) {
+  const { reconnectTimeout = "1 second" } = options
   const captured = yield* Effect.context<Exclude<R, Scope.Scope>>()
   // Whoever answers for the gateway's own surroundings does not answer for its clients.
-  const context = Context.omit(Elicitation, Sampling, Roots)(captured) as Context.Context<never>
+  const services = Context.omit(Elicitation, Sampling, Roots)(captured) as Context.Context<never>
+  const context = Context.add(services, Resume, { timeout: reconnectTimeout })
   const upstreams = yield* Upstreams.make(
     {
       // All that the connector needs is in the context it runs on.
@@ -77,7 +81,7 @@ const make = Effect.fnUntraced(function* <E extends { readonly message: string }
   })
 
   return {
-    middleware: Relay.make(upstreams, calls, options.reconnectTimeout ?? "1 second"),
+    middleware: Relay.make(upstreams, calls, reconnectTimeout),
     greet: ((answer, { clientCapabilities, ...who }) =>
       Effect.scoped(
         Effect.map(upstreams.acquire({ ...who, capabilities: clientCapabilities }, false), ({ client }) => ({

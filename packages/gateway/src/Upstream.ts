@@ -5,7 +5,7 @@
  * exchange it came by, else the oldest that runs, else the client's session; where there is none it is refused at once. Logs go the
  * same way.
  */
-import { Requester } from "@effect-mcp/client/Requester"
+import { Requester, type RequesterInfo } from "@effect-mcp/client/Requester"
 import type { ClientError } from "@effect-mcp/client/ClientError"
 import * as McpClient from "@effect-mcp/client/McpClient"
 import * as ClientInput from "@effect-mcp/core/ClientInput"
@@ -68,21 +68,37 @@ type Ask = <M extends ClientInput.Question>(
   params: Method.ServerRequests[M]["params"]
 ) => Effect.Effect<Method.ServerRequests[M]["result"], ClientInput.AskError | McpError.McpError>
 
+/** Puts the server's questions to the call that each belongs to, else to the client's session. */
 const asking = (calls: ReadonlySet<Call<unknown>>, connection: Connection | undefined): Ask => {
-  const ask: Ask = (method, params) =>
-    Effect.flatMap(Effect.all([CurrentCall, Requester]), ([current, asker]) => {
-      const call = current ?? related(calls, asker?.relatedTo)
-      const options: ClientInput.AskOptions = { key: asker?.key, onProgress: asker?.progress }
+  const route =
+    (current: Call<unknown> | undefined, requester: RequesterInfo | undefined, options: ClientInput.AskOptions): Ask =>
+    (method, params) => {
+      const call = current ?? related(calls, requester?.relatedTo)
       if (call !== undefined) {
         return Effect.catchTag(call.ask(method, params, options), "Moved", () =>
-          // Its own call has ended, or it never was that call's.
-          current === undefined ? ask(method, params) : Effect.fail(unrelated)
+          // Without a known call the related one was a guess: the next is tried.
+          current === undefined ? route(current, requester, options)(method, params) : Effect.fail(unrelated)
         )
       }
       const input = connection?.input
       return input === undefined ? Effect.fail(unrelated) : input.ask(method, params, options)
+    }
+  return (method, params) =>
+    Effect.flatMap(Effect.all([CurrentCall, Requester]), ([current, requester]) => {
+      let reported = false
+      const progress = requester?.progress
+      const onProgress: ClientInput.AskOptions["onProgress"] =
+        progress &&
+        ((event) => {
+          reported = true
+          progress(event)
+        })
+      return Effect.ensuring(
+        route(current, requester, { key: requester?.key, onProgress })(method, params),
+        // Progress leaves in a write of its own: a server that reads it together with the answer may drop it.
+        Effect.suspend(() => (reported ? Effect.yieldNow : Effect.void))
+      )
     })
-  return ask
 }
 
 /** The call of that id, where the wire says which; else the oldest that runs. */

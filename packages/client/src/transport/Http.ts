@@ -29,6 +29,7 @@ export interface Options extends Streamable.Options {
 
 export type Requirements = HttpClient.HttpClient
 
+export { Resume } from "./http/ResumeStream.ts"
 export { type KnownTransport, ServerEraCache } from "./http/ServerEraCache.ts"
 
 /** Fails with reason `Open` for what is no URL. */

@@ -1,7 +1,17 @@
-/** A server of the official SDK v1 whose tools do, each, one thing that a gateway has to carry; and what it has seen. */
+/** A server of the official SDK, v1 or v2, whose tools do, each, one thing that a gateway has to carry; and what it has seen. */
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js"
 import { SubscribeRequestSchema, UnsubscribeRequestSchema } from "@modelcontextprotocol/sdk/types.js"
+import { McpServer as McpServerV2 } from "@modelcontextprotocol/server"
 import { z } from "zod"
+
+export type Sdk = "v1" | "v2"
+
+/** What both versions have; they differ in types only, and in what a handler is given. */
+type Server = McpServer
+
+/** What a handler is given, in the words of either version. */
+const requestOf = (context: any) =>
+  context.mcpReq ?? { notify: context.sendNotification, signal: context.signal, _meta: context._meta }
 
 const text = (value: unknown) => ({ content: [{ type: "text" as const, text: JSON.stringify(value) }] })
 const question = (content: any) => ({ messages: [{ role: "user" as const, content }], maxTokens: 9 })
@@ -9,7 +19,7 @@ const question = (content: any) => ({ messages: [{ role: "user" as const, conten
 export const experimental = { "example.com/server": { depth: 2 } }
 export const uri = "test://news"
 
-const asking = (server: McpServer): void => {
+const asking = (server: Server): void => {
   const { server: low } = server
   server.registerTool("ask", {}, async () => {
     const events: Array<unknown> = []
@@ -38,7 +48,7 @@ const asking = (server: McpServer): void => {
   })
 }
 
-const growing = (server: McpServer): void => {
+const growing = (server: Server): void => {
   const features = {
     tool: (name: string) => server.registerTool(name, {}, () => text(name)),
     prompt: (name: string) => server.registerPrompt(name, {}, () => ({ messages: [] })),
@@ -47,7 +57,7 @@ const growing = (server: McpServer): void => {
   }
   server.registerTool(
     "register",
-    { inputSchema: { kind: z.enum(["tool", "prompt", "resource"]), name: z.string().default("late") } },
+    { inputSchema: z.object({ kind: z.enum(["tool", "prompt", "resource"]), name: z.string().default("late") }) },
     ({ kind, name }) => {
       features[kind](`${name}-${kind}`)
       return text("registered")
@@ -55,35 +65,37 @@ const growing = (server: McpServer): void => {
   )
 }
 
-export const make = (): McpServer => {
-  const server = new McpServer(
-    { name: "relayed", version: "1.0.0" },
-    { capabilities: { experimental, logging: {}, prompts: {}, resources: { subscribe: true } } }
-  )
+const info = { name: "relayed", version: "1.0.0" }
+const options = { capabilities: { experimental, logging: {}, prompts: {}, resources: { subscribe: true } } }
+
+export const make = (sdk: Sdk): Server => {
+  const server = sdk === "v1" ? new McpServer(info, options) : (new McpServerV2(info, options) as unknown as Server)
   const { server: low } = server
   let reason: unknown = "not cancelled"
   const subscribed: Array<string> = []
-  server.registerTool("hang", {}, ({ sendNotification, signal, _meta }: any) => {
+  server.registerTool("hang", {}, (context: any) => {
+    const { notify, signal, _meta } = requestOf(context)
     signal.addEventListener("abort", () => {
       reason = signal.reason
       void server.server.sendPromptListChanged()
     })
     const progressToken = _meta?.progressToken
-    void sendNotification({ method: "notifications/progress", params: { progressToken, progress: 1 } })
+    void notify({ method: "notifications/progress", params: { progressToken, progress: 1 } })
     return new Promise(() => {})
   })
   server.registerTool("reason", {}, () => text(reason))
-  server.registerTool("steps", {}, async ({ sendNotification, _meta }: any) => {
+  server.registerTool("steps", {}, async (context: any) => {
+    const { notify, _meta } = requestOf(context)
     for (const progress of [1, 2, 3]) {
       const params = { progressToken: _meta?.progressToken, progress, total: 3 }
-      await sendNotification({ method: "notifications/progress", params })
+      await notify({ method: "notifications/progress", params })
     }
     return text("done")
   })
-  server.registerTool("meta", {}, ({ _meta }: any) => text(_meta ?? null))
+  server.registerTool("meta", {}, (context: any) => text(requestOf(context)._meta ?? null))
   server.registerTool("declared", {}, () => text(low.getClientCapabilities() ?? null))
-  server.registerTool("talk", {}, async ({ sendNotification }: any) => {
-    await sendNotification({ method: "notifications/message", params: { level: "info", data: "during" } })
+  server.registerTool("talk", {}, async (context: any) => {
+    await requestOf(context).notify({ method: "notifications/message", params: { level: "info", data: "during" } })
     return text("said")
   })
   server.registerTool("update", {}, async () => {
@@ -92,14 +104,17 @@ export const make = (): McpServer => {
   })
   server.registerResource("news", uri, {}, () => ({ contents: [{ uri, text: "news" }] }))
   server.registerPrompt("early", {}, () => ({ messages: [] }))
-  low.setRequestHandler(SubscribeRequestSchema, ({ params }) => {
-    subscribed.push(`+${params.uri}`)
-    return {}
-  })
-  low.setRequestHandler(UnsubscribeRequestSchema, ({ params }) => {
-    subscribed.push(`-${params.uri}`)
-    return {}
-  })
+  const subscriptions = [
+    ["+", SubscribeRequestSchema, "resources/subscribe"],
+    ["-", UnsubscribeRequestSchema, "resources/unsubscribe"]
+  ] as const
+  for (const [sign, schema, method] of subscriptions) {
+    // The second version takes the name of the method instead of its schema.
+    low.setRequestHandler(sdk === "v1" ? schema : (method as any), ({ params }: any) => {
+      subscribed.push(`${sign}${params.uri}`)
+      return {}
+    })
+  }
   asking(server)
   growing(server)
   return server

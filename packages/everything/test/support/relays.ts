@@ -1,10 +1,11 @@
-/** Gateways between a client and a server of the official SDK v1: in memory, over stdio, over HTTP and over HTTP with SSE. */
+/** Gateways between a client and a server of the official SDK, v1 or v2: in memory, over stdio, over HTTP and over HTTP with SSE. */
 import { NodeHttpServer } from "@effect/platform-node"
 import { McpServer } from "@effect-mcp/server"
 import { Memory } from "@effect-mcp/core"
 import type { Transport } from "@effect-mcp/core/Transport"
 import { serve } from "@effect-mcp/everything/node"
 import { Gateway } from "@effect-mcp/gateway"
+import { Client as ClientV2, StreamableHTTPClientTransport as HttpV2 } from "@modelcontextprotocol/client"
 import { Client } from "@modelcontextprotocol/sdk/client/index.js"
 import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js"
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
@@ -20,7 +21,7 @@ import { HttpServer } from "effect/http"
 import { createServer } from "node:http"
 import { fileURLToPath } from "node:url"
 import { clientInfo } from "./official.ts"
-import { make } from "./relayed.ts"
+import { make, type Sdk } from "./relayed.ts"
 
 export const declared = { sampling: {}, roots: {}, experimental: { "example.com/client": { wide: true } } }
 
@@ -45,25 +46,28 @@ const sdkEnd = (end: Transport): SdkTransport => {
   return sdk
 }
 
-const gateway = Layer.merge(
-  Gateway.layer({
-    connector: Effect.gen(function* () {
-      const [client, end] = yield* Memory.pair()
-      yield* Effect.promise(() => make().connect(sdkEnd(end)))
-      return client
-    })
-  }),
-  Logger.layer([])
-)
+/** A gateway before a server of that version. */
+const gateway = (sdk: Sdk) =>
+  Layer.merge(
+    Gateway.layer({
+      connector: Effect.gen(function* () {
+        const [client, end] = yield* Memory.pair()
+        yield* Effect.promise(() => make(sdk).connect(sdkEnd(end)))
+        return client
+      })
+    }),
+    Logger.layer([])
+  )
 
 type Open = Effect.Effect<SdkTransport, never, Scope.Scope>
 
-const memory: Open = Effect.gen(function* () {
-  const server = Context.get(yield* Layer.build(gateway), McpServer.McpServer)
-  const [client, end] = yield* Memory.pair()
-  yield* server.connect(end)
-  return sdkEnd(client)
-})
+const memory = (sdk: Sdk): Open =>
+  Effect.gen(function* () {
+    const server = Context.get(yield* Layer.build(gateway(sdk)), McpServer.McpServer)
+    const [client, end] = yield* Memory.pair()
+    yield* server.connect(end)
+    return sdkEnd(client)
+  })
 
 const main = fileOf("../../../cli/src/main.ts")
 const stdio: Open = Effect.sync(
@@ -75,10 +79,12 @@ const stdio: Open = Effect.sync(
     })
 )
 
-const http: Open = Effect.map(
-  serve(gateway, { path: "/mcp" }),
-  (port) => new StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${port}/mcp`))
-)
+/** Both of that version. */
+const http = (sdk: Sdk): Open =>
+  Effect.map(serve(gateway(sdk), { path: "/mcp" }), (port) => {
+    const url = new URL(`http://127.0.0.1:${port}/mcp`)
+    return sdk === "v1" ? new StreamableHTTPClientTransport(url) : (new HttpV2(url) as SdkTransport)
+  })
 
 const sse: Open = Effect.gen(function* () {
   const endpoint = McpServer.serveHttp(McpServer.layerSse({ path: "/sse" }), {
@@ -87,7 +93,7 @@ const sse: Open = Effect.gen(function* () {
   })
   const built = yield* Layer.build(
     endpoint.pipe(
-      Layer.provide(gateway),
+      Layer.provide(gateway("v1")),
       Layer.provideMerge(Layer.orDie(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" })))
     )
   )
@@ -97,11 +103,16 @@ const sse: Open = Effect.gen(function* () {
   )
 })
 
-export const cells: ReadonlyArray<readonly [name: string, open: Open]> = [
-  ["in memory", memory],
-  ["over stdio", stdio],
-  ["over Streamable HTTP", http],
-  ["over HTTP with SSE", sse]
+/** `sdk` is the version of the client. */
+export const cells: ReadonlyArray<{ readonly name: string; readonly sdk: Sdk; readonly open: Open }> = [
+  { name: "in memory", sdk: "v1", open: memory("v1") },
+  { name: "over stdio", sdk: "v1", open: stdio },
+  { name: "over Streamable HTTP", sdk: "v1", open: http("v1") },
+  { name: "over HTTP with SSE", sdk: "v1", open: sse },
+  { name: "in memory, with SDK v2 on both sides", sdk: "v2", open: memory("v2") },
+  { name: "in memory, with a client of SDK v2", sdk: "v2", open: memory("v1") },
+  { name: "in memory, with a server of SDK v2", sdk: "v1", open: memory("v2") },
+  { name: "over Streamable HTTP, with SDK v2 on both sides", sdk: "v2", open: http("v2") }
 ]
 
 /** A client of a gateway, and what reaches it. */
@@ -118,30 +129,45 @@ export class Relayed extends Context.Service<
 >()("test/Relayed") {}
 
 /** Reports progress where that is wanted, and answers once it was read; the question "wait" is never answered. */
-const sample = async ({ params }: any, { sendNotification, signal }: any, withdrawn: Queue.Queue<unknown>) => {
+const sample = async ({ params }: any, context: any, withdrawn: Queue.Queue<unknown>) => {
+  const { notify, signal } = context.mcpReq ?? { notify: context.sendNotification, signal: context.signal }
   signal.addEventListener("abort", () => Queue.offerUnsafe(withdrawn, signal.reason))
   const progressToken = params._meta?.progressToken
   if (progressToken !== undefined) {
-    await sendNotification({ method: "notifications/progress", params: { progressToken, progress: 1, total: 2 } })
+    await notify({ method: "notifications/progress", params: { progressToken, progress: 1, total: 2 } })
   }
   if (params.systemPrompt === "wait") await new Promise(() => {})
   return { role: "assistant", model: "parrot", content: { type: "text", text: "!" } } as const
 }
 
-export const layerRelayed = (open: Open) =>
+/** A client of either version, in the types of the first: it calls tools without a schema of their results. */
+const clientOf = (sdk: Sdk, answer: (request: any, context: any) => Promise<object>): Client => {
+  if (sdk === "v1") {
+    const client = new Client(clientInfo, { capabilities: declared })
+    client.setRequestHandler(ListRootsRequestSchema, async () => ({ roots: [] }))
+    client.setRequestHandler(CreateMessageRequestSchema, answer as any)
+    return client
+  }
+  const client: any = new ClientV2(clientInfo, { capabilities: declared })
+  client.setRequestHandler("roots/list", async () => ({ roots: [] }))
+  client.setRequestHandler("sampling/createMessage", answer)
+  const call = client.callTool.bind(client)
+  client.callTool = (params: object, _schema: unknown, options: object) => call(params, options)
+  return client
+}
+
+export const layerRelayed = (sdk: Sdk, open: Open) =>
   Layer.effect(
     Relayed,
     Effect.gen(function* () {
       const heard = yield* Queue.unbounded<Notification>()
       const asked = yield* Queue.unbounded<any>()
       const withdrawn = yield* Queue.unbounded<unknown>()
-      const client = new Client(clientInfo, { capabilities: declared })
-      client.fallbackNotificationHandler = async (one) => void Queue.offerUnsafe(heard, one)
-      client.setRequestHandler(ListRootsRequestSchema, async () => ({ roots: [] }))
-      client.setRequestHandler(CreateMessageRequestSchema, async (request, extra) => {
+      const client = clientOf(sdk, async (request, context) => {
         Queue.offerUnsafe(asked, request.params)
-        return sample(request, extra, withdrawn)
+        return sample(request, context, withdrawn)
       })
+      client.fallbackNotificationHandler = async (one) => void Queue.offerUnsafe(heard, one)
       const transport = yield* open
       yield* Effect.acquireRelease(
         Effect.promise(() => client.connect(transport)),

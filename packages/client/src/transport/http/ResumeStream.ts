@@ -5,6 +5,7 @@
  * Waits as long as the server says, and longer after failures. Refuses to insist: what a server refuses once is not asked for again.
  */
 import type { Decoded } from "@effect-mcp/core/Transport"
+import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
@@ -26,7 +27,12 @@ export interface Options {
    * row that ended within a second.
    */
   readonly minDelay?: Duration.Input | undefined
+  /** How long a request waits for a connection that brings something. Default: as long as its attempts take. */
+  readonly timeout?: Duration.Input | undefined
 }
+
+/** What transports use that are opened without options of their own, as those of a gateway are. Default: the defaults of each option. */
+export const Resume = Context.Reference<Options>("@effect-mcp/client/http/Resume", { defaultValue: () => ({}) })
 
 /** A connection that ended within this time (milliseconds) ended at once. */
 const atOnce = 1000
@@ -57,6 +63,7 @@ export class ResumeStream {
   private readonly delay: number
   private readonly maxDelay: number
   private readonly minDelay: number
+  private readonly timeout: number
 
   constructor(endpoint: Endpoint, limit: number, options: Options = {}, maxDepth?: number) {
     this.endpoint = endpoint
@@ -66,6 +73,7 @@ export class ResumeStream {
     this.delay = Duration.toMillis(Duration.fromInputUnsafe(options.delay ?? "500 millis"))
     this.maxDelay = Duration.toMillis(Duration.fromInputUnsafe(options.maxDelay ?? "30 seconds"))
     this.minDelay = Duration.toMillis(Duration.fromInputUnsafe(options.minDelay ?? "100 millis"))
+    this.timeout = Duration.toMillis(Duration.fromInputUnsafe(options.timeout ?? Duration.infinity))
   }
 
   /** Forgets what was known of the server, for another session. */
@@ -147,14 +155,20 @@ export class ResumeStream {
     deliver: (message: Decoded) => Effect.Effect<void>,
     done: () => boolean
   ): Effect.Effect<Ended> {
-    const next = (tries: Tries): Effect.Effect<Ended> =>
+    const next = (tries: Tries, silentSince: number): Effect.Effect<Ended> =>
       Effect.andThen(this.pause(position, tries), this.attempt(tries, position, this.connect(position, deliver))).pipe(
         Effect.flatMap(([ended, tries]) => {
           if (done() || ended === "Refused" || ended === "Gone" || ended === "Denied") return Effect.succeed(ended)
-          return tries.failures < this.attempts ? next(tries) : Effect.succeed<Ended>("Failed")
+          if (tries.failures >= this.attempts) return Effect.succeed<Ended>("Failed")
+          return Effect.flatMap(Elapsed.now, (now) => {
+            if (tries.failures === 0) return next(tries, now)
+            return now - silentSince < this.timeout ? next(tries, silentSince) : Effect.succeed<Ended>("Failed")
+          })
         })
       )
-    return Effect.suspend(() => (this.gives === false ? Effect.succeed<Ended>("Refused") : next(none)))
+    return Effect.flatMap(Elapsed.now, (now) =>
+      this.gives === false ? Effect.succeed<Ended>("Refused") : next(none, now)
+    )
   }
 
   /**

@@ -105,7 +105,12 @@ export const make = Effect.fnUntraced(function* (
   const { maxMessageBytes: limit = Framing.defaultMaxMessageBytes, maxMessageDepth: maxDepth } = options
   const runFork = Effect.runForkWith(SameOrigin.prepare(yield* Effect.context<never>()))
   const incoming = yield* Queue.bounded<Inbound, TransportError | Cause.Done>(256)
-  const reconnect = new ResumeStream.ResumeStream(endpoint, limit, options.resume, maxDepth)
+  const reconnect = new ResumeStream.ResumeStream(
+    endpoint,
+    limit,
+    options.resume ?? (yield* ResumeStream.Resume),
+    maxDepth
+  )
   const room = new SendBudget.SendBudget(options)
   const missed = new Hub<void>()
   const exchanges = new BusyMap<JsonRpc.Id, Exchange.Exchange>()
