@@ -83,7 +83,7 @@ const stdio: Open = Effect.sync(
 const http = (sdk: Sdk): Open =>
   Effect.map(serve(gateway(sdk), { path: "/mcp" }), (port) => {
     const url = new URL(`http://127.0.0.1:${port}/mcp`)
-    return sdk === "v1" ? new StreamableHTTPClientTransport(url) : (new HttpV2(url) as SdkTransport)
+    return sdk === "v1" ? new StreamableHTTPClientTransport(url) : new HttpV2(url)
   })
 
 const sse: Open = Effect.gen(function* () {
