@@ -7,7 +7,6 @@ import * as Path from "effect/Path"
 import type { PlatformError } from "effect/PlatformError"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import type { Suggestions } from "../features/Completions.ts"
 import * as Changes from "./Changes.ts"
 import * as Media from "./Media.ts"
 import * as Names from "./Names.ts"
@@ -32,7 +31,7 @@ export interface Folder {
   readonly uriTemplate: string
   readonly list: Effect.Effect<ReadonlyArray<Resource>>
   readonly read: (path: string, uri: string) => Effect.Effect<ResourceContents, Tree.Missing | Tree.TooLarge>
-  readonly complete: (value: string) => Effect.Effect<Suggestions>
+  readonly complete: (value: string) => Effect.Effect<ReadonlyArray<string>>
   /** Changes of a file, or of a folder that it lies in. */
   readonly changes: (path: string) => Stream.Stream<unknown>
   /** One event whenever a file or a folder has come or gone. */

@@ -1,5 +1,5 @@
 /** Pings the other side so that a dead connection is noticed (spec: basic/utilities/ping). */
-import type { Peer } from "./Peer.ts"
+import type { Peer } from "./types.ts"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { TransportError } from "../transport/Transport.ts"

@@ -71,7 +71,7 @@ const dueAt = ({ deadline, hardDeadline }: Waiting): number => Math.min(deadline
 const linger = 1000
 
 /** Little is made before it is needed: most conversations never ask anything. */
-export class Outbound {
+export class OutboundRequests {
   private readonly sink: Sink
   private readonly clock: Clock.Clock
   private readonly runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<unknown, unknown>
@@ -84,7 +84,7 @@ export class Outbound {
   // From 1: some peers take a falsy id for none.
   private nextId = 1
 
-  constructor(sink: Sink, clock: Clock.Clock, runFork: Outbound["runFork"]) {
+  constructor(sink: Sink, clock: Clock.Clock, runFork: OutboundRequests["runFork"]) {
     this.sink = sink
     this.clock = clock
     this.runFork = runFork

@@ -1,99 +1,166 @@
 /**
  * One end of a conversation, as an actor. Server sessions and clients are both one.
  *
- * A synchronous state machine over plain maps: every inbound request that waits is a fiber, every outbound request one waiting
- * continuation. The reader always pulls; it never writes, never awaits a handler, a permit or a full outbox. Closing the scope
- * interrupts the fibers (and waits for their finalizers) and fails what is outstanding with `Closed`.
+ * Routes what arrives: requests of the other side to `Inbound`, answers and progress to `Outbound`, notifications to the role. Synchronous:
+ * a request that waits is a fiber, a sent request a waiting continuation. The reader never writes, nor waits for a handler, a permit or a
+ * full outbox. Closing the scope interrupts the fibers, waits for their finalizers and fails outstanding requests with `Closed`.
  */
-import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as McpError from "@effect-mcp/protocol/McpError"
+import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
-import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import type * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
-import { Actor } from "./Inbound.ts"
-import type * as Outbound from "./Outbound.ts"
-import type { InFlight } from "./InboundRequest.ts"
 import * as Incoming from "../transport/Incoming.ts"
-import type { Envelope, Inbound, Sink, Transport, TransportError } from "../transport/Transport.ts"
+import type { Envelope, Inbound, Single, Sink, Transport, TransportError } from "../transport/Transport.ts"
+import { collectBatch, refuseBatch } from "./batch.ts"
+import { InboundRequests, nameOf, type RunFork } from "./Inbound.ts"
+import { Closed, OutboundRequests, type RequestError, type RequestOptions } from "./Outbound.ts"
+import type { Handlers, InFlight, Options, Peer } from "./types.ts"
 
 export { answer, response } from "./answer.ts"
-export type { InFlight } from "./InboundRequest.ts"
 export { Closed, type RequestError, type RequestOptions, Timeout } from "./Outbound.ts"
+export type { Asked, Exchange, Handlers, InFlight, Options, Peer } from "./types.ts"
 
-/** A request and the way back to its asker: all that it takes to answer. */
-export interface Asked {
-  readonly request: JsonRpc.Request
-  readonly envelope: Envelope
+/** A peer whose owner has to close it. */
+export interface Passive extends Peer {
+  /** Interrupts the requests that run and waits for them; fails outstanding ones. */
+  readonly close: (exit: Exit.Exit<void, TransportError>) => Effect.Effect<void>
+}
+
+class Router implements Passive {
   readonly sink: Sink
-  /** Set when the asker wants no answer any more: nothing is to be sent for the request from then on. */
-  cancelled?: boolean
-  /** Called when a fiber is about to run for the request: what answers it at once needs none. */
-  readonly begun?: (() => void) | undefined
-}
+  private readonly handlers: Handlers
+  private readonly options: Options
+  private readonly runFork: RunFork
+  private readonly inbound: InboundRequests
+  private readonly outbound: OutboundRequests
+  private readonly closed = Deferred.makeUnsafe<void, TransportError>()
+  private closing = false
+  /** Ends the reader, where there is one. */
+  stopReading: ((error: TransportError) => void) | undefined = undefined
 
-/** What a peer's request handler is given. */
-export interface Exchange extends Asked {
-  readonly peer: Peer
-}
+  constructor(sink: Sink, handlers: Handlers, options: Options, clock: Clock.Clock, runFork: RunFork) {
+    this.sink = sink
+    this.handlers = handlers
+    this.options = options
+    this.runFork = runFork
+    this.inbound = new InboundRequests(this, handlers, options, clock, runFork)
+    this.outbound = new OutboundRequests(sink, clock, runFork)
+  }
 
-/** What the two roles plug in. All of it runs without requirements: a role captures its own context. */
-export interface Handlers {
-  /** Runs in a fiber of its own at once, unless it is done already. Its success is the wire result; a defect answers -32603 without details. */
-  readonly request: (exchange: Exchange) => Effect.Effect<unknown, McpError.McpError>
-  /** Called in the reader, in order of arrival; must not block. `progress` never gets here, `cancelled` only about a request of ours. */
-  readonly notification: (notification: JsonRpc.Notification, envelope: Envelope, peer: Peer) => void
-  /** Answers in the reader, before permits: for ping. `undefined` leaves the request to `request`. */
-  readonly immediate?: ((request: JsonRpc.Request) => unknown) | undefined
-  /** Called when the sender of a request has cancelled it. `reason` is cut at 200 characters; what is no string is none. */
-  readonly cancelled?: ((request: JsonRpc.Request, reason: string | undefined) => void) | undefined
-  /** Told of what is dropped by rule: a duplicate id, an answer to nothing, a line that is no message. */
-  readonly dropped?: ((reason: string) => void) | undefined
-}
+  // ---- what arrives
 
-export interface Options {
-  /** Requests of the other side that run at once; more wait. Default 64. */
-  readonly inFlight?: number | undefined
-  /** Requests that stand open by design (subscriptions): they take no permit, and being idle does not wait for them. */
-  readonly standing?: ((request: JsonRpc.Request) => boolean) | undefined
-  /** Requests that may wait for a permit, and as many that may stand open; one more is refused with -31429. Default 1024. */
-  readonly pending?: number | undefined
-  /** The revision's `id` for errors about unreadable messages: `null` before 2025-11-25, absent from then on. */
-  readonly unreadableId?: (() => null | undefined) | undefined
-  /** When the other side ends the conversation in order: how long requests in flight may still run. Default not at all. */
-  readonly grace?: Duration.Input | undefined
-  /** Whether a batch may be received now; otherwise it answers -32600. Default never. */
-  readonly batches?: (() => boolean) | undefined
-  /** Called once the conversation is over, however that came. */
-  readonly ended?: (() => void) | undefined
-}
+  receive(inbound: Inbound, sink: Sink = this.sink): void {
+    if (this.closing) return
+    if (inbound._tag === "Batch") return this.receiveBatch(inbound.members, sink)
+    if (inbound._tag !== "Unanswered") return this.receiveSingle(inbound, sink)
+    const { error: cause, id, unsent } = inbound
+    this.outbound.fail(id, new Closed({ message: cause.message, cause, unsent }))
+  }
 
-export interface Peer {
-  /** Hands over what arrived. The reader fiber of `make` does; so does a wire that is no duplex, with the sink of the answers. */
-  readonly receive: (inbound: Inbound, sink?: Sink) => void
-  /** Asks the other side and waits. Interrupting it, or its timeout, tells the other side by `notifications/cancelled`. */
-  readonly request: (
-    method: string,
-    params?: JsonRpc.Params,
-    options?: Outbound.RequestOptions
-  ) => Effect.Effect<unknown, Outbound.RequestError>
-  /** Sends a notification without waiting; see `sink.ready` for back-pressure. */
-  readonly notify: (method: string, params?: JsonRpc.Params, relatedTo?: JsonRpc.Id) => void
-  readonly sink: Sink
-  readonly inFlight: Effect.Effect<ReadonlyArray<InFlight>>
-  /** Requests of ours that wait for an answer. */
-  readonly outstanding: () => number
-  /** Interrupts one inbound request (or all) with a reason; unlike a cancel by its sender it is answered, by -31503. */
-  readonly interrupt: (reason: string, id?: JsonRpc.Id) => void
-  /** Ends the conversation as if the wire had broken. */
-  readonly abort: (error: TransportError) => void
-  /** Completes when nothing of the other side's runs or waits any more. */
-  readonly idle: Effect.Effect<void>
-  /** Completes when the other side ended the conversation; fails when the wire broke. */
-  readonly awaitClosed: Effect.Effect<void, TransportError>
+  private receiveBatch(members: ReadonlyArray<Single>, sink: Sink): void {
+    const refused = refuseBatch(members.length, this.options.batches?.() === true, this.inbound.limit)
+    if (refused !== undefined) return this.answerInvalid(undefined, refused, sink)
+    collectBatch(members, sink, (member, collecting) => this.receiveSingle(member, collecting))
+  }
+
+  private receiveSingle(single: Single, sink: Sink): void {
+    if (single._tag === "Message") return this.receiveMessage(single.message, single.envelope, single.replyTo ?? sink)
+    if (!single.response) return this.answerInvalid(single.id, single.error, sink)
+    // A response is never answered, not even with an error.
+    if (single.id === undefined || !this.outbound.fail(single.id, single.error)) {
+      this.handlers.dropped?.(single.error.message)
+    }
+  }
+
+  private receiveMessage(message: JsonRpc.Message, envelope: Envelope, sink: Sink): void {
+    if (JsonRpc.isResponse(message)) {
+      if (!this.outbound.answer(message)) {
+        this.handlers.dropped?.(`An answer to no request: ${nameOf(message.id)}`)
+      }
+    } else if (JsonRpc.isRequest(message)) this.inbound.receive(message, envelope, sink)
+    else this.receiveNotification(message, envelope)
+  }
+
+  private receiveNotification(notification: JsonRpc.Notification, envelope: Envelope): void {
+    const { method, params } = notification
+    if (method === "notifications/progress") return this.outbound.progress(params)
+    if (method === "notifications/cancelled") {
+      if (this.inbound.cancel(params)) return
+      // It may name a request that this peer has sent: the server ends a subscription so (2026-07-28).
+      if (!this.outbound.has(params?.requestId)) return
+    }
+    this.handlers.notification(notification, envelope, this)
+  }
+
+  private answerInvalid(id: JsonRpc.Id | undefined, error: McpError.McpError, sink: Sink): void {
+    sink.send(JsonRpc.failure(id ?? this.options.unreadableId?.(), error), "control")
+  }
+
+  // ---- what leaves
+
+  request(method: string, params?: JsonRpc.Params, options?: RequestOptions): Effect.Effect<unknown, RequestError> {
+    return this.outbound.request(method, params, options)
+  }
+
+  notify(method: string, params?: JsonRpc.Params, relatedTo?: JsonRpc.Id): void {
+    this.sink.send(JsonRpc.notification(method, params), "data", relatedTo)
+  }
+
+  outstanding(): number {
+    return this.outbound.size
+  }
+
+  // ---- requests of the other side
+
+  get inFlight(): Effect.Effect<ReadonlyArray<InFlight>> {
+    return Effect.sync(() => this.inbound.view)
+  }
+
+  interrupt(reason: string, id?: JsonRpc.Id): void {
+    this.inbound.interrupt(reason, id)
+  }
+
+  get idle(): Effect.Effect<void> {
+    return this.inbound.idle
+  }
+
+  // ---- the end
+
+  abort(error: TransportError): void {
+    if (this.stopReading === undefined) this.runFork(this.close(Exit.fail(error)))
+    else this.stopReading(error)
+  }
+
+  get awaitClosed(): Effect.Effect<void, TransportError> {
+    return Deferred.await(this.closed)
+  }
+
+  /** After the other side ended: no answer can arrive any more, but those of this side may still leave. */
+  get finish(): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const { grace } = this.options
+      this.outbound.close(undefined)
+      return grace === undefined ? Effect.void : Effect.ignore(Effect.timeoutOption(this.idle, grace))
+    })
+  }
+
+  close(exit: Exit.Exit<void, TransportError>): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      if (!this.closing) this.options.ended?.()
+      this.closing = true
+      // Closing the scope is an end in order, though it interrupts the reader.
+      const inOrder = Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause)
+      // Before `closed`: code that waits for the end must find that requests fail.
+      this.outbound.close(Exit.isFailure(exit) ? Cause.findErrorOption(exit.cause) : undefined)
+      Deferred.doneUnsafe(this.closed, inOrder ? Exit.void : exit)
+      this.inbound.interrupt("The connection is closing")
+      return this.inbound.awaitFibers
+    })
+  }
 }
 
 /** Starts the reader in the scope. Handlers run on the services of the calling fiber (clock, tracer, loggers). */
@@ -103,7 +170,7 @@ export const make = Effect.fnUntraced(function* (
   options: Options = {}
 ): Effect.fn.Return<Peer, never, Scope.Scope> {
   const runFork = Effect.runForkWith(yield* Effect.context<never>())
-  const peer = new Actor(transport.sink, handlers, options, yield* Clock.Clock, runFork)
+  const peer = new Router(transport.sink, handlers, options, yield* Clock.Clock, runFork)
   yield* Effect.addFinalizer(() => peer.close(Exit.void))
   const aborted = Deferred.makeUnsafe<never, TransportError>()
   peer.stopReading = (error) => void Deferred.doneUnsafe(aborted, Effect.fail(error))
@@ -117,17 +184,11 @@ export const make = Effect.fnUntraced(function* (
   return peer
 })
 
-/** A peer that its maker has to close. */
-export interface Passive extends Peer {
-  /** Interrupts what runs and waits for it; fails what is outstanding. */
-  readonly close: (exit: Exit.Exit<void, TransportError>) => Effect.Effect<void>
-}
-
-/** One without a wire to read or to watch: all that arrives comes by `receive`. Handlers run by `runFork`. It owns no fiber. */
+/** A peer without a reader and without a fiber of its own: its owner calls `receive` and closes it. Handlers run by `runFork`. */
 export const passive = (
   sink: Sink,
   handlers: Handlers,
   options: Options,
   clock: Clock.Clock,
-  runFork: (effect: Effect.Effect<unknown, McpError.McpError>) => Fiber.Fiber<unknown, McpError.McpError>
-): Passive => new Actor(sink, handlers, options, clock, runFork)
+  runFork: RunFork
+): Passive => new Router(sink, handlers, options, clock, runFork)

@@ -1,0 +1,100 @@
+/**
+ * What a peer is to those who use it: its requests, the handlers and options of a role, the peer itself.
+ *
+ * Below `Peer`, `Inbound` and `InboundRequest`, which all need it; `Peer` hands it on.
+ */
+import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import type * as McpError from "@effect-mcp/protocol/McpError"
+import type * as Duration from "effect/Duration"
+import type * as Effect from "effect/Effect"
+import type { Envelope, Inbound, Sink, TransportError } from "../transport/Transport.ts"
+import type { RequestError, RequestOptions } from "./Outbound.ts"
+
+/** A request of the other side, with the sink of its answer. */
+export interface Asked {
+  readonly request: JsonRpc.Request
+  readonly envelope: Envelope
+  readonly sink: Sink
+  /** Set when the other side cancels the request: from then on nothing may be sent for it. */
+  cancelled?: boolean
+  /** Called before a fiber runs for the request. A request that is answered at once has none. */
+  readonly begun?: (() => void) | undefined
+}
+
+/** What a peer's request handler is given. */
+export interface Exchange extends Asked {
+  readonly peer: Peer
+}
+
+/** One request of the other side, for live views. */
+export interface InFlight {
+  readonly id: JsonRpc.Id
+  readonly method: string
+  readonly state: "running" | "pending"
+  /** When it started to run or to wait, in milliseconds since the epoch, by the Clock. */
+  readonly since: number
+}
+
+/** What the two roles, server and client, plug in. The effects have no requirements: a role captures its own context. */
+export interface Handlers {
+  /**
+   * Answers a request, in a fiber of its own unless the effect is complete already. Its success is the result on the wire; a defect is
+   * answered by -32603 without details.
+   */
+  readonly request: (exchange: Exchange) => Effect.Effect<unknown, McpError.McpError>
+  /**
+   * Called in the reader, in order of arrival; must not block. It gets no progress, and a cancel only where it names a request that this
+   * peer has sent.
+   */
+  readonly notification: (notification: JsonRpc.Notification, envelope: Envelope, peer: Peer) => void
+  /** Answers in the reader, without a permit: for ping. `undefined` leaves the request to `request`. */
+  readonly immediate?: ((request: JsonRpc.Request) => unknown) | undefined
+  /** Called when the sender of a request has cancelled it. `reason` is cut at 200 characters; undefined unless it is a string. */
+  readonly cancelled?: ((request: JsonRpc.Request, reason: string | undefined) => void) | undefined
+  /** Called with the reason when a message is dropped: a duplicate id, an answer to no request, an invalid response. */
+  readonly dropped?: ((reason: string) => void) | undefined
+}
+
+export interface Options {
+  /** How many requests of the other side run at once; more wait. Default 64. */
+  readonly inFlight?: number | undefined
+  /** Whether a request stays open by design: it takes no permit, and `idle` does not wait for it. Default never. */
+  readonly standing?: ((request: JsonRpc.Request) => boolean) | undefined
+  /** How many requests may wait for a permit, and how many subscriptions may be open; one more is refused with -31429. Default 1024. */
+  readonly pending?: number | undefined
+  /** The revision's `id` for errors about invalid messages: `null` before 2025-11-25, absent from then on. */
+  readonly unreadableId?: (() => null | undefined) | undefined
+  /** When the other side ends the conversation in order: how long requests in flight may still run. Default not at all. */
+  readonly grace?: Duration.Input | undefined
+  /** Whether a batch may be received now; otherwise it is answered by -32600. Default never. */
+  readonly batches?: (() => boolean) | undefined
+  /** Called once, when the conversation is over. */
+  readonly ended?: (() => void) | undefined
+}
+
+/** One end of a conversation. */
+export interface Peer {
+  /** Handles what arrived. The reader of `Peer.make` calls it; so does an endpoint without a duplex transport, with the sink of the answers. */
+  readonly receive: (inbound: Inbound, sink?: Sink) => void
+  /** Sends a request and waits for the answer. Its interruption and its timeout send `notifications/cancelled`. */
+  readonly request: (
+    method: string,
+    params?: JsonRpc.Params,
+    options?: RequestOptions
+  ) => Effect.Effect<unknown, RequestError>
+  /** Sends a notification without waiting; see `sink.ready` for back-pressure. */
+  readonly notify: (method: string, params?: JsonRpc.Params, relatedTo?: JsonRpc.Id) => void
+  readonly sink: Sink
+  /** The requests of the other side that run or wait. */
+  readonly inFlight: Effect.Effect<ReadonlyArray<InFlight>>
+  /** How many requests of this peer wait for an answer. */
+  readonly outstanding: () => number
+  /** Interrupts one request of the other side, or all, with a reason. Unlike a cancelled request it is answered, by -31503. */
+  readonly interrupt: (reason: string, id?: JsonRpc.Id) => void
+  /** Ends the conversation as if the transport had broken. */
+  readonly abort: (error: TransportError) => void
+  /** Completes when no request of the other side runs or waits; subscriptions do not count. */
+  readonly idle: Effect.Effect<void>
+  /** Completes when the other side ended the conversation; fails when the transport broke. */
+  readonly awaitClosed: Effect.Effect<void, TransportError>
+}
