@@ -6,7 +6,7 @@
  * the user typed is consent in itself; roots and sampling are asked about before they leave, unless `--yes` or no terminal.
  */
 import type { Action, Policy } from "@effect-mcp/client/Consent"
-import { Elicitation } from "@effect-mcp/core/Elicitation"
+import * as Elicitation from "@effect-mcp/core/Elicitation"
 import { isBlocks } from "@effect-mcp/protocol/model/Content"
 import type * as Model from "@effect-mcp/protocol/model/Elicitation"
 import * as Prompt from "effect/cli/Prompt"
@@ -177,7 +177,9 @@ const page =
     )
 
 /** The Elicitation to declare; none when no question could be answered. */
-export const elicitation = (options: Options): Layer.Layer<Elicitation, never, Prompt.Environment> | undefined => {
+export const elicitation = (
+  options: Options
+): Layer.Layer<Elicitation.Elicitation, never, Prompt.Environment> | undefined => {
   const { output, settings } = options
   if (settings.decline) {
     const decline = () => Effect.succeed(declined)

@@ -6,8 +6,8 @@
  */
 import { Consent } from "@effect-mcp/client/Consent"
 import * as McpClient from "@effect-mcp/client/McpClient"
-import { Roots } from "@effect-mcp/core/Roots"
-import { Sampling } from "@effect-mcp/core/Sampling"
+import * as Roots from "@effect-mcp/core/Roots"
+import * as Sampling from "@effect-mcp/core/Sampling"
 import type { LogMessageParams } from "@effect-mcp/protocol/model/Logging"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"

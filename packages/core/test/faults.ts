@@ -48,8 +48,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "The end of an over-long line that comes in pieces is forgotten",
     file: framing,
-    from: "this.tail = assemble([this.tail, end], this.tail.length + end.length).slice(-peekBytes)",
-    to: "this.tail = end.slice(-peekBytes)",
+    from: "this.tail = assemble([this.tail, end], this.tail.length + end.length).slice(-edgeBytes)",
+    to: "this.tail = end.slice(-edgeBytes)",
     test: framingTest
   },
   {
@@ -63,8 +63,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "Twice the limit is kept of a line that does not end",
     file: framing,
-    from: "if (this.size <= Math.max(this.limit, peekBytes)) return",
-    to: "if (this.size <= 2 * Math.max(this.limit, peekBytes)) return",
+    from: "if (this.size <= Math.max(this.limit, edgeBytes)) return",
+    to: "if (this.size <= 2 * Math.max(this.limit, edgeBytes)) return",
     test: framingTest
   },
   {

@@ -6,7 +6,7 @@
  */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as McpClient from "@effect-mcp/client/McpClient"
-import { Elicitation } from "@effect-mcp/core/Elicitation"
+import * as Elicitation from "@effect-mcp/core/Elicitation"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as Effect from "effect/Effect"

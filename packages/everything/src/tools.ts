@@ -77,8 +77,8 @@ const reconnection = Tools.layer(
   Tool.make("test_reconnection", { description: "Ends the connection that waits for it, and answers later." }),
   Effect.fnUntraced(function* () {
     yield* pause
-    const { disconnect } = yield* RequestContext.RequestContext
-    disconnect("500 millis")
+    const { closeStream } = yield* RequestContext.RequestContext
+    closeStream("500 millis")
     yield* Effect.sleep("100 millis")
     return "The call survived."
   })

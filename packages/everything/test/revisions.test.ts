@@ -26,11 +26,11 @@ const RootsTool = Tool.make("roots", {
 
 const roots = Effect.runSync(SubscriptionRef.make<ReadonlyArray<{ readonly uri: string }>>([]))
 const host = Layer.mergeAll(
-  Roots.Roots.layerRef(roots),
-  Sampling.Sampling.layer(() =>
+  Roots.layerRef(roots),
+  Sampling.layer(() =>
     Effect.succeed({ role: "assistant", model: "parrot", content: { type: "text", text: "Pieces of eight" } })
   ),
-  Elicitation.Elicitation.layer({
+  Elicitation.layer({
     form: () => Effect.succeed({ action: "accept", content: { username: "ada", email: "ada@example.com" } }),
     url: () => Effect.succeed({ action: "accept" })
   })

@@ -3,7 +3,7 @@
  *
  * Subscribed before it is acknowledged, acknowledged before anything else; ends with a result when either server does.
  */
-import type { Wire } from "@effect-mcp/core/RequestContext"
+import type { Outbound } from "@effect-mcp/core/RequestContext"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { subscriptionId } from "@effect-mcp/protocol/model/Meta"
 import type { ListenResult, SubscriptionFilter } from "@effect-mcp/protocol/model/Subscriptions"
@@ -18,7 +18,7 @@ import type { Upstream } from "./Upstream.ts"
 export const listen = Effect.fnUntraced(function* (
   { client }: Upstream,
   id: JsonRpc.Id,
-  { closing, notify, ready }: Wire,
+  { closing, notify, ready }: Outbound,
   wanted: SubscriptionFilter
 ): Effect.fn.Return<ListenResult, never, Scope.Scope> {
   const _meta = { [subscriptionId]: id }

@@ -34,12 +34,12 @@ const nothing: JsonObject = {}
 
 const asker = Effect.map(
   Effect.all([RequestContext, Principal]),
-  ([{ clientCapabilities, clientInfo, revision, wire }, principal]): Asker => ({
+  ([{ clientCapabilities, clientInfo, revision, outbound }, principal]): Asker => ({
     capabilities: clientCapabilities,
     clientInfo,
     revision,
     principal,
-    connection: wire.connection
+    connection: outbound.connection
   })
 )
 
@@ -118,19 +118,22 @@ export const make = (
         })
       case "subscriptions/listen":
         return Effect.gen(function* () {
-          const { id, wire } = yield* RequestContext
-          return yield* listen(yield* acquire, id, wire, request.params.notifications)
+          const { id, outbound } = yield* RequestContext
+          return yield* listen(yield* acquire, id, outbound, request.params.notifications)
         })
       case "resources/subscribe":
       case "resources/unsubscribe":
         return Effect.gen(function* () {
-          const { revision, wire } = yield* RequestContext
+          const { revision, outbound } = yield* RequestContext
           const { subscribe, unsubscribe } = yield* acquire
           const { uri } = request.params
-          if (wire.connection === undefined) return yield* McpError.methodNotFound(request.method)
+          if (outbound.connection === undefined) return yield* McpError.methodNotFound(request.method)
           yield* request.method === "resources/unsubscribe"
             ? unsubscribe(uri)
-            : Effect.mapError(subscribe(wire.connection, uri), Translation.toMcpError(request.method, revision, uri))
+            : Effect.mapError(
+                subscribe(outbound.connection, uri),
+                Translation.toMcpError(request.method, revision, uri)
+              )
           return {}
         })
       case "logging/setLevel":

@@ -30,7 +30,7 @@ import { type Call, CurrentCall } from "./Call.ts"
 import { ToolHeaders } from "./ToolHeaders.ts"
 
 /** The client on whose behalf it is. */
-export interface Downstream extends ClientInput.Asked {
+export interface Downstream extends ClientInput.ClientDeclaration {
   readonly clientInfo: Implementation | undefined
   readonly connection: Connection | undefined
 }

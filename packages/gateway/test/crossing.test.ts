@@ -9,14 +9,14 @@ import { Behind, join, layer, pairs } from "./support/gateway.ts"
 const text = ({ content }: { readonly content: ReadonlyArray<{ readonly type: string }> }) =>
   content.map((block) => ("text" in block ? block.text : block.type)).join()
 
-const user = Elicitation.Elicitation.layer({
+const user = Elicitation.layer({
   form: ({ message }) => Effect.succeed({ action: "accept", content: { name: message.replace("?", "!") } }),
   url: () => Effect.succeed({ action: "accept" })
 })
-const model = Sampling.Sampling.layer(({ maxTokens }) =>
+const model = Sampling.layer(({ maxTokens }) =>
   Effect.succeed({ role: "assistant", content: { type: "text", text: "!" }, model: `model ${maxTokens}` })
 )
-const roots = Roots.Roots.layerStatic([{ uri: "file:///work" }])
+const roots = Roots.layerStatic([{ uri: "file:///work" }])
 const everyone = Layer.mergeAll(user, model, roots)
 
 describe.each(pairs)("$title", ({ downstream, upstream }) => {

@@ -14,12 +14,10 @@ const text = ({ content }: { readonly content: ReadonlyArray<{ readonly type: st
 
 /** A user who answers each question with a name of their own. */
 const user = (name: string) =>
-  Elicitation.Elicitation.layer({ form: () => Effect.succeed({ action: "accept", content: { name } }) })
+  Elicitation.layer({ form: () => Effect.succeed({ action: "accept", content: { name } }) })
 const model = (name: string) =>
-  Sampling.Sampling.layer(() =>
-    Effect.succeed({ role: "assistant", content: { type: "text", text: "!" }, model: name })
-  )
-const roots = (uri: string) => Roots.Roots.layerStatic([{ uri }])
+  Sampling.layer(() => Effect.succeed({ role: "assistant", content: { type: "text", text: "!" }, model: name }))
+const roots = (uri: string) => Roots.layerStatic([{ uri }])
 
 /** A server that mounts all of the server behind; `own` is what the process that mounts could answer itself. */
 const mounting = (

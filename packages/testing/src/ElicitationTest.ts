@@ -3,7 +3,7 @@
  *
  * For a user who always does the same, core has `Elicitation.layerAccept(content)`, `layerDecline` and `layerCancel`.
  */
-import { Elicitation } from "@effect-mcp/core/Elicitation"
+import * as Elicitation from "@effect-mcp/core/Elicitation"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { ElicitParams, ElicitResult } from "@effect-mcp/protocol/model/Elicitation"
 import * as Context from "effect/Context"
@@ -21,7 +21,9 @@ export class ElicitationTest extends Context.Service<
   }
 >()("@effect-mcp/testing/ElicitationTest") {
   /** Answers the first question with the first answer, and so on; a question beyond the script fails with -32603. */
-  static readonly layerScripted = (answers: ReadonlyArray<Answer>): Layer.Layer<Elicitation | ElicitationTest> =>
+  static readonly layerScripted = (
+    answers: ReadonlyArray<Answer>
+  ): Layer.Layer<Elicitation.Elicitation | ElicitationTest> =>
     Layer.effectContext(
       Effect.sync(() => {
         const asked: Array<ElicitParams> = []
@@ -34,7 +36,7 @@ export class ElicitationTest extends Context.Service<
               typeof answer === "string" ? { action: answer } : { action: "accept", content: answer }
             )
           })
-        return Context.make(Elicitation, { modes: { form: true, url: true }, elicit }).pipe(
+        return Context.make(Elicitation.Elicitation, { modes: { form: true, url: true }, elicit }).pipe(
           Context.add(ElicitationTest, { asked: Effect.sync(() => [...asked]) })
         )
       })

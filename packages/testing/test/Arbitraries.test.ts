@@ -19,7 +19,7 @@ describe("arbitraries", () => {
   it.prop("make junk that is none, on one line", [Arbitraries.junk], ([line]) => {
     assert.notInclude(line, "\n")
     const read = Framing.decode(line)
-    assert.include(["Unreadable", "Batch"], read._tag)
+    assert.include(["InvalidMessage", "Batch"], read._tag)
   })
 
   it.prop("make ids that are ids", [Arbitraries.id], ([id]) => assert.isTrue(JsonRpc.isId(id)))

@@ -47,7 +47,7 @@ describe.each(Revision.all)("trace context in $version", (revision) => {
       const features = Tools.layer(Look, () =>
         Effect.as(Sampling.createMessage({ maxTokens: 1, messages: [] }), "seen")
       )
-      const sampling = Sampling.Sampling.layer((params) =>
+      const sampling = Sampling.layer((params) =>
         Effect.sync(() => {
           asked.push(params._meta)
           return { role: "assistant" as const, model: "m", content: { type: "text" as const, text: "hi" } }

@@ -96,7 +96,7 @@ const announcer = (options: Options) => {
 /** Whether the peer would answer it: a request, or what may be one. */
 const wantsAnswer = (inbound: Inbound): boolean => {
   if (inbound._tag === "Batch") return true
-  if (inbound._tag === "Unanswered") return false
+  if (inbound._tag === "RequestAborted") return false
   return inbound._tag === "Message" ? JsonRpc.isRequest(inbound.message) : !inbound.response
 }
 
@@ -110,7 +110,7 @@ const withoutUnanswerable = (
   dropped: Options["dropped"]
 ): Transport.Transport =>
   Transport.filter(transport, (inbound) => {
-    if (inbound._tag === "Unreadable" && inbound.id === undefined) {
+    if (inbound._tag === "InvalidMessage" && inbound.id === undefined) {
       dropped(`Not a message: ${excerpt(inbound.text ?? inbound.error.message)}`, "Warn")
       return false
     }

@@ -52,9 +52,11 @@ const carried = <A, R>(
   params: { readonly _meta?: { readonly [key: string]: unknown } },
   run: (options: CallOptions) => Effect.Effect<A, ClientError, R>
 ): Effect.Effect<A, McpError.McpError, ClientInput | RequestContext | R> =>
-  Effect.flatMap(Effect.all([ClientInput, RequestContext]), ([input, { wire }]) =>
+  Effect.flatMap(Effect.all([ClientInput, RequestContext]), ([input, { outbound }]) =>
     passed(
-      client.callers.carry({ input, connection: wire.connection }, (onSend) => run({ ...optionsOf(params), onSend }))
+      client.callers.carry({ input, connection: outbound.connection }, (onSend) =>
+        run({ ...optionsOf(params), onSend })
+      )
     )
   )
 

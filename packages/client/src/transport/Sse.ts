@@ -8,7 +8,7 @@
  */
 import * as Framing from "@effect-mcp/core/Framing"
 import * as Outbox from "@effect-mcp/core/Outbox"
-import { type Inbound, type Transport, TransportError, type Unanswered } from "@effect-mcp/core/Transport"
+import { type Inbound, type Transport, TransportError, type RequestAborted } from "@effect-mcp/core/Transport"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as Cause from "effect/Cause"
 import type * as Duration from "effect/Duration"
@@ -176,10 +176,10 @@ export const open = Effect.fnUntraced(function* (
     Effect.onError((cause) => Scope.close(stream, Exit.failCause(cause)))
   )
 
-  const failures = yield* Queue.unbounded<Unanswered, TransportError>()
+  const failures = yield* Queue.unbounded<RequestAborted, TransportError>()
   const undelivered = (line: string, { error, unsent }: Refusal.ExchangeFailure): Effect.Effect<void> => {
     const { id } = subjectOf(line)
-    if (id !== undefined) Queue.offerUnsafe(failures, { _tag: "Unanswered", id, error, unsent })
+    if (id !== undefined) Queue.offerUnsafe(failures, { _tag: "RequestAborted", id, error, unsent })
     if (error.reason === "SessionLost") Queue.failCauseUnsafe(failures, Cause.fail(error))
     return id === undefined ? Effect.logWarning(`A message was not delivered: ${error.message}`) : Effect.void
   }

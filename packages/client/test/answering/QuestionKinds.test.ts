@@ -1,5 +1,5 @@
 /** Kinds of questions that 2025-11-25 brought: pages of elicitation, tools and context of sampling. */
-import { Elicitation } from "@effect-mcp/core/Elicitation"
+import * as Elicitation from "@effect-mcp/core/Elicitation"
 import type { ElicitParams } from "@effect-mcp/protocol/model/Elicitation"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"

@@ -1,6 +1,6 @@
 import * as Consent from "@effect-mcp/client/Consent"
-import { Roots } from "@effect-mcp/core/Roots"
-import { Sampling } from "@effect-mcp/core/Sampling"
+import * as Roots from "@effect-mcp/core/Roots"
+import * as Sampling from "@effect-mcp/core/Sampling"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"

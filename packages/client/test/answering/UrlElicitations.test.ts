@@ -1,4 +1,4 @@
-import { Elicitation } from "@effect-mcp/core/Elicitation"
+import * as Elicitation from "@effect-mcp/core/Elicitation"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { ElicitResult } from "@effect-mcp/protocol/model/Elicitation"
 import { verifies } from "@effect-mcp/spec/verifies"

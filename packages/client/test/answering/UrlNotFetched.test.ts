@@ -1,5 +1,5 @@
 /** A client shows the URL of a question and never opens it: all ways out of the process are watched meanwhile. */
-import { Elicitation } from "@effect-mcp/core/Elicitation"
+import * as Elicitation from "@effect-mcp/core/Elicitation"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { NodeHttpClient } from "@effect/platform-node"

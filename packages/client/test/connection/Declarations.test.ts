@@ -1,6 +1,6 @@
 /** What a client says of itself when it opens a session, and that it keeps to what was agreed there. */
-import { Elicitation } from "@effect-mcp/core/Elicitation"
-import { Roots } from "@effect-mcp/core/Roots"
+import * as Elicitation from "@effect-mcp/core/Elicitation"
+import * as Roots from "@effect-mcp/core/Roots"
 import type { Root } from "@effect-mcp/protocol/model/Root"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Revision from "@effect-mcp/protocol/Revision"

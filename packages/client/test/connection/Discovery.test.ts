@@ -1,7 +1,7 @@
 import * as McpClient from "@effect-mcp/client/McpClient"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
-import { Roots } from "@effect-mcp/core/Roots"
+import * as Roots from "@effect-mcp/core/Roots"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, SubscriptionRef } from "effect"

@@ -2,11 +2,11 @@ import * as McpClient from "@effect-mcp/client/McpClient"
 import * as Sources from "@effect-mcp/client/Sources"
 import * as Declaration from "@effect-mcp/client/internal/Declaration"
 import { ClientInput } from "@effect-mcp/core/ClientInput"
-import { Elicitation } from "@effect-mcp/core/Elicitation"
+import * as Elicitation from "@effect-mcp/core/Elicitation"
 import * as Progress from "@effect-mcp/core/Progress"
 import { RequestContext } from "@effect-mcp/core/RequestContext"
-import { Roots } from "@effect-mcp/core/Roots"
-import { Sampling } from "@effect-mcp/core/Sampling"
+import * as Roots from "@effect-mcp/core/Roots"
+import * as Sampling from "@effect-mcp/core/Sampling"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
@@ -36,7 +36,7 @@ const run = <A, E>(effect: unknown) =>
   Effect.provide(
     effect as Effect.Effect<A, E, ClientInput | Progress.Progress | RequestContext>,
     Context.make(ClientInput, { ask: () => Effect.never, once: (_name, _schema, step) => step }).pipe(
-      Context.add(RequestContext, { wire: { connection: undefined } } as RequestContext["Service"])
+      Context.add(RequestContext, { outbound: { connection: undefined } } as RequestContext["Service"])
     )
   ).pipe(Effect.provide(Progress.Progress.layerNone))
 

@@ -1,5 +1,5 @@
 import type * as McpClient from "@effect-mcp/client/McpClient"
-import { Roots } from "@effect-mcp/core/Roots"
+import * as Roots from "@effect-mcp/core/Roots"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"

@@ -1,7 +1,7 @@
 /** Results and errors of 2026-07-28, and what a server of it must not ask. */
-import { Elicitation } from "@effect-mcp/core/Elicitation"
-import { Roots } from "@effect-mcp/core/Roots"
-import { Sampling } from "@effect-mcp/core/Sampling"
+import * as Elicitation from "@effect-mcp/core/Elicitation"
+import * as Roots from "@effect-mcp/core/Roots"
+import * as Sampling from "@effect-mcp/core/Sampling"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { verifies } from "@effect-mcp/spec/verifies"

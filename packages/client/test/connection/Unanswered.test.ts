@@ -1,6 +1,6 @@
 /** Questions within requests of 2026-07-28 that are not answered: nobody may ask them, or nobody can. */
-import { Elicitation } from "@effect-mcp/core/Elicitation"
-import { rejected, Sampling } from "@effect-mcp/core/Sampling"
+import * as Elicitation from "@effect-mcp/core/Elicitation"
+import * as Sampling from "@effect-mcp/core/Sampling"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer } from "effect"
@@ -41,16 +41,17 @@ describe("questions of 2026-07-28 that must not be asked", () => {
 
   const forms = Elicitation.layer({ form: () => Effect.succeed({ action: "accept", content: {} }) })
   const pages = Elicitation.layer({ url: () => Effect.succeed({ action: "accept" }) })
-  const undeclared: ReadonlyArray<readonly [string, object, Layer.Layer<never> | Layer.Layer<Elicitation | Sampling>]> =
-    [
-      ["a form without a user", form("?"), Layer.empty],
-      ["a thought without a model", thought, Layer.empty],
-      ["roots without roots", places, Layer.empty],
-      ["a page where only forms are shown", page(), forms],
-      ["a form where only pages are shown", form("?"), pages],
-      ["tools of a model without", { ...thought, params: { ...thought.params, tools: [] } }, model],
-      ["context of a model without", { ...thought, params: { ...thought.params, includeContext: "allServers" } }, model]
-    ]
+  const undeclared: ReadonlyArray<
+    readonly [string, object, Layer.Layer<never> | Layer.Layer<Elicitation.Elicitation | Sampling.Sampling>]
+  > = [
+    ["a form without a user", form("?"), Layer.empty],
+    ["a thought without a model", thought, Layer.empty],
+    ["roots without roots", places, Layer.empty],
+    ["a page where only forms are shown", page(), forms],
+    ["a form where only pages are shown", form("?"), pages],
+    ["tools of a model without", { ...thought, params: { ...thought.params, tools: [] } }, model],
+    ["context of a model without", { ...thought, params: { ...thought.params, includeContext: "allServers" } }, model]
+  ]
   it.effect.each(undeclared)(
     "fail the request, as the server was told: %s",
     ([, question, services]) =>
@@ -88,7 +89,7 @@ describe("a question of 2026-07-28 that gets no answer", () => {
       const never = Elicitation.layer({
         form: () => Effect.onInterrupt(Effect.never, () => Deferred.succeed(stopped, undefined))
       })
-      const refusing = Sampling.layer(() => Effect.fail(rejected()))
+      const refusing = Sampling.layer(() => Effect.fail(Sampling.rejected()))
       const { client, server } = yield* Modern.connected(rounds(asks({ a: form("?"), b: thought }), done)).pipe(
         Effect.provide([never, refusing])
       )

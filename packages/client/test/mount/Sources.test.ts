@@ -38,7 +38,7 @@ const inRequest = <A, E>(effect: Effect.Effect<A, E, RequestServices> | undefine
     : Effect.provide(
         effect as Effect.Effect<A, E, ClientInput | Progress.Progress | RequestContext>,
         Context.make(ClientInput, { ask: () => Effect.never, once: (_name, _schema, step) => step }).pipe(
-          Context.add(RequestContext, { wire: { connection: undefined } } as RequestContext["Service"])
+          Context.add(RequestContext, { outbound: { connection: undefined } } as RequestContext["Service"])
         )
       )
 

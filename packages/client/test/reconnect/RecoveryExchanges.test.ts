@@ -16,7 +16,7 @@ const forgotten = new TransportError({ reason: "SessionLost", message: "No valid
 /** Fails the newest request of a method that has not failed yet. */
 const fail = (server: Opened, method: string, error: TransportError, unsent: boolean) => {
   const request = server.requests(method).at(-1)
-  if (request !== undefined) server.inject({ _tag: "Unanswered", id: request.id, error, unsent })
+  if (request !== undefined) server.inject({ _tag: "RequestAborted", id: request.id, error, unsent })
 }
 
 /** Answers the first requests with nothing, and the others. */
@@ -144,7 +144,7 @@ describe.each(all)("an exchange of %s that fails", (version) => {
       const calls = yield* Effect.forEach(Array.from({ length: 100 }), () => fork(client.callToolByName("pay")))
       yield* settle
       for (const { id } of server(0).requests("tools/call")) {
-        server(0).inject({ _tag: "Unanswered", id, error: gone, unsent: true })
+        server(0).inject({ _tag: "RequestAborted", id, error: gone, unsent: true })
         yield* settle
       }
       yield* Fiber.joinAll(calls)
@@ -168,7 +168,7 @@ describe.each(all)("an exchange of %s that fails", (version) => {
       const [a = 0, b = 0] = server(0)
         .requests("tools/call")
         .map(({ id }) => id)
-      server(0).inject({ _tag: "Unanswered", id: a, error: gone, unsent: true })
+      server(0).inject({ _tag: "RequestAborted", id: a, error: gone, unsent: true })
       yield* Fiber.join(lost)
       server(0).peer.sink.send({ jsonrpc: "2.0", id: b, result: tool }, "control")
       yield* Fiber.join(answered)

@@ -1,6 +1,6 @@
 /** Questions of every kind to a client, who answers them, and what the client declares and says. */
-import { Elicitation } from "@effect-mcp/core/Elicitation"
-import { Sampling } from "@effect-mcp/core/Sampling"
+import * as Elicitation from "@effect-mcp/core/Elicitation"
+import * as Sampling from "@effect-mcp/core/Sampling"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import type { Version } from "@effect-mcp/protocol/Revision"

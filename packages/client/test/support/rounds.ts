@@ -1,7 +1,7 @@
 /** Questions within requests of 2026-07-28, who answers them, and a server that asks them. */
-import { Elicitation } from "@effect-mcp/core/Elicitation"
-import { Roots } from "@effect-mcp/core/Roots"
-import { Sampling } from "@effect-mcp/core/Sampling"
+import * as Elicitation from "@effect-mcp/core/Elicitation"
+import * as Roots from "@effect-mcp/core/Roots"
+import * as Sampling from "@effect-mcp/core/Sampling"
 import { Effect, Layer } from "effect"
 import * as Modern from "./modern.ts"
 import type * as Scripted from "./scripted.ts"

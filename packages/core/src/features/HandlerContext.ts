@@ -11,10 +11,10 @@ import * as Tracer from "effect/Tracer"
 import { ClientInput } from "../request/ClientInput.ts"
 import { Cooldown, exitOf } from "../internal/eager.ts"
 import { Elicitation } from "../request/Elicitation.ts"
-import { forwarder, Log, surroundings } from "../request/Log.ts"
+import { forwarder, Log, callerAnnotations } from "../request/Log.ts"
 import { Principal } from "../transport/Principal.ts"
 import { Progress } from "../request/Progress.ts"
-import { RequestMap } from "../internal/LazyContext.ts"
+import { LazyContext } from "../internal/LazyContext.ts"
 import { RequestContext, type RequestServices } from "../request/RequestContext.ts"
 import { Roots } from "../request/Roots.ts"
 import { Sampling } from "../request/Sampling.ts"
@@ -96,8 +96,8 @@ export class HandlerContext<R, S extends RequestServices = RequestServices> {
 
   private readonly inside = (ambient: Context.Context<S>): Context.Context<R> => {
     const services = ambient.mapUnsafe
-    // A RequestMap keeps the request's services unmade.
-    return Context.makeUnsafe<R>(services instanceof RequestMap ? services.over(this.over) : this.mixed(services))
+    // A LazyContext keeps the request's services unmade.
+    return Context.makeUnsafe<R>(services instanceof LazyContext ? services.over(this.over) : this.mixed(services))
   }
 
   private mixed(ambient: Services): Services {
@@ -107,7 +107,7 @@ export class HandlerContext<R, S extends RequestServices = RequestServices> {
       if (value !== undefined) map.set(key, value)
     }
     const annotations = map.get(References.CurrentLogAnnotations.key)
-    if (this.forwardsLogs && annotations !== undefined) map.set(surroundings.key, annotations)
+    if (this.forwardsLogs && annotations !== undefined) map.set(callerAnnotations.key, annotations)
     return map
   }
 }

@@ -14,7 +14,7 @@ import type * as Stream from "effect/Stream"
 import type { AskError } from "../request/ClientInput.ts"
 import { askErrorToMcp } from "../request/askErrorToMcp.ts"
 import { type Completer, inQuery } from "./Completions.ts"
-import { feature } from "./registration.ts"
+import { registrationLayer } from "./registration.ts"
 import { HandlerContext } from "./HandlerContext.ts"
 import type { Principal } from "../transport/Principal.ts"
 import type { Prompt } from "../contract/Prompt.ts"
@@ -92,7 +92,7 @@ export const layer = <A, R, C extends { readonly [K in keyof A]?: Completer<unkn
     readonly visible?: ((principal: Principal["Service"]) => boolean) | undefined
   } = {}
 ): Layer.Layer<never, never, PromptRegistry | Exclude<R, RequestServices> | Exclude<ServicesOf<C>, QueryServices>> =>
-  feature(
+  registrationLayer(
     PromptRegistry,
     (registry, services: Context.Context<Exclude<R, RequestServices> | Exclude<ServicesOf<C>, QueryServices>>) => {
       const context = new HandlerContext<R>(services)

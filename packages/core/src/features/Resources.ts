@@ -27,7 +27,7 @@ import type { AskError } from "../request/ClientInput.ts"
 import { askErrorToMcp } from "../request/askErrorToMcp.ts"
 import * as CacheHint from "./CacheHint.ts"
 import { type Completer, inQuery } from "./Completions.ts"
-import { feature } from "./registration.ts"
+import { registrationLayer } from "./registration.ts"
 import type * as Folder from "../folder/Folder.ts"
 import { make as loadFolder } from "../folder/load.ts"
 import { HandlerContext } from "./HandlerContext.ts"
@@ -213,7 +213,7 @@ export const layer = <E extends ReadError, R, RW = never>(
   read: Effect.Effect<Output, E, R>,
   changes?: Changes<RW>
 ): Layer.Layer<never, never, ResourceRegistry | Exclude<R, RequestServices> | RW> =>
-  feature(ResourceRegistry, (registry, services: Context.Context<Exclude<R, RequestServices> | RW>) => {
+  registrationLayer(ResourceRegistry, (registry, services: Context.Context<Exclude<R, RequestServices> | RW>) => {
     const context = new HandlerContext<R>(services)
     const { uri, mimeType, size, visible } = options
     const cache = options.cache === undefined ? undefined : CacheHint.fields(options.cache)
@@ -238,7 +238,7 @@ export const layerTemplate = <E extends ReadError, R, RW = never, RL = never, RC
   read: (variables: Variables, uri: string) => Effect.Effect<Output, E, R>,
   changes?: (variables: Variables, uri: string) => Changes<RW>
 ): Layer.Layer<never, never, ResourceRegistry | Exclude<R, RequestServices> | Exclude<RL | RC, QueryServices> | RW> =>
-  feature(
+  registrationLayer(
     ResourceRegistry,
     (registry, services: Context.Context<Exclude<R, RequestServices> | Exclude<RL | RC, QueryServices> | RW>) => {
       const template = UriTemplate.parse(options.uriTemplate)
@@ -328,7 +328,7 @@ export const folder = (
 
 /** Says with every event that the list of resources has changed. */
 const announced = (changes: Stream.Stream<unknown>) =>
-  feature<ResourceRegistry, ResourceRegistry["Service"], never>(ResourceRegistry, (registry) =>
+  registrationLayer<ResourceRegistry, ResourceRegistry["Service"], never>(ResourceRegistry, (registry) =>
     Effect.asVoid(
       Effect.forkScoped(
         Stream.runForEach(changes, () => registry.changed),

@@ -16,7 +16,7 @@ import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
 import { type AskError, CapabilityMissing, Declined, missingCapabilityError } from "../request/ClientInput.ts"
 import { exitOf } from "../internal/eager.ts"
-import { feature } from "./registration.ts"
+import { registrationLayer } from "./registration.ts"
 import { deferred, HandlerContext, type HandlerRunner } from "./HandlerContext.ts"
 import { Closed, Timeout } from "../peer/Peer.ts"
 import type { Principal } from "../transport/Principal.ts"
@@ -177,7 +177,7 @@ export function layer<I, O, F, H, R>(
   handler: (input: I) => Effect.Effect<H, HandlerError<F>, R>,
   options: Options = {}
 ): Layer.Layer<never, never, ToolRegistry | Exclude<R, RequestServices>> {
-  return feature(ToolRegistry, (registry, services: Context.Context<Exclude<R, RequestServices>>) => {
+  return registrationLayer(ToolRegistry, (registry, services: Context.Context<Exclude<R, RequestServices>>) => {
     const context = new HandlerContext<R>(services)
     return registry.register({
       tool: tool.descriptor,

@@ -22,7 +22,7 @@ export const siteOf = (site: Error | undefined): string | undefined => {
   return frame?.startsWith("at ") === true ? frame : undefined
 }
 
-export const feature = <Id, Registry, R>(
+export const registrationLayer = <Id, Registry, R>(
   tag: Context.Key<Id, Registry>,
   register: (registry: Registry, services: Context.Context<R>) => Effect.Effect<void, never, Scope.Scope>
 ): Layer.Layer<never, never, Id | R> => {

@@ -8,19 +8,22 @@ import type * as Context from "effect/Context"
 
 type Services = ReadonlyMap<string, unknown>
 
-interface Ingredient<Request> {
+interface ServiceFactory<Request> {
   readonly key: string
   readonly make: (request: Request) => unknown
 }
 
 /** How one service of a request is made. */
-export const service = <I, S, Request>(tag: Context.Key<I, S>, make: (request: Request) => S): Ingredient<Request> => ({
+export const service = <I, S, Request>(
+  tag: Context.Key<I, S>,
+  make: (request: Request) => S
+): ServiceFactory<Request> => ({
   key: tag.key,
   make
 })
 
 /** Where a map of requests has one of their services. */
-class Place {
+class Slot {
   readonly index: number
   constructor(index: number) {
     this.index = index
@@ -28,56 +31,56 @@ class Place {
 }
 
 /** What a request's services are made of. */
-export class Recipe<Request> {
+export class ServiceTable<Request> {
   readonly makers: ReadonlyArray<(request: Request) => unknown>
-  private readonly places: ReadonlyMap<string, Place>
+  private readonly slots: ReadonlyMap<string, Slot>
   private readonly layouts = new WeakMap<Services, Services>()
 
-  constructor(ingredients: ReadonlyArray<Ingredient<Request>>) {
-    this.places = new Map(ingredients.map(({ key }, i) => [key, new Place(i)]))
-    this.makers = ingredients.map(({ make }) => make)
+  constructor(factories: ReadonlyArray<ServiceFactory<Request>>) {
+    this.slots = new Map(factories.map(({ key }, i) => [key, new Slot(i)]))
+    this.makers = factories.map(({ make }) => make)
   }
 
-  /** `base` with the places of the request's services: the same for all requests over it. */
+  /** `base` with the slots of the request's services: the same for all requests over it. */
   over(base: Services): Services {
     const known = this.layouts.get(base)
     if (known !== undefined) return known
-    const layout = new Map([...base, ...this.places])
+    const layout = new Map([...base, ...this.slots])
     this.layouts.set(base, layout)
     return layout
   }
 }
 
 /** The services of `request` over `base`, which is never changed. */
-export class RequestMap<Request> implements ReadonlyMap<string, unknown> {
+export class LazyContext<Request> implements ReadonlyMap<string, unknown> {
   private readonly base: Services
-  private readonly recipe: Recipe<Request>
+  private readonly table: ServiceTable<Request>
   private readonly request: Request
   /** Shared by all maps of the request. */
   private readonly made: Array<unknown>
   private readonly layout: Services
   private all: Services | undefined = undefined
 
-  constructor(base: Services, recipe: Recipe<Request>, request: Request, made: Array<unknown> = []) {
+  constructor(base: Services, table: ServiceTable<Request>, request: Request, made: Array<unknown> = []) {
     this.base = base
-    this.recipe = recipe
+    this.table = table
     this.request = request
     this.made = made
-    this.layout = recipe.over(base)
+    this.layout = table.over(base)
   }
 
   /** The same services over what `change` makes of the map below them. */
-  over(change: (base: Services) => Services): RequestMap<Request> {
-    return new RequestMap(change(this.base), this.recipe, this.request, this.made)
+  over(change: (base: Services) => Services): LazyContext<Request> {
+    return new LazyContext(change(this.base), this.table, this.request, this.made)
   }
 
   get(key: string): unknown {
     const found = this.layout.get(key)
-    return found instanceof Place ? this.service(found.index) : found
+    return found instanceof Slot ? this.service(found.index) : found
   }
 
   private service(index: number): unknown {
-    return (this.made[index] ??= this.recipe.makers[index]?.(this.request))
+    return (this.made[index] ??= this.table.makers[index]?.(this.request))
   }
 
   has(key: string): boolean {

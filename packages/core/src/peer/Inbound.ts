@@ -86,12 +86,12 @@ export class InboundRequests implements Registry {
     const { handlers, maxPending, options, permits } = this
     if (this.find(request.id) !== undefined) {
       // Ids are unique per sender; a second use must never disturb the first.
-      sink.discard?.(request.id)
+      sink.noAnswer?.(request.id)
       return handlers.dropped?.(`Request id ${nameOf(request.id)} is already in flight`)
     }
     const result = handlers.immediate?.(request)
     if (result !== undefined) return sink.send(JsonRpc.success(request.id, result), "control", request.id)
-    const isSubscription = options.standing?.(request) === true
+    const isSubscription = options.isSubscription?.(request) === true
     const entry = new InboundRequest(request, envelope, sink, this.peer, this, isSubscription)
     if (isSubscription ? this.subscriptions < maxPending : this.busy < permits) return this.start(entry)
     this.pending ??= new Map()
@@ -132,7 +132,7 @@ export class InboundRequests implements Registry {
     this.running.delete(request.id)
     if (this.running.size === 0) this.running = none
     if (entry.isSubscription) this.subscriptions--
-    if (entry.ended === "cancelled") sink.discard?.(request.id)
+    if (entry.ended === "cancelled") sink.noAnswer?.(request.id)
     else answer(sink, response(request.id, entry.ended?.reason, exit))
     this.startPending()
     if (this.isIdle) for (const waiter of this.idleWaiters ?? []) Deferred.doneUnsafe(waiter, Exit.void)
@@ -185,7 +185,7 @@ export class InboundRequests implements Registry {
     const { request, sink } = entry
     if (this.pending?.delete(request.id) === true) {
       return ended === "cancelled"
-        ? sink.discard?.(request.id)
+        ? sink.noAnswer?.(request.id)
         : this.refuse(request, sink, McpError.interrupted(ended.reason))
     }
     // A signal, never an await: finalizers must not stall the reader.

@@ -43,7 +43,7 @@ export class InboundRequest implements Exchange {
     this.isSubscription = isSubscription
   }
 
-  begun(): void {
+  onFork(): void {
     this.registry.register(this)
   }
 }

@@ -22,15 +22,15 @@ import type { Handlers, InFlight, Options, Peer } from "./types.ts"
 
 export { answer, response } from "./answer.ts"
 export { Closed, type RequestError, type RequestOptions, Timeout } from "./Outbound.ts"
-export type { Asked, Exchange, Handlers, InFlight, Options, Peer } from "./types.ts"
+export type { ReceivedRequest, Exchange, Handlers, InFlight, Options, Peer } from "./types.ts"
 
 /** A peer whose owner has to close it. */
-export interface Passive extends Peer {
+export interface PeerWithoutTransport extends Peer {
   /** Interrupts the requests that run and waits for them; fails outstanding ones. */
   readonly close: (exit: Exit.Exit<void, TransportError>) => Effect.Effect<void>
 }
 
-class Router implements Passive {
+class Router implements PeerWithoutTransport {
   readonly sink: Sink
   private readonly handlers: Handlers
   private readonly options: Options
@@ -56,7 +56,7 @@ class Router implements Passive {
   receive(inbound: Inbound, sink: Sink = this.sink): void {
     if (this.closing) return
     if (inbound._tag === "Batch") return this.receiveBatch(inbound.members, sink)
-    if (inbound._tag !== "Unanswered") return this.receiveSingle(inbound, sink)
+    if (inbound._tag !== "RequestAborted") return this.receiveSingle(inbound, sink)
     const { error: cause, id, unsent } = inbound
     this.outbound.fail(id, new Closed({ message: cause.message, cause, unsent }))
   }
@@ -185,10 +185,10 @@ export const make = Effect.fnUntraced(function* (
 })
 
 /** A peer without a reader and without a fiber of its own: its owner calls `receive` and closes it. Handlers run by `runFork`. */
-export const passive = (
+export const makeWithoutTransport = (
   sink: Sink,
   handlers: Handlers,
   options: Options,
   clock: Clock.Clock,
   runFork: RunFork
-): Passive => new Router(sink, handlers, options, clock, runFork)
+): PeerWithoutTransport => new Router(sink, handlers, options, clock, runFork)

@@ -29,7 +29,7 @@ export const collectBatch = (
       answers.push(message)
       done()
     },
-    discard: done,
+    noAnswer: done,
     writable: () => sink.writable(),
     ready: sink.ready
   }

@@ -1,5 +1,5 @@
 /**
- * What a peer is to those who use it: its requests, the handlers and options of a role, the peer itself.
+ * What a peer is to its users: its requests, the handlers and options of a role, the peer itself.
  *
  * Below `Peer`, `Inbound` and `InboundRequest`, which all need it; `Peer` hands it on.
  */
@@ -11,18 +11,18 @@ import type { Envelope, Inbound, Sink, TransportError } from "../transport/Trans
 import type { RequestError, RequestOptions } from "./Outbound.ts"
 
 /** A request of the other side, with the sink of its answer. */
-export interface Asked {
+export interface ReceivedRequest {
   readonly request: JsonRpc.Request
   readonly envelope: Envelope
   readonly sink: Sink
   /** Set when the other side cancels the request: from then on nothing may be sent for it. */
   cancelled?: boolean
   /** Called before a fiber runs for the request. A request that is answered at once has none. */
-  readonly begun?: (() => void) | undefined
+  readonly onFork?: (() => void) | undefined
 }
 
 /** What a peer's request handler is given. */
-export interface Exchange extends Asked {
+export interface Exchange extends ReceivedRequest {
   readonly peer: Peer
 }
 
@@ -59,7 +59,7 @@ export interface Options {
   /** How many requests of the other side run at once; more wait. Default 64. */
   readonly inFlight?: number | undefined
   /** Whether a request stays open by design: it takes no permit, and `idle` does not wait for it. Default never. */
-  readonly standing?: ((request: JsonRpc.Request) => boolean) | undefined
+  readonly isSubscription?: ((request: JsonRpc.Request) => boolean) | undefined
   /** How many requests may wait for a permit, and how many subscriptions may be open; one more is refused with -31429. Default 1024. */
   readonly pending?: number | undefined
   /** The revision's `id` for errors about invalid messages: `null` before 2025-11-25, absent from then on. */

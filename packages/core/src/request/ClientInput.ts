@@ -81,13 +81,13 @@ export class ClientInput extends Context.Service<
 >()("@effect-mcp/core/ClientInput") {}
 
 /** What a peer's revision and declarations allow it to be asked. */
-export interface Asked {
+export interface ClientDeclaration {
   readonly revision: Revision
   readonly capabilities: ClientCapabilities
 }
 
 /** The modes of elicitation that a client can answer. `elicitation: {}` means forms only. */
-export const elicitationModes = ({ revision, capabilities: { elicitation } }: Asked) => ({
+export const elicitationModes = ({ revision, capabilities: { elicitation } }: ClientDeclaration) => ({
   form:
     revision.rules.elicitation.form &&
     elicitation !== undefined &&
@@ -96,7 +96,7 @@ export const elicitationModes = ({ revision, capabilities: { elicitation } }: As
 })
 
 /** What a client's model can do beside plain text. */
-export const samplingCapabilities = ({ revision, capabilities: { sampling } }: Asked) => ({
+export const samplingCapabilities = ({ revision, capabilities: { sampling } }: ClientDeclaration) => ({
   tools: revision.rules.samplingTools && sampling?.tools !== undefined,
   context: sampling !== undefined && (!revision.rules.samplingContextDeclared || sampling.context !== undefined)
 })
@@ -105,7 +105,7 @@ export const samplingCapabilities = ({ revision, capabilities: { sampling } }: A
 export const missingCapability = <M extends Question>(
   method: M,
   params: Method.ServerRequests[M]["params"],
-  asked: Asked
+  asked: ClientDeclaration
 ): string | undefined => {
   const { capabilities } = asked
   if (method === "roots/list") return capabilities.roots === undefined ? "roots" : undefined
@@ -129,7 +129,7 @@ export const unavailable = (message: string): ClientInput["Service"] => ({
 
 /** Asks over the open connection and waits; the question travels with the request that caused it. */
 export const remote = (
-  options: Asked & {
+  options: ClientDeclaration & {
     readonly peer: Peer
     /** The request that asks; undefined for what belongs to none. */
     readonly relatedTo: JsonRpc.Id | undefined

@@ -25,49 +25,44 @@ export class Elicitation extends Context.Service<
     readonly modes: { readonly form: boolean; readonly url: boolean }
     readonly elicit: (params: ElicitParams, options?: AskOptions) => Effect.Effect<ElicitResult, ElicitError>
   }
->()("@effect-mcp/core/Elicitation") {
-  /** A client's implementation: give the modes it has. What it answers is checked against the requested schema by the client. */
-  static readonly layer = <R1 = never, R2 = never>(modes: {
-    readonly form?: (params: FormParams) => Effect.Effect<ElicitResult, McpError.McpError, R1>
-    readonly url?: (params: UrlParams) => Effect.Effect<ElicitResult, McpError.McpError, R2>
-  }): Layer.Layer<Elicitation, never, R1 | R2> =>
-    Layer.effect(
-      Elicitation,
-      Effect.map(Effect.context<R1 | R2>(), (services) => ({
-        modes: { form: modes.form !== undefined, url: modes.url !== undefined },
-        elicit: (params) => {
-          const missing = Effect.fail(
-            McpError.invalidParams(`Elicitation mode not supported: ${params.mode ?? "form"}`)
-          )
-          const answer: Effect.Effect<ElicitResult, McpError.McpError, R1 | R2> | undefined = isUrl(params)
-            ? modes.url?.(params)
-            : modes.form?.(params)
-          return answer === undefined ? missing : Effect.provideContext(answer, services)
-        }
-      }))
-    )
+>()("@effect-mcp/core/Elicitation") {}
 
-  /** A user who accepts everything: every form with the same `content`, every page without visiting it. For tests and scripts. */
-  static readonly layerAccept = (content: NonNullable<ElicitResult["content"]> = {}): Layer.Layer<Elicitation> =>
-    Elicitation.layer({
-      form: () => Effect.succeed({ action: "accept", content }),
-      url: () => Effect.succeed({ action: "accept" })
-    })
+/** A client's implementation, with the modes that it has. The client checks the answers against the requested schema. */
+export const layer = <R1 = never, R2 = never>(modes: {
+  readonly form?: (params: FormParams) => Effect.Effect<ElicitResult, McpError.McpError, R1>
+  readonly url?: (params: UrlParams) => Effect.Effect<ElicitResult, McpError.McpError, R2>
+}): Layer.Layer<Elicitation, never, R1 | R2> =>
+  Layer.effect(
+    Elicitation,
+    Effect.map(Effect.context<R1 | R2>(), (services) => ({
+      modes: { form: modes.form !== undefined, url: modes.url !== undefined },
+      elicit: (params) => {
+        const missing = Effect.fail(McpError.invalidParams(`Elicitation mode not supported: ${params.mode ?? "form"}`))
+        const answer: Effect.Effect<ElicitResult, McpError.McpError, R1 | R2> | undefined = isUrl(params)
+          ? modes.url?.(params)
+          : modes.form?.(params)
+        return answer === undefined ? missing : Effect.provideContext(answer, services)
+      }
+    }))
+  )
 
-  /** A user who says no to everything. */
-  static readonly layerDecline: Layer.Layer<Elicitation> = always("decline")
+/** A user that accepts every form with the same `content` and every URL without a visit. For tests and scripts. */
+export const layerAccept = (content: NonNullable<ElicitResult["content"]> = {}): Layer.Layer<Elicitation> =>
+  layer({
+    form: () => Effect.succeed({ action: "accept", content }),
+    url: () => Effect.succeed({ action: "accept" })
+  })
 
-  /** A user who dismisses every question. */
-  static readonly layerCancel: Layer.Layer<Elicitation> = always("cancel")
-}
-
-function always(action: "cancel" | "decline"): Layer.Layer<Elicitation> {
+const always = (action: "cancel" | "decline"): Layer.Layer<Elicitation> => {
   const answer = () => Effect.succeed({ action })
-  return Layer.suspend(() => Elicitation.layer({ form: answer, url: answer }))
+  return layer({ form: answer, url: answer })
 }
 
-/** The layers of the tag, for who imports the module as a namespace. */
-export const { layer, layerAccept, layerCancel, layerDecline } = Elicitation
+/** A user that declines every question. */
+export const layerDecline: Layer.Layer<Elicitation> = always("decline")
+
+/** A user that dismisses every question. */
+export const layerCancel: Layer.Layer<Elicitation> = always("cancel")
 
 const isUrl = (params: ElicitParams): params is UrlParams => params.mode === "url"
 

@@ -53,8 +53,8 @@ const levels: { readonly [level in LogLevel.LogLevel]: LoggingLevel } = {
 }
 
 /** The annotations around a handler, made by whoever called it: they are not for the client. */
-export const surroundings = Context.Reference<{ readonly [key: string]: unknown }>(
-  "@effect-mcp/core/Log/surroundings",
+export const callerAnnotations = Context.Reference<{ readonly [key: string]: unknown }>(
+  "@effect-mcp/core/Log/callerAnnotations",
   {
     defaultValue: () => ({})
   }
@@ -68,7 +68,7 @@ export const forwarder: Logger.Logger<unknown, void> = Logger.make(({ fiber, log
   const log: Log["Service"] | undefined = fiber.context.mapUnsafe.get(Log.key)
   if (log === undefined) return
   const data = Array.isArray(message) && message.length === 1 ? message[0] : message
-  const around = fiber.getRef(surroundings)
+  const around = fiber.getRef(callerAnnotations)
   const own = Object.entries(fiber.getRef(References.CurrentLogAnnotations)).filter(
     ([key, value]) => around[key] !== value
   )

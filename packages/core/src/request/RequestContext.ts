@@ -36,7 +36,7 @@ export interface Connection {
 }
 
 /** What a request travels on. For code that relays what others say (a gateway): it neither waits nor checks. */
-export interface Wire {
+export interface Outbound {
   /** Tells the client something on the request's own stream, as it is. */
   readonly notify: (method: string, params?: JsonRpc.Params) => void
   /** Completes when that stream has room. */
@@ -61,12 +61,12 @@ export class RequestContext extends Context.Service<
     /** The request's `_meta`, as it came. */
     readonly meta: { readonly [key: string]: unknown }
     readonly envelope: Envelope
-    readonly wire: Wire
+    readonly outbound: Outbound
     /**
      * Ends the connection that the answer would travel on, where the client can come back for it (Streamable HTTP, 2025-11-25: polling);
      * it is told to wait `retry` first. The handler goes on. Anywhere else nothing happens.
      */
-    readonly disconnect: (retry?: Duration.Input) => void
+    readonly closeStream: (retry?: Duration.Input) => void
   }
 >()("@effect-mcp/core/RequestContext") {}
 

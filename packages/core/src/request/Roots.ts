@@ -20,24 +20,21 @@ export class Roots extends Context.Service<
     /** One event whenever the list may have changed; `undefined` when changes are never announced. */
     readonly changes: Stream.Stream<void> | undefined
   }
->()("@effect-mcp/core/Roots") {
-  /** Always the same roots. */
-  static readonly layerStatic = (roots: ReadonlyArray<Root>): Layer.Layer<Roots> =>
-    Layer.succeed(Roots, { list: Effect.succeed(roots), changes: undefined })
+>()("@effect-mcp/core/Roots") {}
 
-  /** Roots that change while the client lives; every change is announced to the servers. */
-  static readonly layerRef = (ref: SubscriptionRef.SubscriptionRef<ReadonlyArray<Root>>): Layer.Layer<Roots> =>
-    Layer.succeed(Roots, {
-      list: SubscriptionRef.get(ref),
-      changes: SubscriptionRef.changes(ref).pipe(
-        Stream.drop(1),
-        Stream.map(() => undefined)
-      )
-    })
-}
+/** A client's roots that never change. */
+export const layerStatic = (roots: ReadonlyArray<Root>): Layer.Layer<Roots> =>
+  Layer.succeed(Roots, { list: Effect.succeed(roots), changes: undefined })
 
-/** The layers of the tag, for who imports the module as a namespace. */
-export const { layerRef, layerStatic } = Roots
+/** A client's roots that change while it lives; every change is announced to the servers. */
+export const layerRef = (ref: SubscriptionRef.SubscriptionRef<ReadonlyArray<Root>>): Layer.Layer<Roots> =>
+  Layer.succeed(Roots, {
+    list: SubscriptionRef.get(ref),
+    changes: SubscriptionRef.changes(ref).pipe(
+      Stream.drop(1),
+      Stream.map(() => undefined)
+    )
+  })
 
 /** Asks the client for its roots. */
 export const list: Effect.Effect<ReadonlyArray<Root>, RootsError, Roots> = Effect.flatMap(Roots, (roots) => roots.list)

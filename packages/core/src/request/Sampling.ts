@@ -23,23 +23,20 @@ export class Sampling extends Context.Service<
       options?: AskOptions
     ) => Effect.Effect<CreateMessageResult, SamplingError>
   }
->()("@effect-mcp/core/Sampling") {
-  /** The client's own model. `createMessage` fails with `McpError` code -1 when the user says no. */
-  static readonly layer = <E extends McpError.McpError, R>(
-    createMessage: (params: CreateMessageParams) => Effect.Effect<CreateMessageResult, E, R>,
-    capabilities: { readonly tools?: boolean; readonly context?: boolean } = {}
-  ): Layer.Layer<Sampling, never, R> =>
-    Layer.effect(
-      Sampling,
-      Effect.map(Effect.context<R>(), (services) => ({
-        capabilities: { tools: capabilities.tools === true, context: capabilities.context === true },
-        createMessage: (params) => Effect.provideContext(createMessage(params), services)
-      }))
-    )
-}
+>()("@effect-mcp/core/Sampling") {}
 
-/** The layer of the tag, for who imports the module as a namespace. */
-export const { layer } = Sampling
+/** The client's own model. `createMessage` fails with `rejected()` (-1) when the user refuses. */
+export const layer = <E extends McpError.McpError, R>(
+  createMessage: (params: CreateMessageParams) => Effect.Effect<CreateMessageResult, E, R>,
+  capabilities: { readonly tools?: boolean; readonly context?: boolean } = {}
+): Layer.Layer<Sampling, never, R> =>
+  Layer.effect(
+    Sampling,
+    Effect.map(Effect.context<R>(), (services) => ({
+      capabilities: { tools: capabilities.tools === true, context: capabilities.context === true },
+      createMessage: (params) => Effect.provideContext(createMessage(params), services)
+    }))
+  )
 
 /** Asks the client's model for one message. `maxTokens` is in tokens of that model. */
 export const createMessage = (

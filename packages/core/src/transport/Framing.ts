@@ -1,7 +1,7 @@
 /**
  * Newline-delimited JSON: bytes to messages, under a byte limit (spec: basic/transports, stdio).
  *
- * A line that is too long or is not a message becomes one `Unreadable`; the lines after it are read as if nothing had happened.
+ * A line that is too long or is not a message becomes one `InvalidMessage`; the lines after it are read as if nothing had happened.
  */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -15,15 +15,15 @@ export const defaultMaxMessageDepth = 256
 /** The most members that are read of a batch. Millions of them fit into one message, and each that is junk costs an error. */
 export const maxBatchMembers = 4096
 
-type Unreadable = Extract<Single, { readonly _tag: "Unreadable" }>
+type InvalidMessage = Extract<Single, { readonly _tag: "InvalidMessage" }>
 
 const none: Envelope = {}
 /** How much of what cannot be read is shown to whoever reports it, in characters. */
 const excerpt = 200
 /** How much of an over-long line is kept at both ends, to find out whose request it was. */
-const peekBytes = 512
+const edgeBytes = 512
 
-/** One JSON text to what it says. `envelope` is attached to every message of it; a message deeper than `maxDepth` is `Unreadable`. */
+/** One JSON text to what it says. `envelope` is attached to every message of it; a message deeper than `maxDepth` is `InvalidMessage`. */
 export const decode = (text: string, envelope: Envelope = none, maxDepth: number = defaultMaxMessageDepth): Decoded => {
   if (isDeeper(text, maxDepth)) return decodeDeep(text, envelope, maxDepth)
   let json: unknown
@@ -37,16 +37,16 @@ export const decode = (text: string, envelope: Envelope = none, maxDepth: number
   return { _tag: "Batch", members: json.map((member) => single(member, envelope)) }
 }
 
-const noJson = (text: string): Unreadable => ({
-  _tag: "Unreadable",
+const noJson = (text: string): InvalidMessage => ({
+  _tag: "InvalidMessage",
   error: McpError.parseError(),
   id: undefined,
   response: false,
   text: text.slice(0, excerpt)
 })
 
-const tooMany = (text: string): Unreadable => ({
-  _tag: "Unreadable",
+const tooMany = (text: string): InvalidMessage => ({
+  _tag: "InvalidMessage",
   error: McpError.invalidRequest(`A batch must not have more than ${maxBatchMembers} members`),
   id: undefined,
   response: false,
@@ -81,7 +81,7 @@ const tooDeep = (json: unknown, { depth, text }: Part, envelope: Envelope, maxDe
   }
   const id = "id" in message && JsonRpc.isId(message.id) ? message.id : undefined
   return {
-    _tag: "Unreadable",
+    _tag: "InvalidMessage",
     error: McpError.invalidRequest(`The message is nested ${depth} levels deep; at most ${maxDepth} are allowed`),
     id,
     response: isResponseLike(json)
@@ -92,7 +92,7 @@ const single = (json: unknown, envelope: Envelope): Single => {
   const message = JsonRpc.classify(json)
   return JsonRpc.isInvalid(message)
     ? {
-        _tag: "Unreadable",
+        _tag: "InvalidMessage",
         error: McpError.invalidRequest(message.reason),
         id: message.id,
         response: isResponseLike(json)
@@ -129,7 +129,7 @@ const lenient = new TextDecoder("utf-8")
 const tooLong = (firstBytes: Uint8Array, lastBytes: Uint8Array, limit: number): Decoded => {
   const start = lenient.decode(firstBytes)
   return {
-    _tag: "Unreadable",
+    _tag: "InvalidMessage",
     error: McpError.invalidRequest(`The message is larger than ${limit} bytes`),
     id: parseId((idInHead.exec(start) ?? idInTail.exec(lenient.decode(lastBytes)))?.[1]),
     response: answerInHead.test(start)
@@ -142,13 +142,13 @@ const nothing: Uint8Array = new Uint8Array(0)
  * Where a long line is put together. It is text before anything else happens, so one place serves all connections: memory that is new
  * costs ten times as much as the copying. Lines above the usual limit have their own.
  */
-let desk = nothing
+let scratchBuffer = nothing
 const assemble = (parts: ReadonlyArray<Uint8Array>, size: number): Uint8Array => {
   const [only] = parts
   if (only !== undefined && parts.length === 1) return only
   const large = size > defaultMaxMessageBytes
-  if (!large && size > desk.length) desk = new Uint8Array(Math.min(2 * size, defaultMaxMessageBytes))
-  const room = large ? new Uint8Array(size) : desk
+  if (!large && size > scratchBuffer.length) scratchBuffer = new Uint8Array(Math.min(2 * size, defaultMaxMessageBytes))
+  const room = large ? new Uint8Array(size) : scratchBuffer
   let at = 0
   for (const part of parts) {
     room.set(part, at)
@@ -208,8 +208,8 @@ export class LineDecoder {
 
   private append(part: Uint8Array): void {
     if (this.head !== undefined) {
-      const end = part.subarray(-peekBytes)
-      this.tail = assemble([this.tail, end], this.tail.length + end.length).slice(-peekBytes)
+      const end = part.subarray(-edgeBytes)
+      this.tail = assemble([this.tail, end], this.tail.length + end.length).slice(-edgeBytes)
       return
     }
     if (part.length >= partBytes) {
@@ -224,10 +224,10 @@ export class LineDecoder {
       this.gathered += part.length
     }
     this.size += part.length
-    if (this.size <= Math.max(this.limit, peekBytes)) return
+    if (this.size <= Math.max(this.limit, edgeBytes)) return
     const bytes = this.take()
-    this.head = bytes.slice(0, peekBytes)
-    this.tail = bytes.slice(-peekBytes)
+    this.head = bytes.slice(0, edgeBytes)
+    this.tail = bytes.slice(-edgeBytes)
   }
 
   private gather(): void {
@@ -273,12 +273,12 @@ export class LineDecoder {
   /** What a whole line says; nothing for a blank one. */
   private whole(bytes: Uint8Array): Decoded | undefined {
     if (bytes.length > this.limit) {
-      return tooLong(bytes.subarray(0, peekBytes), bytes.subarray(-peekBytes), this.limit)
+      return tooLong(bytes.subarray(0, edgeBytes), bytes.subarray(-edgeBytes), this.limit)
     }
     const text = this.text(bytes)
     if (text !== undefined) return this.fromText(text)
     return {
-      _tag: "Unreadable",
+      _tag: "InvalidMessage",
       error: McpError.parseError("Parse error: this is not UTF-8"),
       id: undefined,
       response: false

@@ -46,7 +46,7 @@ export type Single =
       readonly replyTo?: Sink | undefined
     }
   | {
-      readonly _tag: "Unreadable"
+      readonly _tag: "InvalidMessage"
       readonly error: McpError
       readonly id: JsonRpc.Id | undefined
       /** A response that could not be read fails the request it answers, instead of being answered. */
@@ -56,8 +56,8 @@ export type Single =
     }
 
 /** A request of ours will not be answered, though the wire lives on: the exchange that it had to itself is over. */
-export interface Unanswered {
-  readonly _tag: "Unanswered"
+export interface RequestAborted {
+  readonly _tag: "RequestAborted"
   readonly id: JsonRpc.Id
   readonly error: TransportError
   /** The other side has certainly not acted on it: sending it again is safe. */
@@ -68,7 +68,7 @@ export interface Unanswered {
 export type Decoded = Single | { readonly _tag: "Batch"; readonly members: ReadonlyArray<Single> }
 
 /** What arrives. */
-export type Inbound = Decoded | Unanswered
+export type Inbound = Decoded | RequestAborted
 
 /**
  * `control`: responses, cancellations, pings; never waits, has a cap of its own, and passing that cap closes the wire.
@@ -88,9 +88,9 @@ export interface Sink {
     headers?: RequestHeaders
   ) => void
   /** Says that no answer to that request will come: its batch or its POST need not wait for one. */
-  readonly discard?: ((relatedTo: JsonRpc.Id) => void) | undefined
+  readonly noAnswer?: ((relatedTo: JsonRpc.Id) => void) | undefined
   /** Ends the connection that the answer travels on, where the client can come back for the rest; it is told to wait `retry` first. */
-  readonly disconnect?: ((retry?: Duration.Input) => void) | undefined
+  readonly closeStream?: ((retry?: Duration.Input) => void) | undefined
   /** Whether the data lane is below its high-water mark at this moment. */
   readonly writable: () => boolean
   /** Waits until the data lane is below its high-water mark; also returns once the wire has closed. */

@@ -5,7 +5,7 @@ import { HandlerContext } from "../../src/features/HandlerContext.ts"
 import * as Log from "../../src/request/Log.ts"
 import * as Principal from "../../src/transport/Principal.ts"
 import type { RequestServices } from "../../src/request/RequestContext.ts"
-import { Recipe, RequestMap, service } from "../../src/internal/LazyContext.ts"
+import { ServiceTable, LazyContext, service } from "../../src/internal/LazyContext.ts"
 
 class Base extends Context.Service<Base, string>()("test/Base") {}
 class Counted extends Context.Service<Counted, { readonly n: number }>()("test/Counted") {}
@@ -14,7 +14,7 @@ class Never extends Context.Service<Never, string>()("test/Never") {}
 interface One {
   made: number
 }
-const recipe = new Recipe<One>([
+const table = new ServiceTable<One>([
   service(Counted, (one) => ({ n: ++one.made })),
   service(Principal.Principal, () => ({ subject: "ada", scopes: [], claims: {} })),
   service(Log.Log, () => Log.none)
@@ -23,7 +23,7 @@ const base = new Map<string, unknown>([
   [Base.key, "base"],
   [Principal.Principal.key, Principal.anonymous]
 ])
-const make = (one: One = { made: 0 }) => new RequestMap(base, recipe, one)
+const make = (one: One = { made: 0 }) => new LazyContext(base, table, one)
 
 describe("the services of a request", () => {
   it("are made when they are first asked for, and once", () => {
@@ -65,7 +65,7 @@ describe("the services of a request", () => {
 describe("a handler's context", () => {
   const context = new HandlerContext<Base | RequestServices>(Context.make(Base, "captured"))
   // Those that a handler is given, and no others.
-  const own = new Recipe<One>([
+  const own = new ServiceTable<One>([
     service(Principal.Principal, (one) => ({ subject: `${++one.made}`, scopes: [], claims: {} })),
     service(Log.Log, () => Log.none)
   ])
@@ -76,7 +76,7 @@ describe("a handler's context", () => {
       Effect.serviceOption(Principal.Principal),
       Effect.serviceOption(Log.Log),
       Effect.serviceOption(Never),
-      Log.surroundings,
+      Log.callerAnnotations,
       References.LogToStderr
     ]),
     (found) => JSON.stringify(found)
@@ -88,7 +88,7 @@ describe("a handler's context", () => {
 
   it("is the same over services that are made when asked for as over a plain map", () => {
     for (const below of [base, annotated({ step: 1 }), annotated({ step: 2 }), base]) {
-      const map = new RequestMap(below, own, { made: 0 })
+      const map = new LazyContext(below, own, { made: 0 })
       assert.strictEqual(within(map), within(new Map(map)))
       assert.include(within(map), '"subject":"1"')
     }

@@ -207,7 +207,7 @@ describe("requests that stand open", () => {
   const options = {
     inFlight: 1,
     pending: 2,
-    standing: ({ method }: { readonly method: string }) => method === "listen"
+    isSubscription: ({ method }: { readonly method: string }) => method === "listen"
   }
 
   it.effect("take no permit, and being idle does not wait for them", () =>

@@ -10,7 +10,7 @@ import { cancel, request, serve, type Served, settle, success } from "../support
 const ways = {
   "by its peer": (_exchange: Peer.Exchange, effect: Effect.Effect<unknown>) => effect,
   "at once": (exchange: Peer.Exchange, effect: Effect.Effect<unknown>) => {
-    exchange.begun?.()
+    exchange.onFork?.()
     return eager.start(effect, Context.empty())
   }
 }

@@ -71,14 +71,14 @@ const messages: ReadonlyArray<Kind> = [
 ]
 
 const refusal = ({ id, response }: Pick<Kind, "id" | "response">, depth: number, allowed = 256) => [
-  "Unreadable",
+  "InvalidMessage",
   -32600,
   `The message is nested ${depth} levels deep; at most ${allowed} are allowed`,
   id,
   response
 ]
 const seen = (decoded: Decoded): unknown =>
-  decoded._tag === "Unreadable"
+  decoded._tag === "InvalidMessage"
     ? [decoded._tag, decoded.error.code, decoded.error.message, decoded.id, decoded.response]
     : decoded
 
@@ -130,7 +130,7 @@ describe("a batch", () => {
     const members = [messages[0]!.of(300), ...Array.from({ length: Framing.maxBatchMembers }, () => "[]")]
     const decoded = Framing.decode(`[${members.join()}]`)
     assert.strictEqual(
-      decoded._tag === "Unreadable" && decoded.error.message,
+      decoded._tag === "InvalidMessage" && decoded.error.message,
       "A batch must not have more than 4096 members"
     )
   })

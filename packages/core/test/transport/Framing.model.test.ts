@@ -31,7 +31,7 @@ const strict = () => new TextDecoder("utf-8", { fatal: true })
 /** What a line says, by the plainest code there is. */
 const read = ({ bytes, id, response = false }: Line, limit: number): ReadonlyArray<Decoded> => {
   const refused = (error: object): Decoded =>
-    ({ _tag: "Unreadable", error: { _tag: "McpError", ...error }, id: undefined, response: false }) as never
+    ({ _tag: "InvalidMessage", error: { _tag: "McpError", ...error }, id: undefined, response: false }) as never
   if (bytes.length > limit) {
     return [
       { ...refused({ code: -32600, message: `The message is larger than ${limit} bytes` }), id, response } as Decoded
@@ -48,7 +48,7 @@ const read = ({ bytes, id, response = false }: Line, limit: number): ReadonlyArr
 
 /** Errors are compared by what they say. */
 const plain = (decoded: Decoded): unknown =>
-  decoded._tag === "Unreadable"
+  decoded._tag === "InvalidMessage"
     ? { ...decoded, error: { _tag: "McpError", code: decoded.error.code, message: decoded.error.message } }
     : decoded
 
@@ -174,7 +174,7 @@ describe("the line decoder", () => {
       return one?._tag === "Batch" ? one.members.length : one?._tag
     }
     assert.strictEqual(decoded(Framing.maxBatchMembers), Framing.maxBatchMembers)
-    assert.strictEqual(decoded(Framing.maxBatchMembers + 1), "Unreadable")
+    assert.strictEqual(decoded(Framing.maxBatchMembers + 1), "InvalidMessage")
   })
 
   it(
@@ -187,7 +187,7 @@ describe("the line decoder", () => {
         assert.deepStrictEqual(...both([{ bytes: bad }, { bytes: good }, { bytes: bad }], sizes, 1000))
       }
       const [refused] = new Framing.LineDecoder().push(concat(bad, newline))
-      assert.strictEqual(refused?._tag === "Unreadable" && refused.error.code, -32700)
+      assert.strictEqual(refused?._tag === "InvalidMessage" && refused.error.code, -32700)
     }
   )
 })

@@ -83,7 +83,7 @@ describe("the line decoder", () => {
     ({ lines, cuts, limit }) => {
       const texts = lines.map((each) => JSON.stringify(each))
       const all = bytes(texts.map((text) => `${text}\n`).join(""))
-      const expected = texts.map((text) => (bytes(text).length > limit ? "Unreadable" : Framing.decode(text)._tag))
+      const expected = texts.map((text) => (bytes(text).length > limit ? "InvalidMessage" : Framing.decode(text)._tag))
       const read = decodeAll(split(all, cuts), limit)
       assert.deepStrictEqual(tags(read), expected)
       assert.deepStrictEqual(decodeAll([all], limit), read)
@@ -148,7 +148,7 @@ describe("the line decoder", () => {
         [bytes(`{"jsonrpc":"2.0","id":${id},"method":"x","params":{"pad":"${"x".repeat(99)}"}}\n`)],
         60
       )
-      assert.deepInclude(read, { _tag: "Unreadable", id: undefined, response: false })
+      assert.deepInclude(read, { _tag: "InvalidMessage", id: undefined, response: false })
     })
   }
 
@@ -178,9 +178,9 @@ describe("the line decoder", () => {
 
   it("says that a line is not UTF-8, and reads the next one", () => {
     const read = decodeAll([concat([Uint8Array.of(0xc3, 0x28, 10), bytes(`{"jsonrpc":"2.0","method":"é"}\n`)])])
-    assert.deepStrictEqual(tags(read), ["Unreadable", "Message"])
+    assert.deepStrictEqual(tags(read), ["InvalidMessage", "Message"])
     assert.deepInclude(read[0], { id: undefined, response: false })
-    assert.strictEqual(read[0]?._tag === "Unreadable" ? read[0].error.code : 0, -32700)
+    assert.strictEqual(read[0]?._tag === "InvalidMessage" ? read[0].error.code : 0, -32700)
   })
 
   it("reads a character whose bytes arrive one by one", () => {
@@ -192,14 +192,17 @@ describe("the line decoder", () => {
   it("takes a line of exactly the limit, and refuses one byte more", () => {
     const text = `{"jsonrpc":"2.0","method":"a"}`
     assert.deepStrictEqual(tags(decodeAll([bytes(`${text}\n`)], text.length)), ["Message"])
-    assert.deepStrictEqual(tags(decodeAll([bytes(`${text}\n`)], text.length - 1)), ["Unreadable"])
+    assert.deepStrictEqual(tags(decodeAll([bytes(`${text}\n`)], text.length - 1)), ["InvalidMessage"])
   })
 
   it("gives up a line that never ends, and reads the next one", () => {
     const decoder = new Framing.LineDecoder(1000)
     const chunk = new Uint8Array(64 * 1024).fill(120)
     for (let n = 0; n < 10; n++) assert.deepStrictEqual(decoder.push(chunk), [])
-    assert.deepStrictEqual(tags(decoder.push(bytes(`\n{"jsonrpc":"2.0","method":"a"}\n`))), ["Unreadable", "Message"])
+    assert.deepStrictEqual(tags(decoder.push(bytes(`\n{"jsonrpc":"2.0","method":"a"}\n`))), [
+      "InvalidMessage",
+      "Message"
+    ])
   })
 
   it("reads a field named _tag as any other", () => {

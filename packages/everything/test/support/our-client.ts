@@ -41,12 +41,12 @@ const host = Layer.effect(
 const features = Layer.unwrap(
   Effect.map(Host, ({ answers, roots }) =>
     Layer.mergeAll(
-      Sampling.Sampling.layer((params) => Effect.sync(() => answers.createMessage(params))),
-      Elicitation.Elicitation.layer({
+      Sampling.layer((params) => Effect.sync(() => answers.createMessage(params))),
+      Elicitation.layer({
         form: (params) => Effect.sync(() => answers.form(params)),
         url: (params) => Effect.sync(() => answers.url(params))
       }),
-      Roots.Roots.layerRef(roots)
+      Roots.layerRef(roots)
     )
   )
 )

@@ -5,7 +5,7 @@
  * Each session has a budget per second; what is over it, or meets a wire that does not move, is dropped, counted and owned up to.
  */
 import type { Log } from "@effect-mcp/core/Log"
-import type { Asked } from "@effect-mcp/core/Peer"
+import type { ReceivedRequest } from "@effect-mcp/core/Peer"
 import type { Sink } from "@effect-mcp/core/Transport"
 import { isAtLeast, type LoggingLevel } from "@effect-mcp/protocol/model/Logging"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -27,7 +27,11 @@ export interface Logging {
    * The log of one request: its messages travel with the request's own stream. `level` is the least that passes at a moment; nothing
    * passes without one. `payer` is whose budget it uses.
    */
-  readonly forRequest: (payer: object, exchange: Asked, level: () => LoggingLevel | undefined) => Log["Service"]
+  readonly forRequest: (
+    payer: object,
+    exchange: ReceivedRequest,
+    level: () => LoggingLevel | undefined
+  ) => Log["Service"]
   /** What passes in a session that asked for nothing. */
   readonly fallback: LoggingLevel
 }

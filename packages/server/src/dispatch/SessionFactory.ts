@@ -153,7 +153,7 @@ class Conversation implements Peer.Handlers, Peer.Options {
     else this.shared.runFork(Scope.close(this.own, Exit.void))
   }
 
-  standing({ method }: JsonRpc.Request): boolean {
+  isSubscription({ method }: JsonRpc.Request): boolean {
     return subscriptions.includes(method)
   }
 
@@ -178,7 +178,7 @@ export const make = (shared: Options) => {
   const held = (transport: Transport, options: ConnectOptions, { clock, context, runFork }: Passive) =>
     Effect.flatMap(Scope.Scope, (scope) => {
       const conversation = new Conversation(shared, options, scope, undefined, context)
-      const peer = Peer.passive(transport.sink, conversation, conversation, clock, runFork)
+      const peer = Peer.makeWithoutTransport(transport.sink, conversation, conversation, clock, runFork)
       const opened = conversation.of(peer)
       sessions.add(opened)
       const finish = (): Effect.Effect<void> => {

@@ -4,7 +4,7 @@
  * No session is needed and nothing is kept between requests. Features, dispatcher and handlers are those of the stateful era; a handler
  * that asks is replayed (`mrtr/Replay`). Headers of a request must agree with its body.
  */
-import type { Asked } from "@effect-mcp/core/Peer"
+import type { ReceivedRequest } from "@effect-mcp/core/Peer"
 import * as CacheHint from "@effect-mcp/core/CacheHint"
 import type { Connection } from "@effect-mcp/core/RequestContext"
 import * as Codecs from "@effect-mcp/protocol/Codecs"
@@ -111,7 +111,7 @@ export const make = (options: Options) => {
     declared: Declaration,
     revision: Revision,
     origin: Origin,
-    exchange: Asked,
+    exchange: ReceivedRequest,
     base: Context.Context<never> | undefined
   ): Effect.Effect<Result | InputRounds.Asked, McpError.McpError> => {
     const principal = exchange.envelope.principal ?? origin.principal
@@ -142,7 +142,7 @@ export const make = (options: Options) => {
   /** `base`: the context of the fiber that runs the effect at once; undefined where it must not start before it runs. */
   const handle = (
     origin: Origin,
-    exchange: Asked,
+    exchange: ReceivedRequest,
     base: Context.Context<never> | undefined
   ): Effect.Effect<unknown, McpError.McpError> => {
     const { envelope, request } = exchange

@@ -4,7 +4,7 @@
  * Subscribed before it is acknowledged, acknowledged before anything else; every message carries the subscription's id. It ends when
  * the client cancels it, or with a result when the server closes.
  */
-import type { Asked } from "@effect-mcp/core/Peer"
+import type { ReceivedRequest } from "@effect-mcp/core/Peer"
 import type { Sink } from "@effect-mcp/core/Transport"
 import type { Principal } from "@effect-mcp/core/Principal"
 import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
@@ -73,7 +73,7 @@ class Told implements Announcing {
 /** Runs for as long as the subscription does. */
 export const listen = (
   options: Options,
-  exchange: Asked,
+  exchange: ReceivedRequest,
   principal: Principal["Service"],
   params: ListenParams
 ): Effect.Effect<ListenResult, McpError.McpError> =>

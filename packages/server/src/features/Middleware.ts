@@ -7,7 +7,7 @@
  * A request that asks its client in rounds (2026-07-28) comes by once per round: a round that asks ends by an interruption, which
  * `outcomeOf` tells from a cancellation; `isResumed` says whether a round continues a request that came by before.
  */
-import { feature } from "@effect-mcp/core/internal/registration"
+import { registrationLayer } from "@effect-mcp/core/internal/registration"
 import { HandlerContext } from "@effect-mcp/core/internal/HandlerContext"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import type { McpError } from "@effect-mcp/protocol/McpError"
@@ -75,7 +75,7 @@ export class MiddlewareRegistry extends Context.Service<
 export const layer = <R>(
   middleware: Middleware<R>
 ): Layer.Layer<never, never, MiddlewareRegistry | Exclude<R, RequestServices>> =>
-  feature(MiddlewareRegistry, (registry, services: Context.Context<Exclude<R, RequestServices>>) => {
+  registrationLayer(MiddlewareRegistry, (registry, services: Context.Context<Exclude<R, RequestServices>>) => {
     const context = new HandlerContext<R>(services, { forwardsLogs: false })
     return registry.register((request, next, proceed) =>
       // `next` gets back the context it was made for, with what the middleware changed of the request's own: a principal, a span.

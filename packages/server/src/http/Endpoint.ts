@@ -161,7 +161,7 @@ export const make = Effect.fnUntraced(function* (
 
   const single = (asked: Asked, body: Decoded, post: Work.Post): Answer => {
     if (body._tag !== "Message" || !JsonRpc.isRequest(body.message)) {
-      const nameless = body._tag === "Unreadable" && asked.headers[Stateful.sessionId] === undefined
+      const nameless = body._tag === "InvalidMessage" && asked.headers[Stateful.sessionId] === undefined
       if (!stateful.isServed || nameless || modern(asked)) return Effect.succeed(unasked(body))
       return stateful.posted(asked, body, post)
     }
@@ -199,7 +199,7 @@ export const make = Effect.fnUntraced(function* (
 /** What is no request, where there are no sessions. */
 const unasked = (body: Decoded): Response => {
   if (body._tag === "Batch") return refuse(400, McpError.invalidRequest("A body is one message, not a batch"))
-  if (body._tag === "Unreadable") return refuse(400, body.error, body.response ? undefined : body.id)
+  if (body._tag === "InvalidMessage") return refuse(400, body.error, body.response ? undefined : body.id)
   return JsonRpc.isNotification(body.message)
     ? accepted
     : refuse(400, McpError.invalidRequest("Responses are not posted in this revision"))

@@ -6,7 +6,7 @@
  */
 import type { ClientInput } from "@effect-mcp/core/ClientInput"
 import { exitOf } from "@effect-mcp/core/internal/eager"
-import type { Asked as AskedFor } from "@effect-mcp/core/Peer"
+import type { ReceivedRequest } from "@effect-mcp/core/Peer"
 import { callerKey, Principal } from "@effect-mcp/core/Principal"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
 import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
@@ -48,7 +48,7 @@ export const none: ClientInput["Service"] = {
 }
 
 export interface Run {
-  readonly exchange: AskedFor
+  readonly exchange: ReceivedRequest
   readonly principal: Principal["Service"]
   readonly revision: Revision
   readonly capabilities: ClientCapabilities

@@ -6,7 +6,7 @@
  * `Once` steps run once per request. `Effect.catch*` around a question cannot swallow the suspension: it is an interruption.
  */
 import {
-  type Asked,
+  type ClientDeclaration,
   CapabilityMissing,
   type ClientInput,
   missingCapability,
@@ -69,7 +69,7 @@ const turns = 8
  */
 export const make = (
   journal: Journal,
-  asked: Asked,
+  asked: ClientDeclaration,
   stepTimeout: number,
   volunteered: { readonly [name: string]: unknown } = {}
 ): Round => {
@@ -130,7 +130,7 @@ interface Questions {
 /** `wake` is called when something is asked. */
 const makeQuestions = (
   journal: Journal,
-  asked: Asked,
+  asked: ClientDeclaration,
   stepTimeout: number,
   volunteered: { readonly [name: string]: unknown },
   wake: () => void

@@ -5,11 +5,11 @@
 import * as ClientInput from "@effect-mcp/core/ClientInput"
 import * as Elicitation from "@effect-mcp/core/Elicitation"
 import { Log } from "@effect-mcp/core/Log"
-import type { Asked } from "@effect-mcp/core/Peer"
+import type { ReceivedRequest } from "@effect-mcp/core/Peer"
 import { Principal } from "@effect-mcp/core/Principal"
 import * as Progress from "@effect-mcp/core/Progress"
 import { type Connection, RequestContext } from "@effect-mcp/core/RequestContext"
-import { Recipe, service } from "@effect-mcp/core/RequestMap"
+import { ServiceTable, service } from "@effect-mcp/core/internal/LazyContext"
 import * as Roots from "@effect-mcp/core/Roots"
 import * as Sampling from "@effect-mcp/core/Sampling"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -41,7 +41,7 @@ export interface EraContext {
 
 /** What the services of a request are made of. */
 export interface Source {
-  readonly exchange: Asked
+  readonly exchange: ReceivedRequest
   readonly principal: Principal["Service"]
   readonly eraContext: EraContext
   /** Whether the request was answered or cancelled. */
@@ -58,7 +58,7 @@ const contextOf = (source: Source): RequestContext["Service"] => {
     method: request.method,
     meta: metaOf(request),
     envelope,
-    wire: {
+    outbound: {
       notify: (method, params) => {
         if (!source.over) sink.send(JsonRpc.notification(method, params), "data", request.id)
       },
@@ -66,7 +66,7 @@ const contextOf = (source: Source): RequestContext["Service"] => {
       closing,
       connection
     },
-    disconnect: (retry) => sink.disconnect?.(retry)
+    closeStream: (retry) => sink.closeStream?.(retry)
   }
 }
 
@@ -101,12 +101,12 @@ const until = (request: Source, log: Log["Service"]): Log["Service"] => {
   return { logUnsafe, log: (level, data, logger) => Effect.sync(() => logUnsafe(level, data, logger)) }
 }
 
-const asked = ({ revision, clientCapabilities }: EraContext["context"]): ClientInput.Asked => ({
+const asked = ({ revision, clientCapabilities }: EraContext["context"]): ClientInput.ClientDeclaration => ({
   revision,
   capabilities: clientCapabilities
 })
 
-export const recipe = new Recipe<Source>([
+export const serviceTable = new ServiceTable<Source>([
   service(RequestContext, contextOf),
   service(Principal, ({ principal }) => principal),
   service(Progress.Progress, progressOf),

@@ -7,24 +7,24 @@
  */
 import { exitOf, start } from "@effect-mcp/core/internal/eager"
 import type { HandlerContext, HandlerRunner } from "@effect-mcp/core/internal/HandlerContext"
-import type { Asked } from "@effect-mcp/core/Peer"
+import type { ReceivedRequest } from "@effect-mcp/core/Peer"
 import { Principal } from "@effect-mcp/core/Principal"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
-import { RequestMap } from "@effect-mcp/core/RequestMap"
+import { LazyContext } from "@effect-mcp/core/internal/LazyContext"
 import type { McpError } from "@effect-mcp/protocol/McpError"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import type { Session } from "../session/Session.ts"
-import { type EraContext, recipe, type Source } from "./RequestServices.ts"
+import { type EraContext, serviceTable, type Source } from "./RequestServices.ts"
 
 /**
  * Finalizers of a cancelled request, and fibers that outlive it, may still hold its services: progress of a request that ended is
  * dropped; so are logs where they belong to the request alone, not to a session.
  */
 export class ServerRequest implements HandlerRunner, Source {
-  readonly exchange: Asked
+  readonly exchange: ReceivedRequest
   /** The caller, as the transport knows it; middleware may provide another one (`withCaller`). */
   readonly principal: Principal["Service"]
   /** Undefined in revisions without sessions. */
@@ -41,7 +41,7 @@ export class ServerRequest implements HandlerRunner, Source {
 
   /** `base`: the context of the fiber that runs the request at once; undefined where the request must not start before it runs. */
   constructor(
-    exchange: Asked,
+    exchange: ReceivedRequest,
     principal: Principal["Service"],
     session: Session | undefined,
     makeContext: () => EraContext,
@@ -88,7 +88,7 @@ export class ServerRequest implements HandlerRunner, Source {
     if (done !== undefined) return done
     if (!this.eager || context.cooldown.skips()) return context.provide(handler)
     // A handler may be cancelled from its first step on: its request must be known by then.
-    this.exchange.begun?.()
+    this.exchange.onFork?.()
     const started = start(handler, this.servicesOver<R>(context.over(this.base.mapUnsafe)))
     context.cooldown.record(started)
     return started
@@ -108,7 +108,7 @@ export class ServerRequest implements HandlerRunner, Source {
   }
 
   private servicesOver<R>(base: ReadonlyMap<string, unknown>): Context.Context<R> {
-    return Context.makeUnsafe<R>(new RequestMap(base, recipe, this, (this.services ??= [])))
+    return Context.makeUnsafe<R>(new LazyContext(base, serviceTable, this, (this.services ??= [])))
   }
 
   private close(exit: Exit.Exit<unknown, unknown>): Effect.Effect<void> {

@@ -11,7 +11,7 @@ import { ServerRequest } from "../../src/request/ServerRequest.ts"
 class Service extends Context.Service<Service, { readonly name: string }>()("test/Service") {}
 class Ambient extends Context.Service<Ambient, true>()("test/Ambient") {}
 const captured = Context.make(Service, { name: "captured" })
-const sink: Sink = { send: () => {}, ready: Effect.void, writable: () => true, discard: () => {} }
+const sink: Sink = { send: () => {}, ready: Effect.void, writable: () => true, noAnswer: () => {} }
 
 const requestOf = (base: Context.Context<never> | undefined) => {
   const begun: Array<string> = []
@@ -19,7 +19,7 @@ const requestOf = (base: Context.Context<never> | undefined) => {
     request: JsonRpc.request(1, "tools/call"),
     envelope: {},
     sink,
-    begun: () => void begun.push("begun")
+    onFork: () => void begun.push("begun")
   }
   const unused = () => assert.fail("the handler needs nothing of its era")
   return { begun, request: new ServerRequest(exchange, anonymous, undefined, unused, base) }

@@ -8,7 +8,7 @@ import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 /** Whether that request needs nothing more. */
 export const answers = (decoded: Decoded, id: JsonRpc.Id): boolean => {
   if (decoded._tag === "Batch") return decoded.members.some((member) => answers(member, id))
-  if (decoded._tag === "Unreadable") return decoded.response && decoded.id === id
+  if (decoded._tag === "InvalidMessage") return decoded.response && decoded.id === id
   return JsonRpc.isResponse(decoded.message) && decoded.message.id === id
 }
 

@@ -20,7 +20,7 @@ export const isCandidate = (status: number): boolean => status === 400
 /** Whether a body that came with that status says so. */
 export const matches = (body: string): boolean => {
   const decoded = Framing.decode(body)
-  if (decoded._tag === "Unreadable") return decoded.id === undefined && body.length <= longest && words.test(body)
+  if (decoded._tag === "InvalidMessage") return decoded.id === undefined && body.length <= longest && words.test(body)
   if (decoded._tag === "Batch" || !("error" in decoded.message)) return false
   const { error, id } = decoded.message
   return (id === undefined || id === null) && words.test(error.message)

@@ -164,7 +164,7 @@ export const make = Effect.fnUntraced(function* (
 
   const unanswered = (id: JsonRpc.Id, refusal: Refusal.ExchangeFailure): Effect.Effect<void> => {
     const { error, unsent } = refusal
-    const told = deliver({ _tag: "Unanswered", id, error, unsent })
+    const told = deliver({ _tag: "RequestAborted", id, error, unsent })
     return error.reason === "SessionLost" ? Effect.andThen(told, lose(refusal)) : told
   }
 

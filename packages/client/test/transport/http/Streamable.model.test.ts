@@ -85,7 +85,7 @@ class Run {
       return
     }
     const id = inbound._tag === "Message" && "id" in inbound.message ? inbound.message.id : undefined
-    const known = inbound._tag === "Unanswered" ? inbound.id : id
+    const known = inbound._tag === "RequestAborted" ? inbound.id : id
     assert(typeof known === "number")
     this.answered.push(known)
     Deferred.doneUnsafe(this.outcome(known), Effect.succeed(inbound))
@@ -127,7 +127,7 @@ class Run {
     // The answer to it decides on the session: it belongs to none, whatever came before.
     yield* this.posted("initialize", undefined, undefined)
     const outcome = yield* this.ended(id)
-    assert.strictEqual(outcome._tag, mode === "error" ? "Unanswered" : "Message")
+    assert.strictEqual(outcome._tag, mode === "error" ? "RequestAborted" : "Message")
     Object.assign(model, { session: undefined, version: undefined, gives: undefined, handshaken: true })
     Object.assign(model, { listening: false, last: undefined })
     if (mode === "error") return
@@ -149,7 +149,7 @@ class Run {
     const resumes = mode === "resume" && !stateless && model.gives !== false
     const answered = mode === "json" || mode === "sse" || mode === "note" || resumes
     const outcome = yield* this.ended(id)
-    assert.strictEqual(outcome._tag, answered ? "Message" : "Unanswered")
+    assert.strictEqual(outcome._tag, answered ? "Message" : "RequestAborted")
     if (resumes) model.gives = true
     if (mode === "note" || mode === "cut") {
       assert.strictEqual(yield* passing(Queue.take(this.notifications)), "notifications/message")
@@ -250,8 +250,8 @@ const live = Effect.fnUntraced(function* (script: ReadonlyArray<Command>, loses:
     yield* run.posted("tools/call", model.session, model.version)
     const outcome = yield* run.ended(id)
     const lost = model.session !== undefined
-    assert.deepInclude(outcome, { _tag: "Unanswered", unsent: true })
-    if (outcome._tag === "Unanswered") assert.strictEqual(outcome.error.reason, lost ? "SessionLost" : "Status")
+    assert.deepInclude(outcome, { _tag: "RequestAborted", unsent: true })
+    if (outcome._tag === "RequestAborted") assert.strictEqual(outcome.error.reason, lost ? "SessionLost" : "Status")
     // The loss is the end of the wire, once the other requests were given time to meet it.
     if (lost) assert.isTrue(Exit.isFailure(yield* passing(Fiber.join(reader))))
     if (lost) model.session = undefined

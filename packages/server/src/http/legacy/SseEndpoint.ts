@@ -262,7 +262,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
     const failure = modern(inbound)
     if (failure === undefined) session.peer.receive(inbound)
     else session.peer.sink.send(failure, "control")
-    if (inbound._tag !== "Unreadable") return accepted
+    if (inbound._tag !== "InvalidMessage") return accepted
     // Its sender waits for an answer on the stream, and sees this status besides.
     return refuse(400, inbound.error, inbound.response ? undefined : inbound.id)
   })

@@ -150,7 +150,7 @@ export class EventStream {
   }
 
   /** Ends the connection, not the stream: its client is told when to come back for the rest. */
-  disconnect(retry: Duration.Input): void {
+  closeStream(retry: Duration.Input): void {
     const last = `${retryField(retry)}\n`
     if (this.fresh) this.parting = last
     else this.connection?.close(last)

@@ -166,7 +166,7 @@ export class HttpSession implements Sink, ConnectOptions, Owner {
   /** A question of ours that nobody can answer. */
   unanswered(id: JsonRpc.Id, unsent: boolean): void {
     const error = new TransportError({ reason: "Write", message: "The connection of the request that asks is gone" })
-    this.opened?.peer.receive({ _tag: "Unanswered", id, error, unsent })
+    this.opened?.peer.receive({ _tag: "RequestAborted", id, error, unsent })
   }
 
   // ---- requests

@@ -43,7 +43,7 @@ export interface Options {
 }
 
 type Response = HttpServerResponse.HttpServerResponse
-type Unreadable = Extract<Single, { readonly _tag: "Unreadable" }>
+type InvalidMessage = Extract<Single, { readonly _tag: "InvalidMessage" }>
 
 /** Whose a session is; empty for an anonymous caller. */
 const ownerOf = ({ principal }: Asked): string => Principal.callerKey(principal ?? Principal.anonymous) ?? ""
@@ -60,7 +60,7 @@ const requestOf = (single: Single): JsonRpc.Request | undefined =>
   single._tag === "Message" && JsonRpc.isRequest(single.message) ? single.message : undefined
 
 /** The answer to what could not be read. */
-const refusalOf = (session: HttpSession, { error, id }: Unreadable): JsonRpc.Failure =>
+const refusalOf = (session: HttpSession, { error, id }: InvalidMessage): JsonRpc.Failure =>
   JsonRpc.failure(id ?? session.session?.negotiated?.revision.rules.unreadableId, error)
 
 /** What is kept cannot be read now. */
@@ -108,7 +108,7 @@ export const make = (options: Options) => {
         : session.fork(
             Effect.andThen(
               Effect.sleep(lifetime),
-              Effect.sync(() => stream.disconnect(config.retry))
+              Effect.sync(() => stream.closeStream(config.retry))
             )
           )
     post.left = () => {
@@ -162,13 +162,13 @@ export const make = (options: Options) => {
     const requests = members.flatMap((member) => requestOf(member) ?? [])
     const refused = objection(session, requests, work, inFlight)
     if (refused !== undefined) return Effect.succeed(refused)
-    const unreadable = members.filter((member) => member._tag === "Unreadable" && !member.response).length
+    const unreadable = members.filter((member) => member._tag === "InvalidMessage" && !member.response).length
     const expected = requests.length + unreadable
     const ids = requests.map(({ id }) => id)
     const answers = new PostStream(session, ids, expected, true)
     for (const member of members) {
       // Answered here: it may have the id of a request that runs, and is none.
-      if (member._tag === "Unreadable" && !member.response) answers.refuse(refusalOf(session, member))
+      if (member._tag === "InvalidMessage" && !member.response) answers.refuse(refusalOf(session, member))
       else session.session?.peer.receive(member, answers)
     }
     return expected === 0 ? Effect.succeed(accepted) : answering(session, answers, post)

@@ -98,7 +98,7 @@ export class PostStream implements Sink {
     this.settle(undefined)
   }
 
-  discard(id: JsonRpc.Id): void {
+  noAnswer(id: JsonRpc.Id): void {
     this.settle(id)
   }
 
@@ -127,8 +127,8 @@ export class PostStream implements Sink {
     return stream
   }
 
-  disconnect(retry: Duration.Input = this.session.config.retry): void {
-    if (this.session.polls && !this.over && !this.lost) this.streaming().disconnect(retry)
+  closeStream(retry: Duration.Input = this.session.config.retry): void {
+    if (this.session.polls && !this.over && !this.lost) this.streaming().closeStream(retry)
   }
 
   private back(): void {

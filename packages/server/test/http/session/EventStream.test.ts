@@ -111,7 +111,7 @@ class Model {
         this.cut()
       }
       if (command._tag === "Come") yield* this.come(command.meanwhile)
-      if (command._tag === "Leave") this.stream.disconnect("1 second")
+      if (command._tag === "Leave") this.stream.closeStream("1 second")
     })
 
   readonly finish = Effect.gen({ self: this }, function* () {

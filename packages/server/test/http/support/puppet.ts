@@ -22,7 +22,7 @@ export interface Puppet {
 export const answer = (text: string): Order => Effect.succeed(text)
 /** Ends the connection that the call would be answered on. */
 export const leave = (retry?: Duration.Input): Order =>
-  Effect.map(RequestContext, ({ disconnect }) => disconnect(retry))
+  Effect.map(RequestContext, ({ closeStream }) => closeStream(retry))
 
 export const make: Effect.Effect<Puppet> = Effect.gen(function* () {
   const entered = yield* Queue.unbounded<string>()
