@@ -120,7 +120,7 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "Answers that were taken are counted for ever",
     file: "packages/core/src/transport/Outbox.ts",
-    from: "else control -= entry.text.length",
+    from: "else this.control -= entry.text.length",
     to: "",
     test: "packages/core/test/transport/Outbox.test.ts"
   },

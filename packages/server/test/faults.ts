@@ -102,14 +102,14 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "a folder that became a link is opened",
-    file: "packages/core/src/folder/Tree.ts",
+    file: "packages/core/src/folder/Places.ts",
     from: "real === absolute ? place",
     to: "real !== absolute || real === absolute ? place",
     test: "packages/server/test/features/folder.test.ts"
   },
   {
     name: "without descriptors a file that was opened is not compared",
-    file: "packages/core/src/folder/Tree.ts",
+    file: "packages/core/src/folder/Places.ts",
     from: "!descriptors && !isSame",
     to: "!descriptors && false && !isSame",
     test: "packages/server/test/features/folder.test.ts"

@@ -1,23 +1,17 @@
 /**
- * A folder on disk, confined: the one module that turns names into places.
- *
- * Symbolic links are never followed, whether they lead outside or not. Where the platform names open descriptors (Linux), a folder is
- * opened, the place of the descriptor is compared, and everything in it is reached through the descriptor: no later change of a link
- * redirects it. Elsewhere places are compared before and after: a link that is put there and taken away in between may have its names
- * listed, and one that is swapped several times may be read.
- * Refuses everything that is neither a file nor a folder: opening a FIFO would block.
+ * What lies in a folder on disk: its files, their bytes, the folders below. `Places` confines it; only names that the policy admits are
+ * listed.
  */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Option from "effect/Option"
-import * as Path from "effect/Path"
+import type * as Path from "effect/Path"
 import type { PlatformError } from "effect/PlatformError"
-import type * as Scope from "effect/Scope"
 import type * as Names from "./Names.ts"
+import * as Places from "./Places.ts"
 
-/** There is nothing there that a client may know of. Carries nothing: what the platform said names places outside. */
-export class Missing extends Data.TaggedError("Missing")<{}> {}
+export { isSame, Missing, type OpenFile } from "./Places.ts"
 
 /** The file has more bytes than the folder's owner allows. */
 export class TooLarge extends Data.TaggedError("TooLarge")<{ readonly maxBytes: number }> {}
@@ -27,41 +21,16 @@ export interface Entries {
   readonly folders: ReadonlyArray<Names.Names>
 }
 
-export interface OpenFile {
-  readonly handle: FileSystem.File
-  /** What the descriptor says of itself. */
-  readonly info: FileSystem.File.Info
-  /** A path of the file, good while the scope lives. */
-  readonly place: string
-}
-
-export interface Tree {
-  /** The folder's real, absolute path. */
-  readonly root: string
+export interface Tree extends Omit<Places.Places, "descriptors"> {
   readonly admits: Names.Policy
-  /** Where `names` lie. No names: the folder itself. */
-  readonly locate: (names: Names.Names) => Effect.Effect<string, Missing>
-  /** A path of the folder that `names` are, good while the scope lives. */
-  readonly openFolder: (names: Names.Names) => Effect.Effect<string, Missing, Scope.Scope>
-  /** Opens a regular file. Nothing is read before it is known to lie where its names say. */
-  readonly openFile: (names: Names.Names) => Effect.Effect<OpenFile, Missing, Scope.Scope>
-  readonly read: (names: Names.Names, maxBytes: number) => Effect.Effect<Uint8Array, Missing | TooLarge>
+  /** The bytes of a file. Fails when it has more than `maxBytes`, also when it grows while it is read. */
+  readonly read: (names: Names.Names, maxBytes: number) => Effect.Effect<Uint8Array, Places.Missing | TooLarge>
   readonly isFolder: (names: Names.Names) => Effect.Effect<boolean>
-  /** What lies directly in a folder; nothing when it is gone. */
+  /** The admitted files and folders that lie directly in a folder; none when it is gone. */
   readonly entries: (names: Names.Names) => Effect.Effect<Entries>
   /** The paths of the first `limit` files below, sorted. */
   readonly files: (limit: number) => Effect.Effect<ReadonlyArray<string>>
 }
-
-const missing = Effect.mapError(() => new Missing())
-
-/** Whether both are the same file, not just files of the same name. */
-export const isSame = (a: FileSystem.File.Info, b: FileSystem.File.Info): boolean =>
-  a.dev === b.dev && Option.getOrUndefined(a.ino) === Option.getOrUndefined(b.ino)
-
-/** The path of an open descriptor, where the platform has such paths. */
-const descriptorPath = (handle: FileSystem.File): string | undefined =>
-  "fd" in handle && typeof handle.fd === "number" ? `/proc/self/fd/${handle.fd}` : undefined
 
 /** Fails when `folder` is not there. */
 export const make = Effect.fnUntraced(function* (
@@ -69,46 +38,7 @@ export const make = Effect.fnUntraced(function* (
   admits: Names.Policy
 ): Effect.fn.Return<Tree, PlatformError, FileSystem.FileSystem | Path.Path> {
   const fs = yield* FileSystem.FileSystem
-  const path = yield* Path.Path
-  const root = yield* fs.realPath(path.resolve(folder))
-  // Windows cannot open without following; there the comparison afterwards is alone.
-  const noFollow = path.sep === "/"
-
-  const locate: Tree["locate"] = Effect.fnUntraced(function* (names) {
-    const absolute = path.join(root, ...names)
-    return (yield* fs.realPath(absolute)) === absolute ? absolute : yield* new Missing()
-  }, missing)
-
-  /** The descriptor's own path of a folder, or `undefined` where there is none. */
-  const opened = Effect.fnUntraced(function* (absolute: string) {
-    // The dot at the end makes everything but a folder an error at once, also a FIFO.
-    const handle = yield* fs.open(`${absolute}${path.sep}.`, { flag: "r" })
-    const place = descriptorPath(handle)
-    if (place === undefined) return undefined
-    const real = yield* fs.readLink(place)
-    return real === absolute ? place : yield* new Missing()
-  })
-  const descriptors = yield* Effect.scoped(opened(root)).pipe(
-    Effect.map((place) => place !== undefined),
-    Effect.orElseSucceed(() => false)
-  )
-
-  const openFolder: Tree["openFolder"] = (names) =>
-    Effect.flatMap(locate(names), (absolute) =>
-      descriptors ? Effect.map(missing(opened(absolute)), (place) => place ?? absolute) : Effect.succeed(absolute)
-    )
-
-  const openFile: Tree["openFile"] = Effect.fnUntraced(function* (names) {
-    const name = names.at(-1)
-    if (name === undefined) return yield* new Missing()
-    const place = path.join(yield* openFolder(names.slice(0, -1)), name)
-    if ((yield* fs.lstat(place)).type !== "File") return yield* new Missing()
-    const handle = yield* fs.open(place, { flag: "r", noFollow })
-    const info = yield* handle.stat
-    if (info.type !== "File") return yield* new Missing()
-    if (!descriptors && !isSame(info, yield* Effect.flatMap(locate(names), fs.lstat))) return yield* new Missing()
-    return { handle, info, place }
-  }, missing)
+  const { descriptors, locate, openFile, openFolder, root } = yield* Places.make(folder)
 
   const read: Tree["read"] = Effect.fnUntraced(function* (names, maxBytes) {
     const { handle, info } = yield* openFile(names)
@@ -117,7 +47,7 @@ export const make = Effect.fnUntraced(function* (
     let length = 0
     if (Number(info.size) > maxBytes) return yield* new TooLarge({ maxBytes })
     for (;;) {
-      const part = Option.getOrUndefined(yield* missing(handle.readAlloc(Math.max(Number(info.size), 4096) + 1)))
+      const part = Option.getOrUndefined(yield* Places.missing(handle.readAlloc(Math.max(Number(info.size), 4096) + 1)))
       if (part === undefined || part.length === 0) return concat(parts, length)
       parts.push(part)
       length += part.length

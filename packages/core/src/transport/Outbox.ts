@@ -93,6 +93,124 @@ interface Queued {
   readonly lane: Lane
 }
 
+/** What waits for the writer, and what the writer has and the wire has not taken. */
+class SendQueue {
+  /** Open while senders on the data lane need not wait. */
+  readonly ready = Latch.makeUnsafe(true)
+  readonly broken = Deferred.makeUnsafe<never, TransportError>()
+  private readonly writer: Writer
+  private readonly highWater: number
+  private readonly controlCap: number
+  /** `closing`: what is queued is still written. `failed`: no more is sent, nor written. */
+  private state: "open" | "closing" | "failed" = "open"
+  private queue: Array<Queued> = []
+  private writing: Array<Queued> = []
+  /** Characters of both arrays, by lane. */
+  private data = 0
+  private control = 0
+  private scheduled = false
+
+  constructor(writer: Writer, highWater: number, controlCap: number) {
+    this.writer = writer
+    this.highWater = highWater
+    this.controlCap = controlCap
+  }
+
+  get size(): number {
+    return this.data + this.control
+  }
+
+  readonly writable = (): boolean => this.state === "failed" || this.data < this.highWater
+
+  readonly send = (message: JsonRpc.Message | ReadonlyArray<JsonRpc.Message>, lane: Lane): void => {
+    if (this.state === "failed") return
+    const text = isBatch(message) ? `[${message.map(JsonRpc.encode).join(",")}]` : JsonRpc.encode(message)
+    if (lane === "data") {
+      this.data += text.length
+      if (this.data >= this.highWater) this.ready.closeUnsafe()
+    } else {
+      this.control += text.length
+      if (this.control > this.controlCap && this.control > text.length) return this.overflow()
+    }
+    this.queue.push({ text, lane })
+    if (!this.scheduled && this.writing.length === 0) this.schedule()
+  }
+
+  private overflow(): void {
+    const message = `The other side is not reading: ${this.control} bytes of answers wait`
+    this.fail(new TransportError({ reason: "Overflow", message }))
+  }
+
+  /** All that is sent in one turn is one write. */
+  private schedule(): void {
+    this.scheduled = true
+    queueMicrotask(this.flush)
+  }
+
+  private readonly flush = (): void => {
+    const { queue } = this
+    this.scheduled = false
+    const [first] = queue
+    if (first === undefined) return
+    let { text } = first
+    let count = 1
+    while (count < queue.length && text.length < writeSize) text += `\n${queue[count++]?.text}`
+    this.writing = count === queue.length ? queue : queue.slice(0, count)
+    this.queue = count === queue.length ? [] : queue.slice(count)
+    try {
+      this.writer.write(text, this.taken)
+    } catch (cause) {
+      this.fail(new TransportError({ reason: "Write", message: "Writing has failed", cause }))
+    }
+  }
+
+  private readonly taken = (): void => {
+    for (const entry of this.writing) {
+      if (entry.lane === "data") this.data -= entry.text.length
+      else this.control -= entry.text.length
+    }
+    this.writing = []
+    if (this.data < this.highWater) this.ready.openUnsafe()
+    if (this.queue.length > 0) this.schedule()
+    else if (this.state === "closing") this.writer.end()
+  }
+
+  readonly fail = (error: TransportError): void => {
+    if (this.state === "failed") return
+    this.state = "failed"
+    this.queue = []
+    this.writing = []
+    this.data = 0
+    this.control = 0
+    this.ready.openUnsafe()
+    this.writer.end()
+    Deferred.doneUnsafe(this.broken, Effect.fail(error))
+  }
+
+  /** Runs the writer. One that dies or just stops breaks the wire, which would look alive and take no more. */
+  get run(): Effect.Effect<void> {
+    return Effect.map(Effect.exit(this.writer.run), (exit) => {
+      if (this.state === "closing") return
+      const error = Exit.isFailure(exit) ? Option.getOrUndefined(Cause.findErrorOption(exit.cause)) : undefined
+      this.fail(error ?? new TransportError({ reason: "Write", message: "Writing has stopped", cause: exit }))
+    })
+  }
+
+  /** Lets the writer end once it has written what is queued. False where it never will: writing has failed. */
+  close(): boolean {
+    if (this.state === "failed") return false
+    this.state = "closing"
+    if (this.queue.length === 0 && this.writing.length === 0) this.writer.end()
+    return true
+  }
+
+  /** Senders do not wait any more, and nothing is sent. */
+  stop(): void {
+    this.state = "failed"
+    this.ready.openUnsafe()
+  }
+}
+
 /**
  * Starts the writer in the scope: one of callbacks, or the consumer of a stream whose elements each end by a newline. Closing the scope
  * first writes what is queued, for at most `flush`, then stops.
@@ -101,110 +219,20 @@ export const make = Effect.fnUntraced(function* (
   write: Writer | ((outgoing: Stream.Stream<string>) => Effect.Effect<void, TransportError>),
   options: Options = {}
 ): Effect.fn.Return<Outbox, never, Scope.Scope> {
-  const highWater = options.highWater ?? 1024 * 1024
-  const controlCap = options.controlCap ?? 64 * 1024 * 1024
-  const writer = typeof write === "function" ? streaming(write) : write
-  const broken = Deferred.makeUnsafe<never, TransportError>()
-  const ready = Latch.makeUnsafe(true)
-  let queue: Array<Queued> = []
-  let data = 0
-  let control = 0
-  let writing: Array<Queued> = []
-  let scheduled = false
-  let closing = false
-  let failed = false
-
-  const fail = (error: TransportError): void => {
-    if (failed) return
-    failed = true
-    queue = []
-    writing = []
-    data = 0
-    control = 0
-    ready.openUnsafe()
-    writer.end()
-    Deferred.doneUnsafe(broken, Effect.fail(error))
-  }
-
-  const send = (message: JsonRpc.Message | ReadonlyArray<JsonRpc.Message>, lane: Lane): void => {
-    if (failed) return
-    const text = isBatch(message) ? `[${message.map(JsonRpc.encode).join(",")}]` : JsonRpc.encode(message)
-    if (lane === "data") {
-      data += text.length
-      if (data >= highWater) ready.closeUnsafe()
-    } else {
-      control += text.length
-      if (control > controlCap && control > text.length) {
-        return fail(
-          new TransportError({
-            reason: "Overflow",
-            message: `The other side is not reading: ${control} bytes of answers wait`
-          })
-        )
-      }
-    }
-    queue.push({ text, lane })
-    if (!scheduled && writing.length === 0) schedule()
-  }
-
-  // What is said in one turn is one write.
-  const schedule = (): void => {
-    scheduled = true
-    queueMicrotask(flush)
-  }
-  const flush = (): void => {
-    scheduled = false
-    const [first] = queue
-    if (first === undefined) return
-    let { text } = first
-    let count = 1
-    while (count < queue.length && text.length < writeSize) text += `\n${queue[count++]?.text}`
-    writing = count === queue.length ? queue : queue.slice(0, count)
-    queue = count === queue.length ? [] : queue.slice(count)
-    try {
-      writer.write(text, taken)
-    } catch (cause) {
-      fail(new TransportError({ reason: "Write", message: "Writing has failed", cause }))
-    }
-  }
-  const taken = (): void => {
-    for (const entry of writing) {
-      if (entry.lane === "data") data -= entry.text.length
-      else control -= entry.text.length
-    }
-    writing = []
-    if (data < highWater) ready.openUnsafe()
-    if (queue.length > 0) schedule()
-    else if (closing) writer.end()
-  }
-  // A writer that dies or just stops leaves a wire that looks alive and takes nothing.
-  const running = Effect.map(Effect.exit(writer.run), (exit) => {
-    if (closing) return
-    const error = Exit.isFailure(exit) ? Option.getOrUndefined(Cause.findErrorOption(exit.cause)) : undefined
-    fail(error ?? new TransportError({ reason: "Write", message: "Writing has stopped", cause: exit }))
-  })
-
+  const { controlCap = 64 * 1024 * 1024, flush = "1 second", highWater = 1024 * 1024 } = options
+  const queue = new SendQueue(typeof write === "function" ? streaming(write) : write, highWater, controlCap)
+  yield* Effect.addFinalizer(() => Effect.sync(() => queue.stop()))
+  const fiber = yield* Effect.forkScoped(queue.run, { startImmediately: true })
   yield* Effect.addFinalizer(() =>
-    Effect.sync(() => {
-      failed = true
-      ready.openUnsafe()
-    })
+    Effect.suspend(() =>
+      queue.close() ? Effect.timeoutOption(Effect.interruptible(Fiber.await(fiber)), flush) : Effect.void
+    )
   )
-  const fiber = yield* Effect.forkScoped(running, { startImmediately: true })
-  yield* Effect.addFinalizer(() =>
-    Effect.suspend(() => {
-      closing = true
-      if (failed) return Effect.void
-      if (queue.length === 0 && writing.length === 0) writer.end()
-      return Effect.timeoutOption(Effect.interruptible(Fiber.await(fiber)), options.flush ?? "1 second")
-    })
-  )
-
   return {
-    sink: { send, writable: () => failed || data < highWater, ready: ready.await },
-    broken: Deferred.await(broken),
-    fail,
-    size: () => data + control
+    sink: { send: queue.send, writable: queue.writable, ready: queue.ready.await },
+    broken: Deferred.await(queue.broken),
+    fail: queue.fail,
+    size: () => queue.size
   }
 })
 
