@@ -76,17 +76,17 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "Scopes in scp are not read",
-    file: `${server}/Admission.ts`,
+    file: `${server}/ClaimRules.ts`,
     from: "strings(scope ?? scp)",
     to: "strings(scope)",
-    test: `${serverTest}/Admission.test.ts`
+    test: `${serverTest}/ClaimRules.test.ts`
   },
   {
     name: "Claims of any issuer admit their bearer",
-    file: `${server}/Admission.ts`,
+    file: `${server}/ClaimRules.ts`,
     from: 'typeof iss !== "string" || !rules.issuers.includes(iss)',
     to: 'typeof iss !== "string"',
-    test: `${serverTest}/Admission.test.ts`
+    test: `${serverTest}/ClaimRules.test.ts`
   },
   {
     name: "A 400 without an error code ends the refresh token",
@@ -134,65 +134,65 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "The root is looked at before the path",
-    file: "packages/auth/src/shared/Discovery.ts",
+    file: "packages/auth/src/shared/MetadataDiscovery.ts",
     from: "[new URL(root.pathname + path + server.search, server.origin), root]",
     to: "[root, new URL(root.pathname + path + server.search, server.origin)]",
-    test: `${clientTest}/Discovery.test.ts`,
+    test: `${clientTest}/MetadataDiscovery.test.ts`,
     ids: ["authorization.discovery.conforms", "authorization.client.resource-metadata-order"]
   },
   {
     name: "An authorization server that fails counts as one without metadata",
-    file: "packages/auth/src/shared/Discovery.ts",
+    file: "packages/auth/src/shared/MetadataDiscovery.ts",
     from: "    if (status >= 500) return yield* failed(step, url, status)\n    if (status !== 200 || json === undefined) continue",
     to: "    if (status !== 200 || json === undefined) continue",
-    test: `${clientTest}/Discovery.test.ts`
+    test: `${clientTest}/MetadataDiscovery.test.ts`
   },
   {
     name: "At a server of 2025-03-26 all places are looked at",
-    file: "packages/auth/src/shared/Discovery.ts",
+    file: "packages/auth/src/shared/MetadataDiscovery.ts",
     from: "legacy ? wellKnown.slice(0, 1) : wellKnown",
     to: "wellKnown",
-    test: `${clientTest}/Discovery.test.ts`,
+    test: `${clientTest}/MetadataDiscovery.test.ts`,
     ids: ["authorization.client.base-url-metadata"]
   },
   {
     name: "What is hidden is listed",
-    file: `${server}/Scopes.ts`,
+    file: `${server}/RequiredScopes.ts`,
     from: "sees: hide ? admits(auth, scopes) : undefined",
     to: "sees: undefined",
     test: `${serverTest}/Hide.test.ts`
   },
   {
     name: "What is hidden by an inner annotation is shown by an outer one",
-    file: `${server}/Scopes.ts`,
+    file: `${server}/RequiredScopes.ts`,
     from: "const hide = annotation.hide || before?.hide === true",
     to: "const hide = annotation.hide",
     test: `${serverTest}/Hide.test.ts`
   },
   {
     name: "A mounted server's hidden tools are listed",
-    file: `${server}/Scopes.ts`,
+    file: `${server}/RequiredScopes.ts`,
     from: "sees(principal) ? list : Effect.succeed([])",
     to: "sees(principal) ? list : list",
     test: `${serverTest}/Hide.test.ts`
   },
   {
     name: "A mounted server's hidden tools can be called",
-    file: `${server}/Scopes.ts`,
+    file: `${server}/RequiredScopes.ts`,
     from: "      sees(principal) ? offer : unknown(asked)",
     to: "      sees(principal) ? offer : offer",
     test: `${serverTest}/Hide.test.ts`
   },
   {
     name: "A mounted server's hidden resources can be subscribed to",
-    file: `${server}/Scopes.ts`,
+    file: `${server}/RequiredScopes.ts`,
     from: "(sees(principal) ? Effect.void : notFound(uri))",
     to: "(sees(principal) ? Effect.void : Effect.void)",
     test: `${serverTest}/Hide.test.ts`
   },
   {
     name: "Lists that depend on the caller are cached for all",
-    file: `${server}/Scopes.ts`,
+    file: `${server}/RequiredScopes.ts`,
     from: '({ ...result, cacheScope: "private" })\n\n',
     to: "result\n\n",
     test: `${serverTest}/Hide.test.ts`,
@@ -200,7 +200,7 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "What a scope guards is cached for all",
-    file: `${server}/Scopes.ts`,
+    file: `${server}/RequiredScopes.ts`,
     from: 'result.cacheScope === "public" ? { ...result, cacheScope: "private" } : result',
     to: "result",
     test: `${serverTest}/Hide.test.ts`,
@@ -239,10 +239,10 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "A client opens URLs of any scheme",
-    file: "packages/auth/src/shared/Endpoint.ts",
+    file: "packages/auth/src/shared/TrustedUrl.ts",
     from: 'if (!isSecure(url)) return refuse("is not secure", "https, or http on the loopback interface")',
     to: 'if (url.protocol === "http:" && !isSecure(url)) return refuse("is not secure", "https")',
-    test: `${clientTest}/Discovery.test.ts`,
+    test: `${clientTest}/MetadataDiscovery.test.ts`,
     ids: ["best-practices.urls.schemes", "best-practices.urls.dangerous-rejected", "best-practices.urls.allowlist"]
   },
   {
@@ -250,7 +250,7 @@ export const faults: ReadonlyArray<Fault> = [
     file: "packages/auth/src/shared/Fetch.ts",
     from: "if (target === undefined || target.origin !== new URL(request.url).origin)",
     to: "if (target === undefined)",
-    test: `${clientTest}/Discovery.test.ts`,
+    test: `${clientTest}/MetadataDiscovery.test.ts`,
     ids: ["best-practices.ssrf.redirects"]
   },
   {

@@ -2,7 +2,7 @@
  * The tokens for one MCP server: where they come from, which are current, and getting new ones.
  *
  * Fibers that need new tokens at the same time share one attempt, which outlives the request that began it: a user who is typing a
- * password is not interrupted by a timeout of a call. Processes take turns by `Lease`.
+ * password is not interrupted by a timeout of a call. Processes take turns by `TokenLock`.
  */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Clock from "effect/Clock"
@@ -10,11 +10,11 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
-import type { Demand } from "./Challenge.ts"
-import * as Discovery from "../shared/Discovery.ts"
+import type { Demand } from "@effect-mcp/protocol/Challenge"
+import * as MetadataDiscovery from "../shared/MetadataDiscovery.ts"
 import * as Dpop from "./Dpop.ts"
 import type { Grant, Request } from "./Grant.ts"
-import * as TokenLock from "./Lease.ts"
+import * as TokenLock from "./TokenLock.ts"
 import type * as Metadata from "../shared/Metadata.ts"
 import { OAuthError, listed, shown } from "../shared/OAuthError.ts"
 import * as Scopes from "./Scopes.ts"
@@ -22,7 +22,7 @@ import * as Stored from "./Stored.ts"
 import * as TokenEndpoint from "./TokenEndpoint.ts"
 import { TokenStore } from "./TokenStore.ts"
 
-export interface Options<R> extends Omit<Discovery.Options, "server"> {
+export interface Options<R> extends Omit<MetadataDiscovery.Options, "server"> {
   readonly grant: Grant<R>
   /** Scopes to ask for in any case. */
   readonly scopes: Scopes.Scopes
@@ -64,7 +64,7 @@ export const make = Effect.fnUntraced(function* <R>(
 ): Effect.fn.Return<Access, never, R | TokenStore> {
   const store = yield* TokenStore
   const context = yield* Effect.context<R | TokenStore>()
-  const discovery: Discovery.Options = { ...options, server }
+  const discovery: MetadataDiscovery.Options = { ...options, server }
   const slot = Stored.target(store, server.href)
   const cached = new Map<string, { readonly metadata: Metadata.AuthorizationServer; readonly until: number }>()
 
@@ -83,7 +83,7 @@ export const make = Effect.fnUntraced(function* <R>(
     const now = yield* Clock.currentTimeMillis
     const known = cached.get(issuer)
     if (known !== undefined && known.until > now) return known.metadata
-    const found = yield* Discovery.server(discovery, issuer, resource === undefined)
+    const found = yield* MetadataDiscovery.server(discovery, issuer, resource === undefined)
     cached.set(issuer, { metadata: found, until: now + freshFor })
     return found
   })
@@ -134,15 +134,15 @@ export const make = Effect.fnUntraced(function* <R>(
     return fresh === undefined ? undefined : { ...pick(stored, "refreshToken"), ...pick(stored, "granted"), ...fresh }
   })
 
-  const choose = (issuers: Discovery.Resource["issuers"]): string =>
+  const choose = (issuers: MetadataDiscovery.Resource["issuers"]): string =>
     issuers.find((issuer) => issuer === current?.target.issuer || options.grant.prefers(issuer)) ?? issuers[0]
 
   const work = Effect.fnUntraced(function* (used: Current | undefined, demand: Demand | undefined, now: number) {
     // A refusal may mean that the server has another authorization server now; that a token grows old does not.
-    const resource: Discovery.Resource =
+    const resource: MetadataDiscovery.Resource =
       demand === undefined && used !== undefined
         ? { indicator: used.target.resource, issuers: [used.target.issuer], scopes: undefined, metadata: undefined }
-        : yield* Discovery.resource(discovery, demand?.resourceMetadata)
+        : yield* MetadataDiscovery.resource(discovery, demand?.resourceMetadata)
     const issuer = choose(resource.issuers)
     const target: Stored.AuthorizationTarget = {
       issuer,

@@ -8,7 +8,7 @@ import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Effect from "effect/Effect"
 import * as Jose from "jose"
 import { Authorizer } from "./Authorizer.ts"
-import * as Endpoint from "../shared/Endpoint.ts"
+import * as TrustedUrl from "../shared/TrustedUrl.ts"
 import type { Grant, Request } from "./Grant.ts"
 import { random, sha256 } from "../shared/hash.ts"
 import { OAuthError, listed } from "../shared/OAuthError.ts"
@@ -88,20 +88,20 @@ const obtain = Effect.fnUntraced(function* (options: Options, request: Request) 
       found: listed(metadata.code_challenge_methods_supported),
       advice: "Without it a stolen code could be used; the operator has to add it."
     })
-  const endpoint = yield* Endpoint.check(
+  const endpoint = yield* TrustedUrl.check(
     "server-metadata",
     "`authorization_endpoint`",
     metadata.authorization_endpoint ?? "",
     request
   )
-  const way = yield* authorizer.open
-  if (!Endpoint.isRedirectUri(way.redirectUri))
+  const flow = yield* authorizer.open
+  if (!TrustedUrl.isRedirectUri(flow.redirectUri))
     return yield* fail({
       problem: "the redirect URI is not secure",
       expected: "https, or http on the loopback interface",
-      found: excerpt(way.redirectUri)
+      found: excerpt(flow.redirectUri)
     })
-  const credentials = yield* Registration.credentials(options, request, way.redirectUri)
+  const credentials = yield* Registration.credentials(options, request, flow.redirectUri)
   const expected: Expected = {
     issuer: metadata.issuer,
     state: yield* random,
@@ -112,7 +112,7 @@ const obtain = Effect.fnUntraced(function* (options: Options, request: Request) 
   const parameters = {
     response_type: "code",
     client_id: credentials.clientId,
-    redirect_uri: way.redirectUri,
+    redirect_uri: flow.redirectUri,
     state: expected.state,
     code_challenge: yield* sha256(expected.verifier),
     code_challenge_method: "S256",
@@ -124,14 +124,14 @@ const obtain = Effect.fnUntraced(function* (options: Options, request: Request) 
   }
   for (const [name, value] of Object.entries(parameters))
     if (value !== undefined) endpoint.searchParams.set(name, value)
-  const code = yield* codeOf(yield* way.authorize(endpoint), expected)
+  const code = yield* codeOf(yield* flow.authorize(endpoint), expected)
   return yield* TokenEndpoint.tokens(
     request,
     credentials,
     {
       grant_type: "authorization_code",
       code,
-      redirect_uri: way.redirectUri,
+      redirect_uri: flow.redirectUri,
       code_verifier: expected.verifier,
       resource
     },

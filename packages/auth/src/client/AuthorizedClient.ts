@@ -13,9 +13,9 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
 import type * as Access from "./Access.ts"
-import * as Challenge from "./Challenge.ts"
+import * as Challenge from "@effect-mcp/protocol/Challenge"
 import * as Dpop from "./Dpop.ts"
-import * as Endpoint from "../shared/Endpoint.ts"
+import * as TrustedUrl from "../shared/TrustedUrl.ts"
 import * as Fetch from "../shared/Fetch.ts"
 import { OAuthError, listed, shown } from "../shared/OAuthError.ts"
 
@@ -134,7 +134,7 @@ export const make = ({ accessTo, http, nonces, stepUps: maxStepUps }: Options): 
       const url = Option.getOrUndefined(HttpClientRequest.toUrl(request))
       // A request that has credentials of its own is not ours.
       if (url === undefined || request.headers["authorization"] !== undefined) return http.execute(request)
-      return Endpoint.isSecure(url) ? authorized(request, url) : insecure(request, url)
+      return TrustedUrl.isSecure(url) ? authorized(request, url) : insecure(request, url)
     }),
     Effect.succeed
   )

@@ -5,7 +5,7 @@
 import * as Effect from "effect/Effect"
 import type { Credentials } from "./ClientIdentity.ts"
 import type { Grant } from "./Grant.ts"
-import { issuerOnly } from "../shared/bound.ts"
+import { issuerOnly } from "./issuerOnly.ts"
 import * as TokenEndpoint from "./TokenEndpoint.ts"
 
 /** The client, and the authorization server that knows it. */

@@ -1,7 +1,7 @@
 /**
- * Tokens that only the holder of a key can use (RFC 9449): keys, proofs, and the nonces that servers hand out.
+ * Proofs of possession for requests (RFC 9449): keys, proofs, and the nonces that servers hand out. `server/Dpop` checks such proofs.
  *
- * A proof is for one request: it names its method, its URL and the token, and has an id of its own.
+ * A proof is for one request: it names the method, the URL and the token, and has an id of its own.
  */
 import * as Clock from "effect/Clock"
 import * as SecureRandom from "effect/crypto/SecureRandom"

@@ -9,9 +9,9 @@ import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as ClientIdentity from "./ClientIdentity.ts"
-import * as Endpoint from "../shared/Endpoint.ts"
+import * as TrustedUrl from "../shared/TrustedUrl.ts"
 import type { Grant, Request } from "./Grant.ts"
-import { issuerOnly } from "../shared/bound.ts"
+import { issuerOnly } from "./issuerOnly.ts"
 import { parseUrl } from "../shared/url.ts"
 import { OAuthError, shown } from "../shared/OAuthError.ts"
 import * as TokenEndpoint from "./TokenEndpoint.ts"
@@ -45,7 +45,7 @@ const exchange = Effect.fnUntraced(function* (
   request: Request
 ): Effect.fn.Return<string, OAuthError> {
   const url = parseUrl(tokenEndpoint)
-  if (url === undefined || !Endpoint.isSecure(url))
+  if (url === undefined || !TrustedUrl.isSecure(url))
     return yield* new OAuthError({
       step: "identity",
       problem: "the token endpoint of the identity provider is not secure",

@@ -74,7 +74,7 @@ export const layer = <E, R>(options: Options<E, R>): Layer.Layer<Authorizer, nev
           HttpServer.addressFormattedWith((address) => Effect.succeed(new URL(address))),
           server
         )
-        const way: RedirectFlow = {
+        const flow: RedirectFlow = {
           redirectUri: `http://${options.host ?? "127.0.0.1"}:${port}${path}`,
           authorize: (url) =>
             Effect.suspend(() => {
@@ -94,7 +94,7 @@ export const layer = <E, R>(options: Options<E, R>): Layer.Layer<Authorizer, nev
               })
             )
         }
-        return way
+        return flow
       })
     }))
   )

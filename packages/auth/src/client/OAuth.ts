@@ -14,9 +14,9 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as Access from "./Access.ts"
 import * as AuthorizedClient from "./AuthorizedClient.ts"
-import * as Challenge from "./Challenge.ts"
+import * as Challenge from "@effect-mcp/protocol/Challenge"
 import * as Dpop from "./Dpop.ts"
-import * as Endpoint from "../shared/Endpoint.ts"
+import * as TrustedUrl from "../shared/TrustedUrl.ts"
 import type { Grant } from "./Grant.ts"
 import { parseUrl } from "../shared/url.ts"
 import { OAuthError } from "../shared/OAuthError.ts"
@@ -81,10 +81,10 @@ export class OAuth extends Context.Service<
   }
 >()("@effect-mcp/auth/OAuth") {}
 
-const toLogin = (server: URL, place: Stored.AuthorizationTarget, tokens: Stored.Tokens): Login => ({
+const toLogin = (server: URL, target: Stored.AuthorizationTarget, tokens: Stored.Tokens): Login => ({
   server: server.href,
-  issuer: place.issuer,
-  resource: place.resource,
+  issuer: target.issuer,
+  resource: target.resource,
   clientId: tokens.clientId,
   scopes: tokens.granted ?? tokens.requested,
   expiresAt: tokens.expiresAt,
@@ -139,7 +139,7 @@ const make = Effect.fnUntraced(function* <R>(
 
   const parse = (server: string | URL) => {
     const url = parseUrl(String(server))
-    return url !== undefined && Endpoint.isSecure(url)
+    return url !== undefined && TrustedUrl.isSecure(url)
       ? Effect.succeed(serverOf(url))
       : Effect.fail(
           new OAuthError({
@@ -152,9 +152,9 @@ const make = Effect.fnUntraced(function* <R>(
   }
 
   const stored = Effect.fnUntraced(function* (server: URL) {
-    const place = yield* (yield* accessTo(server)).target
-    const { value } = place === undefined ? {} : yield* Stored.accountOf(store, place).read
-    return place === undefined || value?.tokens === undefined ? undefined : { place, tokens: value.tokens }
+    const target = yield* (yield* accessTo(server)).target
+    const { value } = target === undefined ? {} : yield* Stored.accountOf(store, target).read
+    return target === undefined || value?.tokens === undefined ? undefined : { target, tokens: value.tokens }
   })
 
   const service = OAuth.of({
@@ -180,7 +180,7 @@ const make = Effect.fnUntraced(function* <R>(
       const found = yield* stored(server)
       if (found === undefined) return false
       const revoke = Effect.gen(function* () {
-        const metadata = yield* access.metadata(found.place)
+        const metadata = yield* access.metadata(found.target)
         const request = { http, server, allowPrivate, metadata, scopes: undefined, resource: undefined }
         yield* Revocation.revoke(request, grant, found.tokens)
       })
@@ -192,7 +192,7 @@ const make = Effect.fnUntraced(function* <R>(
     whoami: Effect.fnUntraced(function* (text) {
       const server = yield* parse(text)
       const found = yield* stored(server)
-      return found === undefined ? undefined : toLogin(server, found.place, found.tokens)
+      return found === undefined ? undefined : toLogin(server, found.target, found.tokens)
     })
   })
   return { client, service }

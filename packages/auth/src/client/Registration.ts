@@ -12,7 +12,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import type { Credentials, Known, PreRegistered, SigningKey } from "./ClientIdentity.ts"
-import * as Endpoint from "../shared/Endpoint.ts"
+import * as TrustedUrl from "../shared/TrustedUrl.ts"
 import type { Request } from "./Grant.ts"
 import * as Fetch from "../shared/Fetch.ts"
 import { parseUrl } from "../shared/url.ts"
@@ -79,7 +79,7 @@ export const document = (options: {
   readonly fields?: { readonly [field: string]: unknown } | undefined
 }): { readonly [field: string]: unknown } => {
   if (!isDocumentUrl(options.metadataUrl)) throw new Error(`Not an https URL with a path: ${options.metadataUrl}`)
-  const wrong = options.redirectUris.find((uri) => !Endpoint.isRedirectUri(uri))
+  const wrong = options.redirectUris.find((uri) => !TrustedUrl.isRedirectUri(uri))
   if (wrong !== undefined) throw new Error(`Neither https nor on the loopback interface: ${wrong}`)
   return {
     ...options.fields,
@@ -109,7 +109,7 @@ const register = Effect.fnUntraced(function* (
   redirectUri: string
 ): Effect.fn.Return<Stored.Registration, OAuthError> {
   const { metadata } = request
-  const url = yield* Endpoint.check("registration", "`registration_endpoint`", registrationEndpoint, request)
+  const url = yield* TrustedUrl.check("registration", "`registration_endpoint`", registrationEndpoint, request)
   const redirect = new URL(redirectUri)
   const body = {
     client_name: options.clientName,
@@ -117,7 +117,7 @@ const register = Effect.fnUntraced(function* (
     grant_types: ["authorization_code", "refresh_token"],
     response_types: ["code"],
     token_endpoint_auth_method: wantedMethod(metadata.token_endpoint_auth_methods_supported),
-    application_type: Endpoint.isLoopback(redirect) || redirect.protocol !== "https:" ? "native" : "web",
+    application_type: TrustedUrl.isLoopback(redirect) || redirect.protocol !== "https:" ? "native" : "web",
     // No `scope`: a client that names one may never be granted another, which ends stepping up and offline access.
     ...options.registration
   }

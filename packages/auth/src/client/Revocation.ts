@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import * as Redacted from "effect/Redacted"
 import * as ClientIdentity from "./ClientIdentity.ts"
-import * as Endpoint from "../shared/Endpoint.ts"
+import * as TrustedUrl from "../shared/TrustedUrl.ts"
 import type { Grant, Request } from "./Grant.ts"
 import * as Fetch from "../shared/Fetch.ts"
 import type { OAuthError } from "../shared/OAuthError.ts"
@@ -19,7 +19,7 @@ export const revoke = Effect.fnUntraced(function* <R>(
   const { revocation_endpoint } = request.metadata
   const credentials = yield* grant.credentials(request, tokens)
   if (revocation_endpoint === undefined || credentials === undefined) return
-  const url = yield* Endpoint.check("token", "`revocation_endpoint`", revocation_endpoint, request)
+  const url = yield* TrustedUrl.check("token", "`revocation_endpoint`", revocation_endpoint, request)
   const send = Effect.fnUntraced(function* (token: Redacted.Redacted<string>, hint: string) {
     const proof = yield* ClientIdentity.prove(credentials, request.metadata)
     const body = { token: Redacted.value(token), token_type_hint: hint, ...proof.parameters }

@@ -35,7 +35,7 @@ export const Tokens = Schema.Struct({
   tokenType: Schema.Literals(["Bearer", "DPoP"]),
   /** When the access token expires, in milliseconds since 1970; not known without. */
   expiresAt: Schema.optionalKey(Millis),
-  /** When it should be renewed: not so late that it expires on its way. */
+  /** When it should be renewed: early enough that it does not expire before it arrives. */
   renewAt: Schema.optionalKey(Millis),
   refreshToken: Schema.optionalKey(Secret),
   /** What was asked for: a challenge for no more than this cannot be met by asking again. */
@@ -98,9 +98,9 @@ export const account = slot("account", Account)
 /** The client's registration, by issuer. */
 export const registration = slot("registration", Registration)
 /** Where a server leads, by its URL. */
-export const target = slot("place", AuthorizationTarget)
+export const target = slot("target", AuthorizationTarget)
 
-/** The account at a place. */
+/** The account of a resource at its issuer. */
 export const accountOf = (store: TokenStore["Service"], { issuer, resource }: AuthorizationTarget): Slot<Account> =>
   account(store, issuer, resource ?? "")
 

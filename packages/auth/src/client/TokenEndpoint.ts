@@ -13,7 +13,7 @@ import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as ClientIdentity from "./ClientIdentity.ts"
 import * as Dpop from "./Dpop.ts"
-import * as Endpoint from "../shared/Endpoint.ts"
+import * as TrustedUrl from "../shared/TrustedUrl.ts"
 import * as Fetch from "../shared/Fetch.ts"
 import * as Metadata from "../shared/Metadata.ts"
 import { OAuthError, type Step, shown } from "../shared/OAuthError.ts"
@@ -37,7 +37,7 @@ export interface Binding {
 }
 
 /** Whom to ask, and as whom. */
-export interface Target extends Endpoint.Trust {
+export interface Target extends TrustedUrl.Trust {
   readonly http: HttpClient.HttpClient
   readonly metadata: Metadata.AuthorizationServer
   readonly binding?: Binding | undefined
@@ -143,7 +143,7 @@ export const endpoint = (target: Target): Effect.Effect<URL, OAuthError> =>
           expected: "`token_endpoint`"
         })
       )
-    : Endpoint.check("server-metadata", "`token_endpoint`", target.metadata.token_endpoint, target)
+    : TrustedUrl.check("server-metadata", "`token_endpoint`", target.metadata.token_endpoint, target)
 
 /** Asks for tokens. `requested` is what of them is remembered as asked for. */
 export const tokens = Effect.fnUntraced(function* (

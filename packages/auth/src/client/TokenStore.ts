@@ -2,7 +2,7 @@
  * Where a client keeps tokens and registrations: texts by key, replaced by compare-and-swap.
  *
  * The whole contract is `read` and `swap`; that fibers and processes which share a store refresh a token once follows from them (see
- * `Lease`). Owns no schema: what the texts are is `Stored`'s matter. Here are the store in memory and the encryption of any other; the
+ * `TokenLock`). Owns no schema: what the texts are is `Stored`'s matter. Here are the store in memory and the encryption of any other; the
  * store on disk is `TokenFiles`.
  */
 import * as Context from "effect/Context"

@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import type { Credentials } from "./ClientIdentity.ts"
 import type { Grant } from "./Grant.ts"
-import { issuerOnly } from "../shared/bound.ts"
+import { issuerOnly } from "./issuerOnly.ts"
 import type { OAuthError } from "../shared/OAuthError.ts"
 import * as TokenEndpoint from "./TokenEndpoint.ts"
 

@@ -46,7 +46,7 @@ export {
   Unauthorized
 } from "./Caller.ts"
 export { Guard, middleware, type Options } from "./Guard.ts"
-export { requires, type RequiresOptions } from "./Scopes.ts"
+export { requires, type RequiresOptions } from "./RequiredScopes.ts"
 
 /** Authenticates by the tokens that the verifier holds for authentic. Dies on options that make no sense. */
 export const layer = (options: GuardModule.Options): Layer.Layer<Auth | GuardModule.Guard, never, TokenVerifier> =>

@@ -11,7 +11,7 @@ import { McpError } from "@effect-mcp/protocol/McpError"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as ChallengeNotes from "./Pending.ts"
+import * as ChallengeNotes from "./ChallengeNotes.ts"
 
 /** The caller must authenticate. Ours: outside the ranges of JSON-RPC and MCP, after HTTP's 401. */
 export const Unauthorized = -31401

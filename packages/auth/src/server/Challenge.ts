@@ -1,7 +1,7 @@
 /**
- * What a refused request is told: the value of `WWW-Authenticate` (RFC 6750 section 3, RFC 9728 section 5.1, RFC 9449 section 7.1).
+ * The value of `WWW-Authenticate` in a refusal (RFC 6750 section 3, RFC 9728 section 5.1, RFC 9449 section 7.1).
  *
- * Owns the grammar of the header's value only; who is refused, and why, is decided elsewhere.
+ * Owns the writing; `@effect-mcp/protocol/Challenge` reads the same header on the client's side. Refuses to decide which request gets it.
  */
 
 /** `invalid_token` goes with 401, `insufficient_scope` with 403, `invalid_request` with 400; a request without a token names no error. */

@@ -3,22 +3,15 @@
  *
  * Owns how a failure is told. The URLs are the operator's own, or from metadata of an issuer that the operator named.
  */
+import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Effect from "effect/Effect"
 import type * as HttpClient from "effect/http/HttpClient"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
-import { serverMetadataUrls } from "../shared/Discovery.ts"
-import * as Endpoint from "../shared/Endpoint.ts"
+import { serverMetadataUrls } from "../shared/MetadataDiscovery.ts"
+import * as TrustedUrl from "../shared/TrustedUrl.ts"
 import * as Fetch from "../shared/Fetch.ts"
 import { parseUrl } from "../shared/url.ts"
 import { shown, VerifierUnavailable } from "./TokenVerifier.ts"
-
-/** Any JSON object. */
-export interface JsonObject {
-  readonly [name: string]: unknown
-}
-/** No array, and not null. */
-export const isJsonObject = (value: unknown): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
 
 const remedy = "See that the authorization server runs and that its URL is configured right."
 
@@ -73,7 +66,7 @@ export const endpoint = (
 ): Effect.Effect<string, VerifierUnavailable> => {
   const found = metadata[name]
   const url = typeof found === "string" ? parseUrl(found) : undefined
-  return url !== undefined && (Endpoint.isSecure(url) || url.origin === parseUrl(issuer)?.origin)
+  return url !== undefined && (TrustedUrl.isSecure(url) || url.origin === parseUrl(issuer)?.origin)
     ? Effect.succeed(url.href)
     : Effect.fail(
         new VerifierUnavailable({

@@ -1,7 +1,7 @@
 /**
- * Proofs of possession (RFC 9449): a token that is bound to a key is worth nothing without a proof by that key, made for this request.
+ * Checks of proofs of possession (RFC 9449): a token bound to a key needs a proof by that key, made for this request.
  *
- * Owns the checks of section 4.3, the memory of proofs that were seen, and the nonces of section 9.
+ * Owns the checks of section 4.3, the memory of proofs that were seen, and the nonces of section 9. `client/Dpop` makes the proofs.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"

@@ -4,6 +4,7 @@
  * Owns the answers 400, 401, 403 and 503 and their challenges. The token ends here: behind the gate nobody can read, log or pass it on.
  */
 import * as Principal from "@effect-mcp/core/Principal"
+import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -12,16 +13,15 @@ import * as Headers from "effect/http/Headers"
 import * as HttpRouter from "effect/http/HttpRouter"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
-import * as Endpoint from "../shared/Endpoint.ts"
-import * as Admission from "./Admission.ts"
+import * as TrustedUrl from "../shared/TrustedUrl.ts"
+import * as ClaimRules from "./ClaimRules.ts"
 import { InsufficientScope, named, type Satisfies, Unauthorized } from "./Caller.ts"
 import * as Challenge from "./Challenge.ts"
 import * as Credentials from "./Credentials.ts"
-import * as Documents from "./Documents.ts"
 import * as Dpop from "./Dpop.ts"
-import * as ChallengeNotes from "./Pending.ts"
+import * as ChallengeNotes from "./ChallengeNotes.ts"
 import * as ResourceMetadata from "./ResourceMetadata.ts"
-import * as StreamExpiry from "./Standing.ts"
+import * as StreamExpiry from "./StreamExpiry.ts"
 import { InvalidToken, TokenVerifier } from "./TokenVerifier.ts"
 
 /** The resource, whose tokens count for it, and what they must grant. */
@@ -106,7 +106,7 @@ export const make = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Guard["Service"], never, TokenVerifier> {
   const problem = check(options)
   if (problem !== undefined) return yield* Effect.die(new Error(problem))
-  for (const issuer of options.authorizationServers.filter((issuer) => !Endpoint.isSecure(new URL(issuer)))) {
+  for (const issuer of options.authorizationServers.filter((issuer) => !TrustedUrl.isSecure(new URL(issuer)))) {
     yield* Effect.logWarning(`${issuer} is not https: whoever is on the way to it can make tokens that are taken here`)
   }
   const verifier = yield* TokenVerifier
@@ -202,7 +202,7 @@ export const make = Effect.fnUntraced(function* (
         : Effect.andThen(Effect.logError("A token could not be verified", error.message), Effect.fail(unavailable))
     )
     const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
-    const principal = Admission.admit(claims, rules, now)
+    const principal = ClaimRules.admit(claims, rules, now)
     if (principal instanceof InvalidToken) return yield* refuse(401, "invalid_token", principal.message, { scheme })
     const nonce = yield* possession(request, credentials, claims)
     const lacking = scopes.filter((scope) => !satisfies(principal.scopes, scope))
@@ -240,8 +240,8 @@ export const make = Effect.fnUntraced(function* (
 })
 
 const isOurs = (answer: unknown): boolean =>
-  Documents.isJsonObject(answer) &&
-  Documents.isJsonObject(answer.error) &&
+  isJsonObject(answer) &&
+  isJsonObject(answer.error) &&
   (answer.error.code === Unauthorized || answer.error.code === InsufficientScope)
 
 /**

@@ -5,6 +5,7 @@
  * Owns how often is asked: however many tokens wait, one fetch runs; tokens with made-up key ids cannot cause more than one per
  * cool-down; while the authorization server is down, the last keys serve on for a bounded time.
  */
+import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -67,7 +68,7 @@ export const make = (http: HttpClient.HttpClient, options: Options = {}): Jwks =
     const { keys } = json
     if (!Array.isArray(keys)) return yield* fail("a key set", "no list of keys")
     return yield* Effect.try({
-      try: () => Jose.createLocalJWKSet({ keys: keys.filter(Documents.isJsonObject) }),
+      try: () => Jose.createLocalJWKSet({ keys: keys.filter(isJsonObject) }),
       catch: () => fail("a key set", "something malformed")
     })
   })

@@ -5,6 +5,7 @@
  * Owns the vocabulary. Whether the claims admit the caller (issuer, audience, time, scopes) is not the verifier's matter: `Auth` checks
  * them for every verifier alike.
  */
+import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
@@ -59,12 +60,10 @@ export class TokenVerifier extends Context.Service<
   }
 >()("@effect-mcp/auth/TokenVerifier") {}
 
-/** Text of others, made fit for a message: short, and of one line. */
+/** A value of another party as a message shows it: text or JSON on one line, at most 200 characters, escaped. */
 export const shown = (value: unknown): string => {
   if (value === undefined) return "nothing"
-  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? typeof value)
-  const line = text.replaceAll(/[^\x20-\x7e]/gu, "?")
-  return line.length > 200 ? `${line.slice(0, 200)}...` : line
+  return excerpt(typeof value === "string" ? value : (JSON.stringify(value) ?? typeof value))
 }
 
 /** The same claims, which nobody can change any more: requests share what is remembered. */

@@ -1,5 +1,7 @@
 import * as Challenge from "@effect-mcp/auth/server/Challenge"
+import * as Reader from "@effect-mcp/protocol/Challenge"
 import { assert, describe, it } from "@effect/vitest"
+import { Effect, Schema } from "effect"
 
 describe("Challenge", () => {
   it("names the error, the scopes and the metadata, each quoted", () => {
@@ -26,4 +28,31 @@ describe("Challenge", () => {
       'Bearer error_description="a\\" b\\\\ ??Set-Cookie: x ?"'
     )
   })
+
+  const Text = Schema.String.check(Schema.isMaxLength(40))
+  it.effect.prop("is read by a client as it was meant", [Text, Text, Schema.Literals(["Bearer", "DPoP"])], (given) =>
+    Effect.sync(() => {
+      const [description, second, scheme] = given
+      const header = Challenge.formatAll([
+        {
+          scheme,
+          error: "invalid_token",
+          description,
+          scopes: ["a:b", "c"],
+          resourceMetadata: "https://x.example/y?z"
+        },
+        { scheme: "DPoP", description: second, algorithms: ["ES256"] }
+      ])
+      const [one, two] = Reader.parse(header)
+      const printable = (text: string) => text.replaceAll(/[^\x20-\x7e]/gu, "?")
+      assert.strictEqual(one?.scheme ?? "", scheme.toLowerCase())
+      assert.strictEqual(one?.parameters.get("error_description") ?? "", printable(description))
+      assert.strictEqual(two?.parameters.get("error_description") ?? "", printable(second))
+      assert.deepStrictEqual(Reader.demand(header), {
+        resourceMetadata: "https://x.example/y?z",
+        scopes: ["a:b", "c"],
+        error: "invalid_token"
+      })
+    })
+  )
 })

@@ -1,5 +1,3 @@
-import * as ClientChallenge from "@effect-mcp/auth/client/Challenge"
-import * as Challenge from "@effect-mcp/auth/server/Challenge"
 import * as Introspection from "@effect-mcp/auth/server/Introspection"
 import * as JwtVerifier from "@effect-mcp/auth/server/JwtVerifier"
 import { TokenVerifier } from "@effect-mcp/auth/server/TokenVerifier"
@@ -200,34 +198,5 @@ describe("Introspection", () => {
       const claims = yield* Effect.provide(verify(yield* server.issue(), server.issuer), layer)
       assert.strictEqual(claims.active, true)
     }).pipe(Effect.provide(issuer({ tokens: "opaque" })))
-  )
-})
-
-describe("Challenge", () => {
-  const Text = Schema.String.check(Schema.isMaxLength(40))
-  it.effect.prop("is read by a client as it was meant", [Text, Text, Schema.Literals(["Bearer", "DPoP"])], (given) =>
-    Effect.sync(() => {
-      const [description, second, scheme] = given
-      const header = Challenge.formatAll([
-        {
-          scheme,
-          error: "invalid_token",
-          description,
-          scopes: ["a:b", "c"],
-          resourceMetadata: "https://x.example/y?z"
-        },
-        { scheme: "DPoP", description: second, algorithms: ["ES256"] }
-      ])
-      const [one, two] = ClientChallenge.parse(header)
-      const printable = (text: string) => text.replaceAll(/[^\x20-\x7e]/gu, "?")
-      assert.strictEqual(one?.scheme ?? "", scheme.toLowerCase())
-      assert.strictEqual(one?.parameters.get("error_description") ?? "", printable(description))
-      assert.strictEqual(two?.parameters.get("error_description") ?? "", printable(second))
-      assert.deepStrictEqual(ClientChallenge.demand(header), {
-        resourceMetadata: "https://x.example/y?z",
-        scopes: ["a:b", "c"],
-        error: "invalid_token"
-      })
-    })
   )
 })

@@ -1,5 +1,5 @@
 /** Attacks on a protected server: each is tried against one that lets the honest caller in, and none gets anywhere. */
-import * as Admission from "@effect-mcp/auth/server/Admission"
+import * as ClaimRules from "@effect-mcp/auth/server/ClaimRules"
 import * as Auth from "@effect-mcp/auth/server/Auth"
 import * as Credentials from "@effect-mcp/auth/server/Credentials"
 import * as JwtVerifier from "@effect-mcp/auth/server/JwtVerifier"
@@ -244,9 +244,9 @@ describe.each(revisions)("attacks at %s", (revision) => {
     ([claims]) =>
       Effect.sync(() => {
         const rules = { issuers: ["https://a.example"], audiences: ["https://b.example"], skew: 0 }
-        assert.isTrue(Admission.admit(claims, rules, 0) instanceof InvalidToken)
+        assert.isTrue(ClaimRules.admit(claims, rules, 0) instanceof InvalidToken)
         const ours = { ...claims, iss: "https://a.example", aud: ["x", "https://B.example/"] }
-        const admitted = Admission.admit(ours, rules, 0)
+        const admitted = ClaimRules.admit(ours, rules, 0)
         if (admitted instanceof InvalidToken) return
         assert.isString(admitted.subject)
         assert.isTrue(claims.exp === undefined || Number(claims.exp) > 0)

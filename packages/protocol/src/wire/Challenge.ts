@@ -1,5 +1,5 @@
 /**
- * What a server says when it refuses a request: the challenges of `WWW-Authenticate` (RFC 9110 section 11.6.1).
+ * The challenges of `WWW-Authenticate` as a client reads them (RFC 9110 section 11.6.1); `@effect-mcp/auth/server/Challenge` writes them.
  *
  * Owns the grammar. Garbage yields no challenge instead of an error: a 401 without a readable challenge still means "authorize".
  */

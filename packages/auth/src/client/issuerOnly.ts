@@ -1,7 +1,7 @@
 /** Credentials that were given for one authorization server are not shown to another. */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Effect from "effect/Effect"
-import { OAuthError } from "./OAuthError.ts"
+import { OAuthError } from "../shared/OAuthError.ts"
 
 export const issuerOnly = (
   options: { readonly issuer?: string | undefined; readonly clientId: string },

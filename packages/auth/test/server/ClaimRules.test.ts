@@ -1,11 +1,11 @@
-import * as Admission from "@effect-mcp/auth/server/Admission"
+import * as ClaimRules from "@effect-mcp/auth/server/ClaimRules"
 import { InvalidToken } from "@effect-mcp/auth/server/TokenVerifier"
 import { assert, describe, it } from "@effect/vitest"
 
 const rules = { issuers: ["https://a.example"], audiences: ["https://b.example/mcp"], skew: 0 }
 const good = { iss: "https://a.example", aud: "https://b.example/mcp", sub: "alice" }
 
-describe("Admission", () => {
+describe("ClaimRules", () => {
   it.each<readonly [claims: object, scopes: ReadonlyArray<string>]>([
     [{ scope: "a b" }, ["a", "b"]],
     [{ scope: ["a", "b c"] }, ["a", "b", "c"]],
@@ -16,7 +16,7 @@ describe("Admission", () => {
     [{ scp: 7 }, []],
     [{}, []]
   ])("Claims %j grant the scopes %j", (claims, scopes) => {
-    const admitted = Admission.admit({ ...good, ...claims }, rules, 0)
+    const admitted = ClaimRules.admit({ ...good, ...claims }, rules, 0)
     assert.deepStrictEqual(admitted instanceof InvalidToken ? admitted.message : admitted.scopes, scopes)
   })
 
@@ -28,7 +28,7 @@ describe("Admission", () => {
     ["another audience", { aud: "https://b.example/other" }, "Checking the audience"],
     ["no audience", { aud: [] }, "Checking the audience"]
   ])("Claims of %s admit nobody, whatever verified them", (_, claims, step) => {
-    const refused = Admission.admit({ ...good, ...claims }, rules, 0)
+    const refused = ClaimRules.admit({ ...good, ...claims }, rules, 0)
     assert.instanceOf(refused, InvalidToken)
     assert.strictEqual(refused instanceof InvalidToken ? refused.step : "", step)
   })

@@ -9,13 +9,13 @@ import * as Effect from "effect/Effect"
 import type * as HttpClient from "effect/http/HttpClient"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import * as Option from "effect/Option"
-import * as Endpoint from "./Endpoint.ts"
+import * as TrustedUrl from "./TrustedUrl.ts"
 import * as Fetch from "./Fetch.ts"
 import { parseUrl } from "./url.ts"
 import * as Metadata from "./Metadata.ts"
 import { OAuthError, type Step, shown } from "./OAuthError.ts"
 
-export interface Options extends Endpoint.Trust {
+export interface Options extends TrustedUrl.Trust {
   readonly http: HttpClient.HttpClient
   /** The revision to name in `MCP-Protocol-Version` of metadata requests. */
   readonly protocolVersion: string
@@ -98,7 +98,7 @@ export const resource = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Resource, OAuthError> {
   const step = "resource-metadata"
   if (challenged !== undefined) {
-    const url = yield* Endpoint.check(step, "`resource_metadata` of the challenge", challenged, options)
+    const url = yield* TrustedUrl.check(step, "`resource_metadata` of the challenge", challenged, options)
     const { status, json } = yield* get(options, step, url)
     if (status !== 200)
       return yield* new OAuthError({ step, problem: "the metadata are not there", url: shown(url), status })
@@ -136,7 +136,7 @@ export const server = Effect.fnUntraced(function* (
   legacy: boolean
 ): Effect.fn.Return<Metadata.AuthorizationServer, OAuthError> {
   const step = "server-metadata"
-  const base = yield* Endpoint.check(step, "the issuer", issuer, options)
+  const base = yield* TrustedUrl.check(step, "the issuer", issuer, options)
   const wellKnown = serverMetadataUrls(base)
   // Before 2025-06-18 there was one place.
   const urls = legacy ? wellKnown.slice(0, 1) : wellKnown

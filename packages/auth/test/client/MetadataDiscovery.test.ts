@@ -1,4 +1,4 @@
-import * as Discovery from "@effect-mcp/auth/client/Discovery"
+import * as MetadataDiscovery from "@effect-mcp/auth/client/MetadataDiscovery"
 import { assert, describe, it } from "@effect/vitest"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { Effect } from "effect"
@@ -125,7 +125,7 @@ describe.each(World.revisions)("Discovery of resource metadata at %s", (revision
   it("takes metadata of the server itself and of what it lies under", () => {
     const at = new URL("https://mcp.example.com/a/b")
     for (const resource of ["https://MCP.example.com/a/b", "https://mcp.example.com/a", "https://mcp.example.com/"])
-      assert.isTrue(Discovery.speaksFor(resource, at), resource)
+      assert.isTrue(MetadataDiscovery.speaksFor(resource, at), resource)
   })
 
   it.effect(
@@ -301,7 +301,7 @@ describe.each(World.revisions)("Discovery of the authorization server's metadata
   )
 })
 
-describe("Discovery at servers of 2025-03-26", () => {
+describe("MetadataDiscovery at servers of 2025-03-26", () => {
   it.effect(
     "takes the server's origin for the authorization server, and its metadata at the root",
     () =>

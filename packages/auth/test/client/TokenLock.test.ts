@@ -1,4 +1,4 @@
-import * as Lease from "@effect-mcp/auth/client/Lease"
+import * as TokenLock from "@effect-mcp/auth/client/TokenLock"
 import * as Stored from "@effect-mcp/auth/client/Stored"
 import { makeMemory } from "@effect-mcp/auth/client/TokenStore"
 import { assert, describe, it } from "@effect/vitest"
@@ -18,12 +18,12 @@ const setup = () => {
 }
 const isNew = (found: Stored.Tokens) => nameOf(found) === "new"
 
-describe("Lease", () => {
+describe("TokenLock", () => {
   it.effect("what the store has is taken, if it is good", () =>
     Effect.gen(function* () {
       const { slot } = setup()
       yield* slot.write({ tokens: tokens("new") })
-      const got = yield* Lease.obtain({ slot, good: isNew, keep: () => true, work: () => Effect.die("not needed") })
+      const got = yield* TokenLock.obtain({ slot, good: isNew, keep: () => true, work: () => Effect.die("not needed") })
       assert.strictEqual(nameOf(got), "new")
     })
   )
@@ -34,7 +34,7 @@ describe("Lease", () => {
       yield* slot.write({ tokens: tokens("old") })
       const gate = yield* Deferred.make<void>()
       const obtain = (work: (found: Stored.Tokens | undefined) => Effect.Effect<Stored.Tokens>) =>
-        Effect.forkChild(Lease.obtain({ slot, good: isNew, keep: () => true, work }), { startImmediately: true })
+        Effect.forkChild(TokenLock.obtain({ slot, good: isNew, keep: () => true, work }), { startImmediately: true })
       const first = yield* obtain((found) => {
         assert.strictEqual(found && nameOf(found), "old")
         return Effect.as(Deferred.await(gate), tokens("new"))
@@ -56,7 +56,7 @@ describe("Lease", () => {
       const now = yield* Clock.currentTimeMillis
       yield* slot.write({ tokens: tokens("old"), lease: { owner: "dead", until: now + 15_000 } })
       const fiber = yield* Effect.forkChild(
-        Lease.obtain({ slot, good: isNew, keep: () => true, work: () => Effect.succeed(tokens("new")) }),
+        TokenLock.obtain({ slot, good: isNew, keep: () => true, work: () => Effect.succeed(tokens("new")) }),
         { startImmediately: true }
       )
       yield* TestClock.adjust("14 seconds")
@@ -75,7 +75,7 @@ describe("Lease", () => {
         const { slot } = setup()
         yield* slot.write({ tokens: tokens("old") })
         const error = yield* Effect.flip(
-          Lease.obtain({ slot, good: isNew, keep: () => keep, work: () => Effect.fail("no") })
+          TokenLock.obtain({ slot, good: isNew, keep: () => keep, work: () => Effect.fail("no") })
         )
         assert.strictEqual(error, "no")
         const { value } = yield* slot.read
@@ -90,7 +90,7 @@ describe("Lease", () => {
       const { slot } = setup()
       yield* slot.write({ tokens: tokens("old") })
       const fiber = yield* Effect.forkChild(
-        Lease.obtain({ slot, good: isNew, keep: () => true, work: () => Effect.never }),
+        TokenLock.obtain({ slot, good: isNew, keep: () => true, work: () => Effect.never }),
         { startImmediately: true }
       )
       assert.isDefined((yield* slot.read).value?.lease)
@@ -103,7 +103,7 @@ describe("Lease", () => {
   it.effect("who lost its lease, as a machine that slept does, overwrites nothing", () =>
     Effect.gen(function* () {
       const { slot } = setup()
-      const obtained = yield* Lease.obtain({
+      const obtained = yield* TokenLock.obtain({
         slot,
         good: isNew,
         keep: () => true,

@@ -178,7 +178,7 @@ describe.each(revisions)("Scopes at %s", (revision) => {
   )
 })
 
-describe("Scopes", () => {
+describe("RequiredScopes", () => {
   it.effect("holds in sessions, too, and a token with more scopes goes on in the same one", () =>
     Effect.gen(function* () {
       const { bearer, ran, send } = yield* serveAt("2026-07-28")()
