@@ -1,8 +1,8 @@
 /**
- * Who gets new tokens when several fibers and processes share a store: one at a time, the others take what it got.
+ * One request for new tokens at a time, among the fibers and processes that share a store; the others take its tokens.
  *
- * The lease is part of the stored account, taken by compare-and-swap, renewed while its owner works, and free again when it stops being
- * renewed: a killed process holds the others up for seconds, not for ever.
+ * The lock is a lease in the stored account: taken by compare-and-swap, renewed while its owner works, and free once it expires. A killed
+ * process delays the others by at most 15 seconds.
  */
 import * as Clock from "effect/Clock"
 import * as SecureRandom from "effect/crypto/SecureRandom"
@@ -15,14 +15,13 @@ const renewEvery = "4 seconds"
 const askEvery = "100 millis"
 
 /**
- * Tokens that are good: those in the store if `good` says so, else those that `work` gets, which are stored. `work` is given what the
- * store has.
+ * The tokens of the store if `good` accepts them, else those that `work` gets, which are then stored. `work` receives the stored ones.
  */
 export const obtain = Effect.fnUntraced(function* <E, R>(options: {
   readonly slot: Slot<Account>
   readonly good: (tokens: Tokens) => boolean
   readonly work: (tokens: Tokens | undefined) => Effect.Effect<Tokens, E, R>
-  /** Whether what the store had is still worth something after `work` failed. */
+  /** Whether the stored tokens stay in the store after `work` failed. */
   readonly keep: () => boolean
 }): Effect.fn.Return<Tokens, E | OAuthError, R> {
   const { slot, good } = options
@@ -48,7 +47,7 @@ export const obtain = Effect.fnUntraced(function* <E, R>(options: {
       yield* slot.swap(version, { ...value, lease: { owner, until: now + leaseMillis } })
   })
 
-  /** Writes the end of our work, unless the lease was lost meanwhile: then what is there is somebody else's. */
+  /** Writes the tokens and frees the lock; an owner whose lease was taken over writes nothing. */
   const settle = Effect.fnUntraced(function* (tokens: Tokens | undefined) {
     while (true) {
       const { version, value } = yield* slot.read
@@ -60,7 +59,7 @@ export const obtain = Effect.fnUntraced(function* <E, R>(options: {
   return yield* Effect.uninterruptibleMask((restore) =>
     restore(Effect.raceFirst(options.work(before?.tokens), Effect.forever(renew))).pipe(
       Effect.tapCause(() => Effect.ignore(settle(options.keep() ? before?.tokens : undefined))),
-      // From here on nothing interrupts: the authorization server may have used up the old refresh token.
+      // Not interruptible: the authorization server may have used up the old refresh token.
       Effect.tap(settle)
     )
   )

@@ -1,8 +1,11 @@
-/** Credentials that were given for one authorization server are not shown to another. */
+/**
+ * The check that credentials made for one authorization server are not sent to another.
+ */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Effect from "effect/Effect"
 import { OAuthError } from "../shared/OAuthError.ts"
 
+/** Fails unless `issuer` is the one in the options; without one in the options any issuer may see the credentials. */
 export const issuerOnly = (
   options: { readonly issuer?: string | undefined; readonly clientId: string },
   issuer: string

@@ -1,20 +1,20 @@
 /**
- * How code inside a request has its HTTP response become a challenge: a note on the very principal that the request came with.
+ * Notes by which code inside a request turns its HTTP response into a challenge, kept for the principal of that request.
  *
- * Owns the notes. They are kept by identity, so they cost nothing where no HTTP request is behind a principal: then nobody reads them.
+ * Owns the notes, by the identity of the principal: without an HTTP request no guard reads them, and they go with the principal.
  */
 import type { Principal } from "@effect-mcp/core/Principal"
 
-/** What a request would have needed: to be authenticated at all, or more scopes. */
+/** What a refused request lacked: authentication, or scopes. */
 export interface Need {
   readonly authentication: boolean
-  /** All that this operation needs. */
+  /** All scopes that the operation needs, granted ones included. */
   readonly scopes: ReadonlyArray<string>
 }
 
 const notes = new WeakMap<Principal["Service"], Need>()
 
-/** Notes what was lacking. Of several messages in one request, all needs count. */
+/** Adds to the note of a principal; the needs of all messages of a batch add up. */
 export const note = (principal: Principal["Service"], need: Need): void => {
   const before = notes.get(principal)
   notes.set(principal, {
@@ -23,5 +23,5 @@ export const note = (principal: Principal["Service"], need: Need): void => {
   })
 }
 
-/** What was lacking in the request of this principal, if anything was. */
+/** The note of a principal; undefined where its request lacked nothing. */
 export const noted = (principal: Principal["Service"]): Need | undefined => notes.get(principal)

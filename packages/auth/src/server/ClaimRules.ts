@@ -1,17 +1,17 @@
 /**
- * Whether authentic claims admit their bearer to this resource: issuer, audience, time and scopes, for every verifier alike.
+ * Whether verified claims admit a token to this resource: issuer, audience, time and subject, for every verifier alike.
  *
- * Owns the rules, and what becomes of the claims: a `Principal`, named by its subject within its issuer.
+ * Owns the rules and the `Principal` that admitted claims become. Does not verify signatures: the claims are authentic already.
  */
 import type { Principal } from "@effect-mcp/core/Principal"
 import { type Claims, InvalidToken, shown } from "./TokenVerifier.ts"
 
-/** What claims are held against. */
+/** What the claims are checked against. */
 export interface Rules {
   readonly issuers: ReadonlyArray<string>
-  /** A token must name one of them. */
+  /** The audience of a token must name one of them. */
   readonly audiences: ReadonlyArray<string>
-  /** How far the clocks may differ, in seconds. */
+  /** How far the clocks of issuer and server may differ, in seconds. */
   readonly skew: number
 }
 
@@ -23,7 +23,7 @@ const remedy = {
 const invalid = (step: string, expected: string, found: unknown, advice = remedy.renew) =>
   new InvalidToken({ step, expected, found: shown(found), remedy: advice })
 
-/** URIs of resources are the same if they differ in the case of scheme and host, or in the slash of an empty path, only. */
+/** Whether two URIs name one resource: they may differ in the case of scheme and host and in the slash of an empty path. */
 export const sameResource = (one: string, other: string): boolean => {
   if (one === other) return true
   if (!URL.canParse(one) || !URL.canParse(other)) return false
@@ -33,11 +33,11 @@ export const sameResource = (one: string, other: string): boolean => {
 const strings = (value: unknown): ReadonlyArray<string> =>
   typeof value === "string" ? [value] : Array.isArray(value) ? value.filter((item) => typeof item === "string") : []
 
-/** Of `scope` (RFC 8693, RFC 7662), or of `scp`, which some issuers use. */
+/** The scopes of the claim `scope` (RFC 8693 section 4.2, RFC 7662 section 2.2), or of `scp`, which some issuers use. */
 export const scopesOf = ({ scope, scp }: Claims): ReadonlyArray<string> =>
   strings(scope ?? scp).flatMap((words) => words.split(" ").filter((word) => word !== ""))
 
-/** The caller that the claims name, or why they admit nobody. `now` in seconds. */
+/** The principal that the claims name, or why they are refused. `now` is in seconds since 1970. */
 export const admit = (claims: Claims, rules: Rules, now: number): Principal["Service"] | InvalidToken => {
   const { aud, client_id, exp, iss, nbf, sub } = claims
   if (typeof iss !== "string" || !rules.issuers.includes(iss)) {

@@ -1,9 +1,8 @@
 /**
- * Scopes of tools, resources and prompts: `Tools.layer(...).pipe(Scopes.requires("files:write"))`.
+ * Required scopes of tools, resources and prompts: `Tools.layer(...).pipe(Auth.requires("files:write"))`.
  *
- * An annotation of layers, so the contract of a tool stays what both sides share and says nothing of one server's policy. What is
- * registered below it is not run, read, completed or subscribed to for a caller that lacks a scope. It is still listed, unless `hide`
- * says otherwise: then it does not exist for such a caller.
+ * An annotation of layers: the contract of a tool stays free of one server's policy. A caller that lacks a scope cannot run, read, complete
+ * or subscribe to what the annotated layer registers. Its entries are listed nevertheless; with `hide` they do not exist for that caller.
  */
 import { PromptRegistry } from "@effect-mcp/core/Prompts"
 import { notFound, ResourceRegistry } from "@effect-mcp/core/Resources"
@@ -26,10 +25,10 @@ type Check = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E | M
 
 type Sees = (principal: Principal["Service"], uri?: string) => boolean
 
-/** What a guarded entry is made of. */
+/** How the annotation guards one entry. */
 interface Rules {
   readonly check: Check
-  /** Who may know of the entry; undefined where everyone may. */
+  /** Which callers see the entry; undefined where all do. */
   readonly sees: Sees | undefined
 }
 
@@ -38,7 +37,7 @@ interface Annotation {
   readonly hide: boolean
 }
 
-/** Entries that are guarded already: of nested annotations one check remains, and one challenge names the scopes of all. */
+/** Guards entries; nested annotations become one check, whose challenge names the scopes of all of them. */
 const guarded = <Entry extends object>() => {
   const known = new WeakMap<Entry, Annotation & { readonly plain: Entry }>()
   return (
@@ -61,20 +60,20 @@ const guarded = <Entry extends object>() => {
   }
 }
 
-/** Who sees an entry: by its own rule, and by that of the annotation. */
+/** Visible to callers that both the entry's own rule and the annotation admit. */
 const visible = (own: Sees | undefined, sees: Sees | undefined): Sees | undefined =>
   own === undefined || sees === undefined
     ? (own ?? sees)
     : (principal, uri) => sees(principal, uri) && own(principal, uri)
 
-/** What a mounted source lists: nothing for a caller that may not know of it. */
+/** The list of a mounted source; empty where the caller must not see the source. */
 const listed = <A, E, R>(
   list: Effect.Effect<ReadonlyArray<A>, E, R>,
   sees: Sees | undefined
 ): Effect.Effect<ReadonlyArray<A>, E, R | Principal> =>
   sees === undefined ? list : Effect.flatMap(Principal, (principal) => (sees(principal) ? list : Effect.succeed([])))
 
-/** What a mounted source answers: that there is no such thing, for a caller that may not know of it. */
+/** The answer of a mounted source; the error for an unknown name where the caller must not see the source. */
 const answered =
   <A, B, E, R, E2, R2>(
     ask: (asked: A) => Effect.Effect<B, E, R> | undefined,
@@ -101,7 +100,7 @@ const resourceSource = guarded<Parameters<Resources["mount"]>[0]>()
 const prompt = guarded<Parameters<Prompts["register"]>[0]>()
 const promptSource = guarded<Parameters<Prompts["mount"]>[0]>()
 
-/** A function that may have nothing to offer. */
+/** Maps what a source or template gives for a request that it knows. */
 const offered =
   <A, B>(ask: (asked: A) => B | undefined, check: (offer: B) => B) =>
   (asked: A): B | undefined => {
@@ -117,7 +116,7 @@ const completers = (all: { readonly [name: string]: Completer<QueryServices> }, 
     ])
   )
 
-/** What a caller alone may read may be kept for that caller alone. */
+/** The result with private caching: what needs a scope must not reach other callers from a shared cache. */
 const unshared = <A extends { readonly cacheScope?: "public" | "private" | undefined }>(result: A): A =>
   result.cacheScope === "public" ? { ...result, cacheScope: "private" } : result
 
@@ -215,7 +214,7 @@ const resources = (
   changed: registry.changed
 })
 
-/** Registries that guard what is registered with them, in the place of those they wrap. */
+/** The context with registries that guard their entries instead of the plain ones. */
 const wrap = (
   context: Context.Context<never>,
   annotation: Annotation,
@@ -237,26 +236,25 @@ const wrap = (
   return wrapped
 }
 
-/** Whether a subscription to a URI is to be refused: hidden entries refuse by themselves, as they do not exist, sources cannot. */
+/** Whether this annotation guards subscriptions to a URI. Hidden entries need no rule: a subscription to an unknown URI fails anyway. */
 type Covers = (uri: string) => boolean
 type Registered = (covers?: Covers) => void
 
-/** What a request subscribes to. */
+/** The URIs that a request subscribes to. */
 const subscribed = (request: Request): ReadonlyArray<string> => {
   if (request.method === "resources/subscribe") return [request.params.uri]
   return request.method === "subscriptions/listen" ? (request.params.notifications.resourceSubscriptions ?? []) : []
 }
 
-/** A list that depends on who asks is nobody else's to keep, whatever the server's caching hints say. */
+/** A list that depends on its caller is cached privately, whatever the caching hints of the server say. */
 const toCallerAlone = (result: Result): Result => ({ ...result, cacheScope: "private" })
 
-/** The scopes, and what becomes of lists. */
+/** Options of `requires`. */
 export interface RequiresOptions {
   readonly scopes: readonly [string, ...ReadonlyArray<string>]
   /**
-   * Hides what is guarded from callers that lack a scope: it is not listed, and a request for it is answered as one for a name that does
-   * not exist, without a challenge. Lists are then cached for their caller alone. Default false: it is listed, and a request for it is
-   * answered with 403 and the scopes, so that a client can ask for more.
+   * Whether entries are hidden from callers that lack a scope: not listed, and refused like an unknown name, without a challenge. Lists
+   * are then cached privately. Default false: entries are listed, and a request for one is answered with 403 and the scopes.
    */
   readonly hide?: boolean | undefined
 }
@@ -271,8 +269,9 @@ const annotationOf = (given: Scopes | readonly [RequiresOptions]): Annotation =>
 }
 
 /**
- * Lets only callers with all of these scopes use what the layer registers. Dies if the layer registers nothing by itself: it was
- * built before, beside this annotation, and would go unguarded.
+ * Lets only callers with all of these scopes use what the layer registers. The scopes add to those of `Auth.layer`.
+ *
+ * Dies if the layer registers nothing itself: then it was built outside this annotation and would be unguarded.
  *
  * @example
  * ```ts

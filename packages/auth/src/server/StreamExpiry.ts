@@ -1,9 +1,8 @@
 /**
- * How long a response may stay open that its client keeps open: until the token expires, that let it in. The client comes back with a
- * fresh one.
+ * The end of long-lived responses at the expiry of the token that opened them; the client opens another with a fresh token.
  *
- * Owns which responses these are: a session's own stream, and a subscription. What answers a request may end it, however long that
- * takes; the stream of HTTP with SSE is its session, in which every message is let in by itself.
+ * Owns which responses these are: the standalone GET stream of a session, and `subscriptions/listen`. The response to any other request may
+ * outlive its token. The stream of HTTP with SSE (2024-11-05) is its session, and each message there carries a token of its own.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -12,11 +11,11 @@ import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Stream from "effect/Stream"
 
-/** Whether the request asks for a response that its client keeps open. */
+/** Whether the request opens a long-lived response. */
 export const isLongLived = ({ headers, method }: Pick<HttpServerRequest, "headers" | "method">): boolean =>
   method === "GET" ? headers["mcp-session-id"] !== undefined : headers["mcp-method"] === "subscriptions/listen"
 
-/** Ends the response, if it is a stream, at that time (milliseconds since 1970). */
+/** The response, ended at `end` (milliseconds since 1970) if its body is a stream. */
 export const endAt = Effect.fnUntraced(function* (
   response: HttpServerResponse.HttpServerResponse,
   end: number

@@ -1,8 +1,8 @@
 /**
  * From an MCP server's URL to the authorization server that protects it (RFC 9728, RFC 8414, OpenID Connect Discovery 1.0).
  *
- * Owns the order of the places looked at and the checks: the resource is the server asked for, the issuer exactly the one looked up. A
- * server without resource metadata is one of 2025-03-26: its own origin is the authorization server.
+ * Owns the order of the well-known URIs and the checks: `resource` covers the server asked for, `issuer` is exactly the one looked up.
+ * A server without resource metadata counts as one of 2025-03-26, whose own origin is the authorization server.
  */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Effect from "effect/Effect"
@@ -19,13 +19,13 @@ export interface Options extends TrustedUrl.Trust {
   readonly http: HttpClient.HttpClient
   /** The revision to name in `MCP-Protocol-Version` of metadata requests. */
   readonly protocolVersion: string
-  /** Whether a server without resource metadata is taken for one of 2025-03-26. */
+  /** Whether a server without resource metadata counts as one of 2025-03-26. */
   readonly fallback: boolean
 }
 
-/** What is known of a protected server. */
+/** A protected server: its resource indicator, its authorization servers and its metadata. */
 export interface Resource {
-  /** The value of `resource` in requests for tokens; undefined for a server of 2025-03-26, which has no such parameter. */
+  /** The value of `resource` in token requests (RFC 8707); undefined for a server of 2025-03-26. */
   readonly indicator: string | undefined
   readonly issuers: readonly [string, ...ReadonlyArray<string>]
   readonly scopes: ReadonlyArray<string> | undefined
@@ -58,7 +58,7 @@ export const serverMetadataUrls = (issuer: URL): ReadonlyArray<URL> => {
 const failed = (step: Step, url: URL, status: number): OAuthError =>
   new OAuthError({ step, problem: "the server failed", url: shown(url), status, advice: "Try later." })
 
-/** Whether metadata that name `resource` speak for this server: the same URL, or one that it lies under. */
+/** Whether metadata with this `resource` cover the server: the same URL, or a path above it (RFC 9728 section 3.3). */
 export const speaksFor = (resource: string, server: URL): boolean => {
   const url = parseUrl(resource)
   if (url === undefined || url.hash !== "" || url.origin !== server.origin) return false
@@ -91,7 +91,7 @@ const readResource = Effect.fnUntraced(function* (
   return { indicator: metadata.resource, issuers: [first, ...others], scopes: metadata.scopes_supported, metadata }
 })
 
-/** Finds the resource metadata: at the URL of the challenge if it named one, else at the well-known URIs. */
+/** Finds the resource metadata: at the URL of the challenge if there is one, else at the well-known URIs. */
 export const resource = Effect.fnUntraced(function* (
   options: Options,
   challenged: string | undefined
@@ -108,7 +108,7 @@ export const resource = Effect.fnUntraced(function* (
   for (const url of urls) {
     const { status, json } = yield* get(options, step, url)
     if (status >= 500) return yield* failed(step, url, status)
-    // A page for people instead of JSON is what many sites answer to any path: not the metadata.
+    // Many sites answer any path with a web page: that is no metadata.
     if (status === 200 && json !== undefined) return yield* readResource(options, url, json)
   }
   if (!options.fallback)
@@ -138,7 +138,7 @@ export const server = Effect.fnUntraced(function* (
   const step = "server-metadata"
   const base = yield* TrustedUrl.check(step, "the issuer", issuer, options)
   const wellKnown = serverMetadataUrls(base)
-  // Before 2025-06-18 there was one place.
+  // Before 2025-06-18 the specification names one URI.
   const urls = legacy ? wellKnown.slice(0, 1) : wellKnown
   for (const url of urls) {
     const { status, json } = yield* get(options, step, url)

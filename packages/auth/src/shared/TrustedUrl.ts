@@ -1,9 +1,9 @@
 /**
- * Which URLs a client talks to, opens or is redirected to.
+ * The URLs that a client sends requests to, opens in a browser or is redirected to.
  *
- * Owns the rules of OAuth 2.1 section 1.5 and of MCP: everything over HTTPS, plain HTTP on the loopback interface only. URLs that other
- * parties name (metadata, endpoints) never lead from a public server to a private, link-local or loopback address. Names are not
- * resolved: one that leads to a private address gets no further than the handshake of TLS, for which nobody there has the certificate.
+ * Owns the rules of OAuth 2.1 section 1.5 and of MCP: HTTPS everywhere, plain HTTP on the loopback interface only. URLs in metadata and
+ * challenges never lead from a public server to a private, link-local or loopback address. Host names are not resolved: a name that leads
+ * to a private address fails in the handshake of TLS, since the host there has no certificate for that name.
  */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Effect from "effect/Effect"
@@ -41,26 +41,26 @@ export const isPrivateAddress = (url: URL): boolean => {
   return address === "::" || address === "::1" || /^f[cd]|^fe[89a-f]|^ff/.test(address)
 }
 
-/** Which URLs of others are followed. */
+/** The server that named the URLs, and whether they may be private. */
 export interface Trust {
-  /** The MCP server that the user named: what it leads to may be where it is itself. */
+  /** The MCP server that the user named; a private or loopback one may lead to other private addresses. */
   readonly server: URL
-  /** Lets metadata of a public server name private addresses. Default false. */
+  /** Whether metadata of a public server may name private addresses. Default false. */
   readonly allowPrivate?: boolean | undefined
 }
 
-/** Whether a URL keeps what is sent there to itself: HTTPS, or plain HTTP that does not leave the machine. */
+/** Whether requests to a URL cannot be read on their way: HTTPS, or plain HTTP on the loopback interface. */
 export const isSecure = (url: URL): boolean =>
   url.protocol === "https:" || (url.protocol === "http:" && isLoopback(url))
 
-/** Parses a URL that another party named; fails unless it is a secure one that this server may lead to. */
+/** Parses a URL that another party named; fails unless it is secure and `trust` allows its address. `what` names it in the error. */
 export const check = (step: Step, what: string, text: string, trust: Trust): Effect.Effect<URL, OAuthError> => {
   const url = parseUrl(text)
   const refuse = (problem: string, expected: string) =>
     Effect.fail(new OAuthError({ step, problem: `${what} ${problem}`, expected, found: excerpt(text) }))
   if (url === undefined) return refuse("is not a URL", "an absolute URL")
   if (url.username !== "" || url.password !== "" || url.hash !== "")
-    return refuse("has a user or a fragment", "a URL without")
+    return refuse("has a user or a fragment", "a URL without a user and without a fragment")
   if (!isSecure(url)) return refuse("is not secure", "https, or http on the loopback interface")
   const local = isLoopback(url) || isPrivateAddress(url)
   const home = isLoopback(trust.server) || isPrivateAddress(trust.server)

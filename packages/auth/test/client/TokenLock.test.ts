@@ -28,7 +28,7 @@ describe("TokenLock", () => {
     })
   )
 
-  it.effect("who waits takes what the other got", () =>
+  it.effect("a fiber that waits for the lock takes the tokens of its owner", () =>
     Effect.gen(function* () {
       const { slot } = setup()
       yield* slot.write({ tokens: tokens("old") })
@@ -100,7 +100,7 @@ describe("TokenLock", () => {
     })
   )
 
-  it.effect("who lost its lease, as a machine that slept does, overwrites nothing", () =>
+  it.effect("an owner whose lease expired, as on a machine that slept, overwrites nothing", () =>
     Effect.gen(function* () {
       const { slot } = setup()
       const obtained = yield* TokenLock.obtain({

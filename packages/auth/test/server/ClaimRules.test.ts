@@ -27,7 +27,7 @@ describe("ClaimRules", () => {
     ["an issuer that is no text", { iss: ["https://a.example"] }, "Checking the issuer"],
     ["another audience", { aud: "https://b.example/other" }, "Checking the audience"],
     ["no audience", { aud: [] }, "Checking the audience"]
-  ])("Claims of %s admit nobody, whatever verified them", (_, claims, step) => {
+  ])("Claims of %s are refused, whatever verified them", (_, claims, step) => {
     const refused = ClaimRules.admit({ ...good, ...claims }, rules, 0)
     assert.instanceOf(refused, InvalidToken)
     assert.strictEqual(refused instanceof InvalidToken ? refused.step : "", step)

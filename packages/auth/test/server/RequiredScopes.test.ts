@@ -53,7 +53,7 @@ describe.each(revisions)("Scopes at %s", (revision) => {
   const serve = serveAt(revision)
 
   it.effect(
-    "answers 403 with what is needed before the handler runs, and lets in who has it",
+    "a caller that lacks a scope gets 403 with the scopes before the handler runs, one that has it is let in",
     () =>
       Effect.gen(function* () {
         const server = yield* serve()
@@ -246,9 +246,9 @@ describe("RequiredScopes", () => {
     )
     const local = Auth.layerLocal({ subject: "me" })
     complete(McpServer.layer({ name: "a", version: "1", features: guarded }))
-    // @ts-expect-error nobody says who the caller is
+    // @ts-expect-error no layer provides the caller
     complete(McpServer.layer({ name: "a", version: "1", features: who }))
-    // @ts-expect-error nobody checks the scopes
+    // @ts-expect-error no layer checks the scopes
     complete(McpServer.layer({ name: "a", version: "1", features: guarded.pipe(Auth.requires("x")) }))
     complete(McpServer.layer({ name: "a", version: "1", features: who }).pipe(Layer.provide(local)))
     assert.strictEqual(modern("ping").method, "ping")
