@@ -89,11 +89,11 @@ export class Dispatcher {
     if (features.wrapped()) request.eager = false
     if (request.eager) return operation.handle(params, request)
     const decoded = { method: operation.method, params } as Decoded // the codec of this very method decoded the params
-    const { bindCaller } = request
+    const { callerBinding } = request
     // The handler is looked up when the effect runs: middleware may wait first, or run the effect again.
     return features.middleware(decoded, ({ params }) => {
       const handled = Effect.suspend(() => operation.handle(params, request))
-      return bindCaller === undefined ? handled : Effect.flatMap(Effect.suspend(bindCaller), () => handled)
+      return callerBinding === undefined ? handled : Effect.andThen(callerBinding.bindCaller, handled)
     })
   }
 }

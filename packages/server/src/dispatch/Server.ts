@@ -24,6 +24,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Scheduler from "effect/Scheduler"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { shortLived } from "../internal/warmUpScopes.ts"
@@ -38,6 +39,7 @@ import type * as Lifecycle from "./Initialize.ts"
 import * as Limits from "../Limits.ts"
 import * as Logging from "./Logging.ts"
 import * as InputRounds from "../mrtr/InputRounds.ts"
+import * as Replay from "../mrtr/Replay.ts"
 import { ReplayGuard } from "../mrtr/ReplayGuard.ts"
 import { layerRandom, StateSeal } from "../mrtr/StateSeal.ts"
 import { defaultPageSize } from "../features/Pagination.ts"
@@ -162,7 +164,12 @@ const identityOf = <E, R>(options: Options<E, R>, features: Features.Features): 
 const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
   const context = yield* Effect.context<never>()
   shortLived()
-  const features = yield* Features.build(options.features, options.limits?.tool)
+  const scheduler = Replay.scheduler(yield* Scheduler.Scheduler)
+  const features = yield* Effect.provideService(
+    Features.build(options.features, options.limits?.tool),
+    Scheduler.Scheduler,
+    scheduler
+  )
   const identity = identityOf(options, features)
   const clock = yield* Clock.Clock
   const logging = Logging.make(options.logging ?? {}, clock)
@@ -187,7 +194,7 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
     dispatcher,
     rateLimit,
     logging,
-    rounds: InputRounds.make(
+    rounds: new InputRounds.InputRounds(
       options.name,
       yield* sealOf,
       yield* Effect.map(Effect.serviceOption(ReplayGuard), Option.getOrUndefined),

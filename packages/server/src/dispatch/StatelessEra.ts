@@ -113,7 +113,7 @@ export const make = (options: Options) => {
     origin: Origin,
     exchange: ReceivedRequest,
     base: Context.Context<never> | undefined
-  ): Effect.Effect<Result | InputRounds.Asked, McpError.McpError> => {
+  ): Effect.Effect<Result | InputRounds.InputRequired, McpError.McpError> => {
     const principal = exchange.envelope.principal ?? origin.principal
     const eraContextOf = (input: EraContext["input"]): EraContext => ({
       context: {
@@ -169,8 +169,8 @@ export const make = (options: Options) => {
       const excess = rateLimit.take(operation.rateLimit, isResumed, origin, principal, origin.address)
       if (excess !== undefined) return Effect.fail(excess)
     }
-    const encode = (result: Result | InputRounds.Asked): Effect.Effect<unknown, McpError.McpError> => {
-      if (InputRounds.isAsked(result)) return Effect.succeed(signed(result.wire))
+    const encode = (result: Result | InputRounds.InputRequired): Effect.Effect<unknown, McpError.McpError> => {
+      if (InputRounds.isInputRequired(result)) return Effect.succeed(signed(result.wire))
       return EncodedLists.encoded(result, revision.version, () => {
         const { hint } = operation
         const canonical = hint === undefined ? result : { ...CacheHint.fields(hint), ...result }

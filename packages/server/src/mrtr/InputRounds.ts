@@ -1,8 +1,8 @@
 /**
- * Requests that may be answered with questions (spec 2026-07-28: basic/patterns/mrtr): opens the state a client brings, runs a round
- * of the handler, and seals what the next one needs.
+ * Requests that may be answered with questions (spec 2026-07-28: basic/patterns/mrtr): opens the state that a client sends, runs a round
+ * of the handler, and seals what the next round needs.
  *
- * Bounded: a request that asks in more rounds, or remembers more, than allowed is a clear error.
+ * Bounded: a request that asks in more rounds than allowed, or whose state is longer, fails with -32603.
  */
 import type { ClientInput } from "@effect-mcp/core/ClientInput"
 import { exitOf } from "@effect-mcp/core/internal/eager"
@@ -17,7 +17,7 @@ import type * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { EraContext } from "../request/RequestServices.ts"
-import { ServerRequest } from "../request/ServerRequest.ts"
+import { type CallerBinding, ServerRequest } from "../request/ServerRequest.ts"
 import * as Journal from "./Journal.ts"
 import * as Replay from "./Replay.ts"
 import type { ReplayGuard } from "./ReplayGuard.ts"
@@ -26,150 +26,208 @@ import { invalidState, type Opened, type StateSeal } from "./StateSeal.ts"
 export interface Options {
   /** Rounds of one request. Default 10. */
   readonly rounds?: number | undefined
-  /** Length of a sealed state. Default 32 KiB. */
+  /** Length of a sealed state, in characters. Default 32 KiB. */
   readonly stateBytes?: number | undefined
   /** How long one `Once` step may take. Default 1 minute. */
   readonly stepTimeout?: Duration.Input | undefined
 }
 
-/** The wire result that asks. */
-export class Asked {
-  readonly wire: { readonly [key: string]: unknown }
-  constructor(wire: { readonly [key: string]: unknown }) {
+/** The result that asks, as it is on the wire. */
+export class InputRequired {
+  readonly wire: JsonObject
+  constructor(wire: JsonObject) {
     this.wire = wire
   }
 }
-export const isAsked = (u: unknown): u is Asked => u instanceof Asked
+export const isInputRequired = (u: unknown): u is InputRequired => u instanceof InputRequired
 
-/** For requests that must not ask. Their handlers' types say so; middleware around them gets a typed failure. */
+/** The input of requests that must not ask. Types of their handlers say so; middleware around them gets a typed failure. */
 export const none: ClientInput["Service"] = {
   once: (_name, _schema, effect) => effect,
   ask: (method) => Effect.fail(McpError.invalidRequest(`This request may not be answered with questions: ${method}`))
 }
 
-export interface Run {
+/** A request that may be answered with questions. */
+export interface Request {
   readonly exchange: ReceivedRequest
   readonly principal: Principal["Service"]
   readonly revision: Revision
   readonly capabilities: ClientCapabilities
   readonly eraContextOf: (input: ClientInput["Service"]) => EraContext
   readonly method: string
-  /** The decoded params of the request. */
+  /** The decoded params. */
   readonly params: unknown
   /** The context of the fiber that runs the effect at once; undefined where it must not start before it runs. */
   readonly base: Context.Context<never> | undefined
 }
 
-export interface InputRounds {
-  /** Runs `handler` for one round: when the effect is about to run. */
-  readonly run: <A>(handler: Handler<A>, run: Run) => Effect.Effect<A | Asked, McpError.McpError>
-}
 export type Handler<A> = (request: ServerRequest) => Effect.Effect<A, McpError.McpError, RequestServices>
 
 const noParams: JsonObject = {}
 
-/** Whose state it is: a subject is unique within its issuer only. */
-const nameOf = (principal: Principal["Service"]): string => callerKey(principal) ?? ""
+/** The owner of a state: a subject is unique within its issuer only. */
+const ownerOf = (principal: Principal["Service"]): string => callerKey(principal) ?? ""
 
-/** Whose budget a request takes from. */
-const callerOf = ({ exchange: { envelope }, principal }: Run): string => callerKey(principal, envelope.address) ?? ""
+/** The caller whose budget of remembered replies a request uses. */
+const callerOf = ({ exchange: { envelope }, principal }: Request): string =>
+  callerKey(principal, envelope.address) ?? ""
 
-/** The params that make a request what it is: all but its `_meta`, the answers and the state. */
-const salient = (params: unknown): unknown => {
+/** The params that a state is bound to: all but `_meta`, the answers and the state. */
+const boundParams = (params: unknown): unknown => {
   if (!isJsonObject(params)) return params
   const { _meta, inputResponses: _responses, requestState: _state, ...rest } = params
   return rest
 }
 
 /** What a state is sealed to, as text: made only for requests that ask. */
-const bindingOf = (server: string, { method, params, principal, revision }: Run): string =>
-  Journal.canonicalJson([server, nameOf(principal), revision.version, method, salient(params)])
+const bindingOf = (server: string, { method, params, principal, revision }: Request): string =>
+  Journal.canonicalJson([server, ownerOf(principal), revision.version, method, boundParams(params)])
 
-/** `server` is the name of the server: several may share their keys. */
-export const make = (
-  server: string,
-  seal: Effect.Effect<StateSeal["Service"]>,
-  guard: ReplayGuard["Service"] | undefined,
-  options: Options = {}
-): InputRounds => {
-  const { rounds = 10, stateBytes = 32 * 1024, stepTimeout = "1 minute" } = options
-  const stepMillis = Duration.toMillis(Duration.fromInputUnsafe(stepTimeout))
+const responsesOf = ({ params }: Request): JsonObject => {
+  const { inputResponses } = isJsonObject(params) ? params : noParams
+  return isJsonObject(inputResponses) ? inputResponses : noParams
+}
 
-  const sealed = Effect.fnUntraced(function* (
-    requests: { readonly [key: string]: Replay.InputRequest },
-    journal: Journal.Journal,
-    run: Run
-  ): Effect.fn.Return<Asked, McpError.McpError> {
-    if (journal.round > rounds) {
-      return yield* McpError.internalError(`The request asked in more than ${rounds} rounds`)
-    }
-    const requestState = yield* Effect.flatMap(seal, (service) => service.seal(journal, bindingOf(server, run)))
-    if (requestState.length > stateBytes) {
-      return yield* McpError.internalError(`The request remembers more than ${stateBytes} bytes between its rounds`)
-    }
-    return new Asked({ resultType: "input_required", inputRequests: requests, requestState })
-  })
+/** One round of a request, and the caller that its handler acts for. */
+class RequestRound implements CallerBinding {
+  private readonly request: Request
+  private readonly stepTimeout: number
+  private readonly journal: Journal.Journal
+  /** Made when the handler waits or asks for its input: others need no round. */
+  private made: Replay.Round | undefined = undefined
+  private caller: Principal["Service"] | undefined = undefined
 
-  const ended = <A>(
+  constructor(request: Request, stepTimeout: number, journal: Journal.Journal) {
+    this.request = request
+    this.stepTimeout = stepTimeout
+    this.journal = journal
+  }
+
+  get replay(): Replay.Round {
+    return (this.made ??= this.make())
+  }
+
+  private make(): Replay.Round {
+    const { journal, request, stepTimeout } = this
+    // Only a first round has answers to questions that were not asked: later ones were settled into the journal.
+    const premature = journal === Journal.empty ? responsesOf(request) : undefined
+    return new Replay.Round(journal, request, stepTimeout, premature)
+  }
+
+  get eraContext(): EraContext {
+    return this.request.eraContextOf(this.replay.input)
+  }
+
+  /** Called where nothing lies around the handler, which acts for the caller that the transport knows. */
+  bindTransportCaller(): void {
+    this.caller = this.request.principal
+  }
+
+  // Middleware may provide another caller than the transport; a state belongs to the caller that it was made for.
+  get bindCaller(): Effect.Effect<void, McpError.McpError, Principal> {
+    return Effect.flatMap(Principal, (principal) => {
+      if (this.caller === principal) return Effect.void
+      const first = this.caller === undefined ? this.journal.caller : ownerOf(this.caller)
+      if (first !== undefined && first !== ownerOf(principal)) return Effect.fail(invalidState())
+      this.caller = principal
+      return Effect.void
+    })
+  }
+
+  /** The journal of the next round, with the caller it belongs to. */
+  owned(journal: Journal.Journal): Journal.Journal {
+    return this.caller === undefined ? journal : { ...journal, caller: ownerOf(this.caller) }
+  }
+}
+
+export class InputRounds {
+  private readonly server: string
+  private readonly seal: Effect.Effect<StateSeal["Service"]>
+  private readonly guard: ReplayGuard["Service"] | undefined
+  private readonly rounds: number
+  private readonly stateBytes: number
+  private readonly stepTimeout: number
+
+  /** `server` is the name of the server: several may share their keys. */
+  constructor(
+    server: string,
+    seal: Effect.Effect<StateSeal["Service"]>,
+    guard: ReplayGuard["Service"] | undefined,
+    { rounds = 10, stateBytes = 32 * 1024, stepTimeout = "1 minute" }: Options = {}
+  ) {
+    this.server = server
+    this.seal = seal
+    this.guard = guard
+    this.rounds = rounds
+    this.stateBytes = stateBytes
+    this.stepTimeout = Duration.toMillis(Duration.fromInputUnsafe(stepTimeout))
+  }
+
+  /** Runs `handler` for one round: when the effect is about to run. */
+  run<A>(handler: Handler<A>, request: Request): Effect.Effect<A | InputRequired, McpError.McpError> {
+    const { requestState } = isJsonObject(request.params) ? request.params : noParams
+    return typeof requestState === "string"
+      ? this.resume(handler, request, requestState)
+      : this.round(handler, request, request.base, Journal.empty)
+  }
+
+  private round<A>(
+    handler: Handler<A>,
+    request: Request,
+    base: Request["base"],
+    journal: Journal.Journal
+  ): Effect.Effect<A | InputRequired, McpError.McpError> {
+    const { exchange, principal } = request
+    const round = new RequestRound(request, this.stepTimeout, journal)
+    const served = new ServerRequest(exchange, principal, undefined, () => round.eraContext, base)
+    served.callerBinding = round
+    const effect = served.provide(handler(served))
+    const done = exitOf(effect)
+    if (done !== undefined) return done
+    if (served.eager) round.bindTransportCaller()
+    return Effect.flatMap(round.replay.run(effect), (outcome) => this.ended(outcome, round, request))
+  }
+
+  private ended<A>(
     outcome: Replay.Outcome<A, McpError.McpError>,
-    caller: Principal["Service"] | undefined,
-    run: Run
-  ): Effect.Effect<A | Asked, McpError.McpError> => {
-    if (outcome._tag === "Complete") return outcome.exit
-    const { journal, requests } = outcome
-    return sealed(requests, caller === undefined ? journal : { ...journal, caller: nameOf(caller) }, run)
+    round: RequestRound,
+    request: Request
+  ): Effect.Effect<A | InputRequired, McpError.McpError> {
+    return outcome._tag === "Complete"
+      ? outcome.exit
+      : this.sealed(outcome.requests, round.owned(outcome.journal), request)
   }
 
-  const round = <A>(
-    handler: Handler<A>,
-    run: Run,
-    base: Run["base"],
-    journal: Journal.Journal,
-    volunteered?: JsonObject
-  ): Effect.Effect<A | Asked, McpError.McpError> => {
-    const { capabilities, eraContextOf, exchange, principal, revision } = run
-    let made: Replay.Round | undefined
-    // A handler that asks nothing and does not wait needs no round.
-    const replay = () => (made ??= Replay.make(journal, { revision, capabilities }, stepMillis, volunteered))
-    let caller: Principal["Service"] | undefined
-    const request = new ServerRequest(exchange, principal, undefined, () => eraContextOf(replay().input), base)
-    // Middleware may provide another caller than the transport; a state stays with the caller it was made for.
-    request.bindCaller = () =>
-      Effect.flatMap(Principal, (principal) => {
-        if (caller === principal) return Effect.void
-        const first = caller === undefined ? journal.caller : nameOf(caller)
-        if (first !== undefined && first !== nameOf(principal)) return Effect.fail(invalidState())
-        caller = principal
-        return Effect.void
-      })
-    const effect = request.provide(handler(request))
-    if (request.eager) caller = principal
-    return exitOf(effect) ?? Effect.flatMap(replay().run(effect), (outcome) => ended(outcome, caller, run))
-  }
-
-  const resumed = Effect.fnUntraced(function* <A>(
-    handler: Handler<A>,
-    run: Run,
-    requestState: string,
-    answers: JsonObject
-  ): Effect.fn.Return<A | Asked, McpError.McpError> {
-    const opened: Opened = yield* Effect.flatMap(seal, (service) => service.open(requestState, bindingOf(server, run)))
-    const reply = Effect.suspend(() => round(handler, run, undefined, Journal.settle(opened.journal, answers)))
-    return yield* guard === undefined ? reply : guard.once(opened.jti, opened.expires, reply, callerOf(run))
-  })
-
-  const answersOf = ({ params }: Run): JsonObject => {
-    const { inputResponses } = isJsonObject(params) ? params : noParams
-    return isJsonObject(inputResponses) ? inputResponses : noParams
-  }
-
-  return {
-    run: (handler, run) => {
-      const { requestState } = isJsonObject(run.params) ? run.params : noParams
-      const answers = answersOf(run)
-      return typeof requestState === "string"
-        ? resumed(handler, run, requestState, answers)
-        : round(handler, run, run.base, Journal.empty, answers)
+  private readonly sealed = Effect.fnUntraced(
+    { self: this },
+    function* (
+      this: InputRounds,
+      inputRequests: { readonly [key: string]: Replay.InputRequest },
+      journal: Journal.Journal,
+      request: Request
+    ): Effect.fn.Return<InputRequired, McpError.McpError> {
+      const { rounds, stateBytes } = this
+      if (journal.round > rounds) {
+        return yield* McpError.internalError(`The request asked in more than ${rounds} rounds`)
+      }
+      const requestState = yield* (yield* this.seal).seal(journal, bindingOf(this.server, request))
+      if (requestState.length > stateBytes) {
+        return yield* McpError.internalError(`The request remembers more than ${stateBytes} bytes between its rounds`)
+      }
+      return new InputRequired({ resultType: "input_required", inputRequests, requestState })
     }
+  )
+
+  private resume<A>(
+    handler: Handler<A>,
+    request: Request,
+    requestState: string
+  ): Effect.Effect<A | InputRequired, McpError.McpError> {
+    const opened = Effect.flatMap(this.seal, (service) => service.open(requestState, bindingOf(this.server, request)))
+    return Effect.flatMap(opened, ({ expires, journal, jti }: Opened) => {
+      const settled = Journal.settle(journal, responsesOf(request))
+      const reply = Effect.suspend(() => this.round(handler, request, undefined, settled))
+      return this.guard === undefined ? reply : this.guard.once(jti, expires, reply, callerOf(request))
+    })
   }
 }

@@ -19,6 +19,12 @@ import * as Scope from "effect/Scope"
 import type { Session } from "../session/Session.ts"
 import { type EraContext, serviceTable, type Source } from "./RequestServices.ts"
 
+/** Binds a request to the caller that its handler acts for. */
+export interface CallerBinding {
+  /** Runs inside all middleware, before the handler. */
+  readonly bindCaller: Effect.Effect<void, McpError, Principal>
+}
+
 /**
  * Finalizers of a cancelled request, and fibers that outlive it, may still hold its services: progress of a request that ended is
  * dropped; so are logs where they belong to the request alone, not to a session.
@@ -30,8 +36,8 @@ export class ServerRequest implements HandlerRunner, Source {
   /** Undefined in revisions without sessions. */
   readonly session: Session | undefined
   eager: boolean
-  /** Runs inside all middleware, before the handler: binds a request that resumes another one to its caller. */
-  bindCaller: (() => Effect.Effect<void, McpError, Principal>) | undefined = undefined
+  /** Set where a request may be resumed (2026-07-28). */
+  callerBinding: CallerBinding | undefined = undefined
   private readonly makeContext: () => EraContext
   private readonly base: Context.Context<never>
   private madeContext: EraContext | undefined = undefined

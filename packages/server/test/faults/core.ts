@@ -123,8 +123,8 @@ export const coreFaults: ReadonlyArray<Fault> = [
   },
   {
     name: "a second question of one name vanishes",
-    file: "packages/server/src/mrtr/Replay.ts",
-    from: "if (shared) return suspend",
+    file: "packages/server/src/mrtr/Questions.ts",
+    from: "if (MethodInfo.serverRequests[method].sameForAll === true) return suspend",
     to: "return suspend",
     test: "packages/server/test/mrtr/Replay.test.ts",
     ids: ["mrtr.questions.unique-keys"]

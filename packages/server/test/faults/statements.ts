@@ -93,7 +93,7 @@ export const statements: ReadonlyArray<Fault> = [
   {
     name: "a state is accepted with another method or other params",
     file: "packages/server/src/mrtr/InputRounds.ts",
-    from: "revision.version, method, salient(params)])",
+    from: "revision.version, method, boundParams(params)])",
     to: "revision.version])",
     test: "packages/server/test/mrtr/tampering.test.ts",
     ids: ["mrtr.state.same-request"]
@@ -116,15 +116,15 @@ export const statements: ReadonlyArray<Fault> = [
   },
   {
     name: "an answer that does not fit its question reaches the handler",
-    file: "packages/server/src/mrtr/Replay.ts",
-    from: "return Effect.catch(coders.result.decode(answers[key]), () => send)",
+    file: "packages/server/src/mrtr/Questions.ts",
+    from: "return Effect.catch(result.decode(answers[key]), () => send)",
     to: "return Effect.succeed(answers[key])",
     test: "packages/server/test/mrtr/rounds.test.ts",
     ids: ["mrtr.answers.validated"]
   },
   {
     name: "a question is asked that the client did not declare",
-    file: "packages/server/src/mrtr/Replay.ts",
+    file: "packages/server/src/mrtr/Questions.ts",
     from: "if (missing !== undefined || codec === undefined) {",
     to: "if (codec === undefined) {",
     test: "packages/server/test/dispatch/stateless/context.test.ts",
@@ -133,8 +133,8 @@ export const statements: ReadonlyArray<Fault> = [
   {
     name: "a result asks nothing and has no state",
     file: "packages/server/src/mrtr/InputRounds.ts",
-    from: 'return new Asked({ resultType: "input_required", inputRequests: requests, requestState })',
-    to: 'return new Asked({ resultType: "input_required" })',
+    from: 'return new InputRequired({ resultType: "input_required", inputRequests, requestState })',
+    to: 'return new InputRequired({ resultType: "input_required" })',
     test: "packages/server/test/mrtr/rounds.test.ts",
     ids: ["mrtr.result.not-empty"]
   },

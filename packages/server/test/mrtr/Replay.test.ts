@@ -56,6 +56,23 @@ describe("a replayed handler", () => {
     })
   )
 
+  it.effect("asks in one round what siblings ask one turn after the other", () =>
+    Effect.gen(function* () {
+      // Each sibling takes its turn when the one before it has asked.
+      const turns = yield* Effect.forEach(["a", "b", "c", "d"], () => Deferred.make<void>())
+      const sibling = (n: number) =>
+        Effect.gen(function* () {
+          if (n > 0) yield* Deferred.await(turns[n]!)
+          yield* Effect.yieldNow
+          if (n < 3) yield* Deferred.succeed(turns[n + 1]!, undefined)
+          return yield* ask(`${n}`)
+        })
+      const outcome = yield* round(Effect.all([0, 1, 2, 3].map(sibling), { concurrency: "unbounded" }))
+      assert(outcome._tag === "InputRequired")
+      assert.lengthOf(Object.keys(outcome.requests), 4)
+    })
+  )
+
   it.effect("gives each of two siblings its own answer although they ask in another order the next time", () =>
     Effect.gen(function* () {
       let turn = 0

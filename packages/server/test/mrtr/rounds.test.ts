@@ -186,9 +186,12 @@ describe("a question", () => {
     })
   )
 
-  it.effect("of a sibling that takes a few turns to come to it is in the same round", () =>
+  it.effect("of a sibling that yields many times before it asks is in the same round", () =>
     Effect.gen(function* () {
-      const later = Effect.andThen(Effect.repeat(Effect.yieldNow, { times: 3 }), ask("b"))
+      const later = Effect.gen(function* () {
+        for (let i = 0; i < 50; i++) yield* Effect.yieldNow
+        return yield* ask("b")
+      })
       const forked = Effect.flatMap(
         Effect.forkChild(Effect.flatMap(Effect.forkChild(ask("c")), Fiber.join)),
         Fiber.join
@@ -808,7 +811,7 @@ it.effect("the first request to be sealed may be cancelled at any moment: the ne
     for (let turns = 0; turns < 40; turns += 3) {
       const client = yield* open(tool(ask("a")))
       const call = yield* Effect.forkChild(client.call("ask"), { startImmediately: true })
-      yield* Effect.repeat(Effect.yieldNow, { times: turns })
+      for (let turn = 0; turn < turns; turn++) yield* Effect.yieldNow
       yield* Fiber.interrupt(call)
       const { result } = yield* client.playTool("ask", echo)
       assert.strictEqual(said(result), "a", `${turns}`)

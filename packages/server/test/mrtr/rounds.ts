@@ -25,13 +25,14 @@ export const round = <A, E>(
   journal: Journal.Journal = Journal.empty,
   capabilities: ClientCapabilities = everything
 ) => {
-  const { input, run } = Replay.make(journal, { revision, capabilities }, 1000)
+  const replayed = new Replay.Round(journal, { revision, capabilities }, 1000)
+  const { input } = replayed
   const services = Context.make(ClientInput, input).pipe(
     Context.add(Elicitation, proxy(input, { form: true, url: true })),
     Context.add(Sampling, samplingProxy(input, { tools: true, context: true })),
     Context.add(Roots, rootsProxy(input, undefined))
   )
-  return run(Effect.provideContext(handler, services))
+  return replayed.run(Effect.provideContext(handler, services))
 }
 
 export type Answers = (request: Replay.InputRequest, key: string) => unknown

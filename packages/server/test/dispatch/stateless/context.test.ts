@@ -18,8 +18,8 @@ import { RequestContext } from "@effect-mcp/core/RequestContext"
 import { Middleware } from "@effect-mcp/server"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Schema } from "effect"
-import { connect, serve, session, settle } from "../../support/raw.ts"
+import { Deferred, Effect, Layer, Schema } from "effect"
+import { connect, serve, session } from "../../support/raw.ts"
 import { accept, everything, join, metaOf, modern, open, version } from "../../support/modern.ts"
 
 const echo = Tools.layer(
@@ -610,17 +610,23 @@ describe("logging and progress", () => {
     "end with the request, whatever it leaves running (2026-07-28)",
     () =>
       Effect.gen(function* () {
+        const answered = yield* Deferred.make<void>()
+        const left = yield* Deferred.make<void>()
         const leaves = Tools.layer(Tool.make("leaves", { description: "" }), () =>
           Effect.gen(function* () {
             yield* Effect.forkDetach(
-              Effect.andThen(Effect.repeat(Effect.yieldNow, { times: 20 }), Log.error("too late"))
+              Deferred.await(answered).pipe(
+                Effect.andThen(Log.error("too late")),
+                Effect.onExit((exit) => Deferred.done(left, exit))
+              )
             )
             return "done"
           })
         )
         const client = yield* open(leaves)
         yield* client.call("leaves", {}, { [Meta.logLevel]: "debug", progressToken: "t" })
-        yield* settle
+        yield* Deferred.succeed(answered, undefined)
+        yield* Deferred.await(left)
         assert.deepStrictEqual(client.notes("notifications/message"), [])
       }),
     verifies("logging.request.own-stream")

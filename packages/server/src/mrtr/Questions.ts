@@ -1,0 +1,236 @@
+/**
+ * The questions and steps of one round: what a handler's `ClientInput` does while the handler is replayed on a journal.
+ *
+ * Owns the keys of questions, the answers that are known, the steps that ran, and when a round has nothing left to do but wait for
+ * answers. Running and interrupting the handler is `Replay`'s.
+ */
+import {
+  type ClientDeclaration,
+  CapabilityMissing,
+  type ClientInput,
+  missingCapability,
+  type Question
+} from "@effect-mcp/core/ClientInput"
+import * as Codecs from "@effect-mcp/protocol/Codecs"
+import * as JsonSchema from "@effect-mcp/protocol/JsonSchema"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import type * as Method from "@effect-mcp/protocol/Method"
+import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
+import type { MethodCodec } from "@effect-mcp/protocol/Revision"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Latch from "effect/Latch"
+import * as Schema from "effect/Schema"
+import { canonicalJson, digest, type Journal } from "./Journal.ts"
+
+/** A question as it is sent to the client. */
+export interface InputRequest {
+  readonly method: Question
+  readonly params: unknown
+}
+
+/** Whether a fiber is inside a `Once` step. */
+const InStep = Context.Reference<boolean>("@effect-mcp/server/mrtr/InStep", { defaultValue: () => false })
+
+export interface Options {
+  readonly journal: Journal
+  /** What may be asked. */
+  readonly client: ClientDeclaration
+  /** How long a `Once` step may take, in milliseconds. */
+  readonly stepTimeout: number
+  /** Answers by name that came before their question; each counts once, for a question whose handler gave it that name. */
+  readonly prematureResponses: { readonly [name: string]: unknown }
+  /** Called when a question is asked. */
+  readonly onAsked: () => void
+  /** Whether a fiber of the round is ready to run. */
+  readonly isReady: () => boolean
+}
+
+/** A question that was not asked in this round yet. */
+interface NewQuestion {
+  readonly method: Question
+  /** The encoded params. */
+  readonly params: unknown
+  /** Its answer's key in the journal. */
+  readonly key: string
+  /** The name that the client sees: what the handler gave, else the question's own. */
+  readonly name: string
+}
+
+const suspend: Effect.Effect<never> = Effect.interruptible(Effect.never)
+
+const askFailed = (message: string): McpError.McpError => McpError.internalError(message)
+
+export class Questions implements Pick<ClientInput["Service"], "ask" | "once"> {
+  private readonly options: Options
+  private readonly answers: { [key: string]: unknown }
+  private readonly steps: { [name: string]: unknown }
+  private readonly requests: { [key: string]: InputRequest } = Object.create(null)
+  /** The questions of this round: name to key. */
+  private readonly open = new Map<string, string>()
+  private readonly usedResponses = new Set<string>()
+  private readonly usedSteps = new Set<string>()
+  private readonly counts = new Map<string, number>()
+  private readonly noStepRuns = Latch.makeUnsafe(true)
+  private runningSteps = 0
+  /** Questions asked and steps ended. */
+  private changes = 0
+  private over = false
+
+  constructor(options: Options) {
+    this.options = options
+    this.answers = { ...options.journal.answers }
+    this.steps = { ...options.journal.steps }
+  }
+
+  get isAsking(): boolean {
+    return this.open.size > 0
+  }
+
+  /** From now on nothing is asked or recorded. */
+  end(): void {
+    this.over = true
+  }
+
+  /** What is sent to the client. */
+  get inputRequests(): { readonly [key: string]: InputRequest } {
+    return this.requests
+  }
+
+  /** What the next round needs. */
+  get journal(): Journal {
+    const { answers, open, steps } = this
+    const { journal } = this.options
+    return { ...journal, answers, steps, open: Object.fromEntries(open), round: journal.round + 1 }
+  }
+
+  ask<M extends Question>(
+    method: M,
+    params: Method.ServerRequests[M]["params"],
+    options?: { readonly key?: string | undefined }
+  ): Effect.Effect<Method.ServerRequests[M]["result"], CapabilityMissing | McpError.McpError> {
+    return Effect.flatMap(InStep, (inStep) => {
+      // Finalizers of a round that is over cannot ask.
+      if (this.over) return Effect.interrupt
+      // A step is never interrupted, so it cannot wait for an answer.
+      if (inStep) return Effect.fail(askFailed("A step must not ask: ask before it"))
+      const { client } = this.options
+      const missing = missingCapability(method, params, client)
+      const codec: MethodCodec<Method.ServerRequests[M]["params"], Method.ServerRequests[M]["result"]> | undefined =
+        client.revision.clientRequests[method]
+      if (missing !== undefined || codec === undefined) {
+        return Effect.fail(CapabilityMissing.of(missing ?? method))
+      }
+      const coders = Codecs.coders(codec)
+      const encodeFailed = (message: string) => new CapabilityMissing({ capability: method, message })
+      return Effect.flatMap(Effect.mapError(coders.params.encode(params), encodeFailed), (wire) =>
+        this.answered(this.questionOf(method, wire, options?.key), options?.key, coders.result)
+      )
+    })
+  }
+
+  private questionOf(method: Question, params: unknown, given: string | undefined): NewQuestion {
+    // The params are part of the key: a changed question never gets the answer to what it was before.
+    const text = `${given ?? method}:${digest(`${method} ${canonicalJson(params)}`)}`
+    // One question for all siblings where nothing can tell two of them apart.
+    const key = MethodInfo.serverRequests[method].sameForAll === true ? text : `${text}#${this.count(text)}`
+    return { method, params, key, name: given ?? text }
+  }
+
+  private count(question: string): number {
+    const n = this.counts.get(question) ?? 0
+    this.counts.set(question, n + 1)
+    return n
+  }
+
+  /** The known answer, else suspends. */
+  private answered<A>(
+    question: NewQuestion,
+    given: string | undefined,
+    result: Codecs.Coder<A>
+  ): Effect.Effect<A, McpError.McpError> {
+    const { answers } = this
+    const { key } = question
+    const send = Effect.suspend(() => this.send(question))
+    if (!Object.hasOwn(answers, key)) {
+      const { prematureResponses } = this.options
+      if (given === undefined || this.usedResponses.has(given) || !Object.hasOwn(prematureResponses, given)) return send
+      this.usedResponses.add(given)
+      answers[key] = prematureResponses[given]
+    }
+    // A question whose answer does not decode is sent again.
+    return Effect.catch(result.decode(answers[key]), () => send)
+  }
+
+  private send({ key, method, name, params }: NewQuestion): Effect.Effect<never, McpError.McpError> {
+    if (this.open.has(name)) {
+      if (MethodInfo.serverRequests[method].sameForAll === true) return suspend
+      return Effect.fail(askFailed(`Two questions named ${name} are open at once: give each a key of its own`))
+    }
+    this.open.set(name, key)
+    this.requests[name] = { method, params }
+    this.changes++
+    this.options.onAsked()
+    return suspend
+  }
+
+  once<A, E, R>(
+    name: string,
+    schema: Schema.Codec<A, unknown>,
+    effect: Effect.Effect<A, E, R>
+  ): Effect.Effect<A, E, R> {
+    return Effect.suspend(() => {
+      // The next round runs the step again: what a handler does after its round is over is not recorded.
+      if (this.over) return Effect.interrupt
+      if (this.usedSteps.has(name)) {
+        return Effect.die(new Error(`Two steps of one request are named ${JSON.stringify(name)}`))
+      }
+      this.usedSteps.add(name)
+      // Recorded as JSON, which is how the client carries it.
+      const codec = JsonSchema.codec(schema)
+      if (Object.hasOwn(this.steps, name)) return Effect.orDie(Schema.decodeUnknownEffect(codec)(this.steps[name]))
+      const encode = Schema.encodeEffect(codec)
+      const recorded = Effect.tap(Effect.provideService(effect, InStep, true), (value) =>
+        Effect.map(Effect.orDie(encode(value)), (encoded) => {
+          this.steps[name] = encoded
+        })
+      )
+      return this.step(name, recorded)
+      // A step and its record are one: the question of a sibling must not come between them.
+    }).pipe(Effect.uninterruptible)
+  }
+
+  private step<A, E, R>(name: string, recorded: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
+    this.runningSteps++
+    this.noStepRuns.closeUnsafe()
+    return Effect.timeoutOrElse(recorded, { duration: this.options.stepTimeout, orElse: () => tooLong(name) }).pipe(
+      Effect.onExit((exit) =>
+        Effect.sync(() => {
+          // A step that failed may be tried again under its name.
+          if (Exit.isFailure(exit)) this.usedSteps.delete(name)
+          this.changes++
+          if (--this.runningSteps === 0) this.noStepRuns.openUnsafe()
+        })
+      )
+    )
+  }
+
+  /**
+   * Completes when no step runs and no fiber of the round is ready to run: siblings that could ask have asked by then. `seen` is the
+   * number of changes when the turn began: what a question or the end of a step sets going is waited for, too.
+   */
+  settled(seen?: number): Effect.Effect<void> {
+    return Effect.andThen(Effect.yieldNow, this.noStepRuns.await).pipe(
+      Effect.andThen(
+        Effect.suspend(() => {
+          const isQuiet = this.changes === seen && this.runningSteps === 0 && !this.options.isReady()
+          return isQuiet ? Effect.void : this.settled(this.changes)
+        })
+      )
+    )
+  }
+}
+
+const tooLong = (name: string): Effect.Effect<never> =>
+  Effect.die(new Error(`The step ${JSON.stringify(name)} took too long`))

@@ -1,0 +1,57 @@
+/**
+ * The scheduler that handlers run on: counts, per round, the tasks of its fibers that wait for their turn.
+ *
+ * A round ends when its handler has nothing left to do but wait for answers. Effect does not say whether a fiber is ready to run; its
+ * scheduler knows, since a fiber that yields, or that was just forked, is a task of a dispatcher. Handlers that ask nothing pay for it
+ * once per fiber that yields or forks. All else is the scheduler that it is made over.
+ */
+import { ClientInput } from "@effect-mcp/core/ClientInput"
+import * as Context from "effect/Context"
+import * as Fiber from "effect/Fiber"
+import type { Scheduler, SchedulerDispatcher } from "effect/Scheduler"
+
+/** How many tasks of a round wait for their turn. */
+export interface ReadyTasks {
+  ready: number
+}
+
+class CountingDispatcher implements SchedulerDispatcher {
+  private readonly inner: SchedulerDispatcher
+  private readonly round: ReadyTasks
+
+  constructor(inner: SchedulerDispatcher, round: ReadyTasks) {
+    this.inner = inner
+    this.round = round
+  }
+
+  scheduleTask(task: () => void, priority: number): void {
+    this.round.ready++
+    this.inner.scheduleTask(() => {
+      this.round.ready--
+      task()
+    }, priority)
+  }
+
+  flush(): void {
+    this.inner.flush()
+  }
+}
+
+/** `roundOf` says which round a `ClientInput` belongs to; undefined for one that belongs to none. */
+export const over = (
+  ambient: Scheduler,
+  roundOf: (input: ClientInput["Service"]) => ReadyTasks | undefined
+): Scheduler =>
+  // Inherited, not delegated: Effect asks `shouldYield` before every operation of every fiber.
+  Object.create(ambient, {
+    makeDispatcher: {
+      value: (): SchedulerDispatcher => {
+        const dispatcher = ambient.makeDispatcher()
+        // A dispatcher is made by the fiber that it is for.
+        const context = Fiber.getCurrent()?.context
+        const input = context && Context.getOrUndefined(context, ClientInput)
+        const round = input && roundOf(input)
+        return round === undefined ? dispatcher : new CountingDispatcher(dispatcher, round)
+      }
+    }
+  })
