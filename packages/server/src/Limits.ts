@@ -1,8 +1,8 @@
 /**
- * What clients may make a server keep, in bytes: of one session, of one caller, and of all together.
+ * Bounds the bytes that a server keeps for its clients: per session, per caller, and in all.
  *
- * A session keeps what `initialize` brought and the URIs that it subscribes to; an open `subscriptions/listen` keeps its request.
- * What would go beyond a limit is refused with -31429; `data` says which limit it was, what was given and what is allowed.
+ * A session keeps the client's declaration and the URIs that it subscribes to; an open `subscriptions/listen` keeps its request. A
+ * request beyond a limit fails with -31429; its `data` has the limit, the given value and the allowed one.
  */
 import type { Limits as ToolLimits } from "@effect-mcp/core/Tools"
 import * as Principal from "@effect-mcp/core/Principal"
@@ -12,11 +12,11 @@ import { bytesOf } from "./internal/bytesOf.ts"
 
 /** Bytes are those of UTF-8. `Infinity` switches a limit off. */
 export interface Options {
-  /** Requests of one session that run at once. Default 64. */
+  /** Requests of one session that run at once; more wait. Default 64. */
   readonly inFlight?: number | undefined
-  /** Requests of one session that wait behind those. Default 1024. */
+  /** Requests of one session that wait; more are refused. Default 1024. */
   readonly pending?: number | undefined
-  /** Limits of tools that say none of their own. Default 1 hour and 3 MiB. */
+  /** Time and size limits of tools without their own. Default 1 hour and 3 MiB. */
   readonly tool?: ToolLimits | undefined
   /** `clientInfo` and `capabilities` of `initialize`, as JSON. Default 16 KiB; icons that do not fit are not kept. */
   readonly clientBytes?: number | undefined
@@ -26,20 +26,20 @@ export interface Options {
   readonly subscriptions?: number | undefined
   /** All that one session keeps, 512 bytes for each subscription included. Default 1 MiB. */
   readonly sessionBytes?: number | undefined
-  /** All that is kept for one caller who is known by name; an anonymous one is its session. Default 16 MiB. */
+  /** All that is kept for one named caller, over its sessions. Default 16 MiB. */
   readonly callerBytes?: number | undefined
   /** All that is kept for all clients. Default 256 MiB. */
   readonly totalBytes?: number | undefined
 }
 
-/** What is kept for: a session, or a request that has none. */
+/** An account of kept bytes: a session, or a request without one. */
 export interface Holder {
   readonly principal: Principal.Principal["Service"]
   /** Bytes that are kept now. */
   kept: number
 }
 
-/** What a subscription costs beside its URI. */
+/** The bytes of a subscription beside its URI. */
 const perSubscription = 512
 
 const sizeOf = (value: unknown): number => bytesOf(JSON.stringify(value) ?? "").length
@@ -52,7 +52,7 @@ const refusal = (
 ): McpError.McpError =>
   McpError.limitExceeded(`${message}: ${given}, at most ${allowed} are allowed`, { limit, given, allowed })
 
-/** Counts what is kept. */
+/** Counts the kept bytes. */
 export class Limits {
   private readonly clientBytes: number
   private readonly uriBytes: number
@@ -90,7 +90,7 @@ export class Limits {
     return undefined
   }
 
-  /** What was given back with its holder is not given back twice. */
+  /** Bounded by the account: a release of the holder may have returned the bytes before. */
   private give(holder: Holder, size: number): void {
     const bytes = Math.min(size, holder.kept)
     holder.kept -= bytes
@@ -107,7 +107,7 @@ export class Limits {
     this.give(holder, holder.kept)
   }
 
-  /** What is kept of a client: all, or all but its icons, or nothing but an error. */
+  /** The part of `clientInfo` that is kept: all of it, else all but its icons, else an error. */
   client(holder: Holder, clientInfo: Implementation, capabilities: object): Implementation | McpError.McpError {
     const whole = sizeOf([clientInfo, capabilities])
     if (whole <= this.clientBytes) return this.take(holder, whole) ?? clientInfo
@@ -133,12 +133,12 @@ export class Limits {
       : (this.uri(uri) ?? this.take(holder, perSubscription + bytesOf(uri).length))
   }
 
-  /** Called when that one has ended. */
+  /** Called when the subscription has ended. */
   unsubscribe(holder: Holder, uri: string): void {
     this.give(holder, perSubscription + bytesOf(uri).length)
   }
 
-  /** Called before `subscriptions/listen` looks at its URIs; the bytes it takes, to be given back by `unlisten`. */
+  /** Called before `subscriptions/listen` reads its URIs. The bytes it takes, which `unlisten` returns. */
   listen(holder: Holder, params: unknown, uris: ReadonlyArray<string>): number | McpError.McpError {
     for (const uri of uris) {
       const long = this.uri(uri)
@@ -148,7 +148,7 @@ export class Limits {
     return this.take(holder, bytes) ?? bytes
   }
 
-  /** Called when that request is over. */
+  /** Called when the `subscriptions/listen` has ended. */
   unlisten(holder: Holder, bytes: number): void {
     this.give(holder, bytes)
   }

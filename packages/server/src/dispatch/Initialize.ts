@@ -1,5 +1,5 @@
 /**
- * The handshake of the stateful revisions (spec: basic/lifecycle): which revision is spoken, and who is on the other side.
+ * The handshake of the stateful revisions (spec: basic/lifecycle): agrees on a revision and records the client.
  */
 import * as Codecs from "@effect-mcp/protocol/Codecs"
 import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
@@ -23,7 +23,7 @@ export interface Identity {
   readonly revisions: ReadonlyArray<Revision>
 }
 
-/** The revision asked for if it is served, else the newest that is. */
+/** The requested revision if it is served, else the newest that is. */
 const negotiate = (revisions: ReadonlyArray<Revision>, requested: unknown): Revision | undefined =>
   revisions.find((revision) => revision.version === requested) ?? revisions.at(-1)
 
@@ -35,16 +35,16 @@ const sessionless = (greeting: InitializeResult): InitializeResult => ({
   capabilities: withoutSession(greeting.capabilities)
 })
 
-/** Who opens a session, and how. */
+/** The caller and connection of an `initialize`. */
 export interface Asker extends Negotiated {
   readonly principal: Principal["Service"]
   readonly connection: Connection
 }
 
-/** Changes what `initialize` answers, by who asks; what it fails with is answered instead, and the session stays unopened. */
+/** Changes the result of `initialize` by its caller. A failure is the answer, and the session is not initialized. */
 export type Greet = (answer: InitializeResult, asker: Asker) => Effect.Effect<InitializeResult, McpError.McpError>
 
-/** Answers `initialize`. A second one in the same session is refused: nothing of the first is touched. */
+/** Answers `initialize`. A second one in the same session fails with -32600 and changes nothing. */
 export const initialize = (
   identity: Identity,
   session: Session,
@@ -62,7 +62,7 @@ export const initialize = (
     )
     const codec = revision?.requests.initialize
     if (revision === undefined || codec === undefined) {
-      // All that a client without another era can show its user is this error: it names what is spoken here.
+      // A client may show its user only this error, so it names the versions that are served.
       const supported = identity.revisions.map(({ version }) => version)
       return Effect.fail(McpError.unsupportedProtocolVersion(supported, String(requested)))
     }

@@ -1,8 +1,8 @@
 /**
  * Log messages to clients (spec: server/utilities/logging): which pass, and how many.
  *
- * A message passes when its level is at least what the client asked for (or the server's default, as long as it asked for nothing).
- * Each session has a budget per second; what is over it, or meets a wire that does not move, is dropped, counted and owned up to.
+ * A message passes when its level is at least the client's, or the server's default where the client set none. Each session has a budget
+ * per second: messages over it, or on a transport without room, are dropped, and the next message says how many.
  */
 import type { Log } from "@effect-mcp/core/Log"
 import type { ReceivedRequest } from "@effect-mcp/core/Peer"
@@ -14,29 +14,29 @@ import * as Effect from "effect/Effect"
 import { TokenBucket } from "../internal/TokenBucket.ts"
 
 export interface Options {
-  /** What passes before the client says what it wants. Default `info`. */
+  /** The least level that passes until the client sets one. Default `info`. */
   readonly level?: LoggingLevel | undefined
-  /** Messages per second and session; twice as many may come in one burst. Default 100. */
+  /** Messages per second and session; a burst may have twice as many. Default 100. */
   readonly perSecond?: number | undefined
-  /** Changes what leaves, or drops it by answering `undefined`. Default: everything leaves as it is. */
+  /** Changes the data of a message before it is sent; `undefined` drops the message. Default: data is sent unchanged. */
   readonly redact?: ((data: unknown, level: LoggingLevel) => unknown) | undefined
 }
 
 export interface Logging {
   /**
-   * The log of one request: its messages travel with the request's own stream. `level` is the least that passes at a moment; nothing
-   * passes without one. `payer` is whose budget it uses.
+   * The log of one request, whose messages travel in the request's own stream. `level` gives the least level that passes; undefined
+   * lets no message pass. `payer` is the object whose budget is used.
    */
   readonly forRequest: (
     payer: object,
     exchange: ReceivedRequest,
     level: () => LoggingLevel | undefined
   ) => Log["Service"]
-  /** What passes in a session that asked for nothing. */
+  /** The least level that passes in a session without `logging/setLevel`. */
   readonly fallback: LoggingLevel
 }
 
-/** What JSON can say of it. An error is its name and message: its stack and its cause are nobody else's business. */
+/** The data as JSON. An error is its name and message: its stack and its cause must not reach a client. */
 const jsonOf = (data: unknown): unknown => {
   if (typeof data === "string") return data
   try {

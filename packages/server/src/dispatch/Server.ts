@@ -1,8 +1,7 @@
 /**
- * An MCP server: features behind a dispatcher, spoken to over any transport. Endpoints are written over it; nothing in it knows of
- * stdio or HTTP.
+ * An MCP server: features behind a dispatcher, over any transport. Endpoints are built on it; it has no code of stdio or HTTP.
  *
- * Owns the sessions, which `Connect` makes of wires.
+ * Owns the sessions, which `SessionFactory` makes of transports.
  */
 import { attempt, exitOf } from "@effect-mcp/core/internal/eager"
 import * as Peer from "@effect-mcp/core/Peer"
@@ -52,57 +51,57 @@ export type { ConnectOptions } from "./SessionFactory.ts"
 export type { Registries } from "../features/Features.ts"
 
 export interface Options<E, R> {
-  /** For programs; what people see is `title`. */
+  /** The name for programs; user interfaces show `title`. */
   readonly name: string
   readonly version: string
   readonly title?: string | undefined
   readonly description?: string | undefined
   readonly websiteUrl?: string | undefined
   readonly icons?: ReadonlyArray<Icon> | undefined
-  /** For the model: how to use this server. */
+  /** Tells the model how to use this server. */
   readonly instructions?: string | undefined
   /** Tools, resources, prompts and middleware, as layers. */
   readonly features: Layer.Layer<never, E, R>
-  /** The revisions to speak. Default: all. */
+  /** The revisions to serve. Default: all. */
   readonly revisions?: ReadonlyArray<Revision.Version> | undefined
-  /** Declares tools, resources (with subscriptions), prompts and completions although none is there yet. Default false. */
+  /** Declares tools, resources (with subscriptions), prompts and completions before any is registered. Default false. */
   readonly dynamic?: boolean | undefined
   readonly experimental?: ServerCapabilities["experimental"]
-  /** By prefixed id. */
+  /** Settings by the prefixed id of the extension. */
   readonly extensions?: ServerCapabilities["extensions"]
-  /** Changes what `initialize` answers, by who asks: a gateway answers as the server behind it. Default: the same for all. */
+  /** Changes the result of `initialize` by its caller: a gateway answers as the server behind it. Default: the same for all. */
   readonly greet?: Lifecycle.Greet | undefined
   /** Items per page of a list. Default 100. */
   readonly pageSize?: number | undefined
-  /** How long a client has to answer a question. Default 10 minutes. */
+  /** How long a client may take to answer a question. Default 10 minutes. */
   readonly askTimeout?: Duration.Input | undefined
   readonly logging?: Logging.Options | undefined
-  /** What one session, one caller and all clients together may make the server do at once and keep. Default: see `Limits`. */
+  /** Bounds of concurrent requests and kept bytes, per session, per caller and in all. Default: see `Limits`. */
   readonly limits?: Limits.Options | undefined
   /** Requests per second and caller, by method; `false` for no limit. Default: see `RateLimit.defaults`. */
   readonly rateLimit?: RateLimit.Options | false | undefined
-  /** How long what is listed may be kept, by list (2026-07-28 on). Default: stale at once, private. */
+  /** Caching hints by list (2026-07-28 on). Default: stale at once and private. */
   readonly caching?: Caching.Hints | undefined
   /** Bounds of requests that ask their client in rounds (2026-07-28 on). */
   readonly rounds?: InputRounds.Options | undefined
-  /** Pings clients, once they are initialized, and drops those that do not answer. Default off. */
+  /** Pings initialized clients and closes connections that do not answer. Default off. */
   readonly keepAlive?: KeepAlive | undefined
-  /** When a connection's scope closes: how long its requests may still run, while new ones are refused. Default not at all. */
+  /** How long requests may still run when the scope of a connection closes; new ones are refused. Default 0. */
   readonly drain?: Duration.Input | undefined
 }
 
 export interface DispatchOptions {
-  /** Where the request came from, where that is known: anonymous callers are told apart by it. */
+  /** The network address of the client, which tells anonymous callers apart. */
   readonly address?: string | undefined
-  /** Completes when whoever dispatches is about to stop: a subscription then ends with its result. Default never. */
+  /** Completes when the endpoint is about to stop: subscriptions then end with their result. Default never. */
   readonly closing?: Effect.Effect<void> | undefined
-  /** Called when the request has passed all checks that need no handler: what is refused without it never got to one. */
+  /** Called when the request has passed all checks before its handler. */
   readonly admitted?: (() => void) | undefined
-  /** The context of the fiber that runs the effect at once: a request that waits for nothing is then answered by this call. */
+  /** The context of the fiber that runs the effect at once: a request that does not wait is then answered within the call. */
   readonly base?: Context.Context<never> | undefined
 }
 
-/** The server that features make: connected to any number of wires. */
+/** A running server, connected to any number of transports. */
 export interface Server {
   /** Serves one connection until its end, or until the scope closes. */
   readonly connect: (
@@ -110,8 +109,8 @@ export interface Server {
     options?: Connect.ConnectOptions
   ) => Effect.Effect<Session, never, Scope.Scope>
   /**
-   * Answers one request of a stateless revision, without a session: the fiber that runs it is the request's, and interrupting it
-   * ends the request. What precedes the answer goes to the sink, then the answer, which is sent in any case.
+   * Answers one request of a stateless revision, without a session. Interrupting the effect ends the request. Notifications go to the
+   * sink, then the answer, which is sent in any case.
    */
   readonly dispatch: (
     request: JsonRpc.Request,
@@ -119,18 +118,18 @@ export interface Server {
     sink: Sink,
     options?: DispatchOptions
   ) => Effect.Effect<void>
-  /** The revisions that are spoken, of both eras, oldest first. */
+  /** The revisions that are served, of both eras, oldest first. */
   readonly revisions: ReadonlyArray<Revision.Revision>
   /** The sessions that are open. */
   readonly sessions: Effect.Effect<ReadonlyArray<Session>>
-  /** Tells the client that was asked that its URL elicitation was completed; one that has no such mode is told nothing. */
+  /** Sends `notifications/elicitation/complete` to a client that declared the URL mode; to others nothing. */
   readonly elicitationComplete: (session: Session, elicitationId: string) => Effect.Effect<void>
 }
 
 /** The service of a `Server`. */
 export class McpServer extends Context.Service<McpServer, Server>()("@effect-mcp/server/McpServer") {}
 
-/** Builds the features and serves them. What they need beside the registries stays in the layer's requirements. */
+/** Builds the features and serves them. Other requirements of the features stay requirements of the layer. */
 export const layer = <E, R>(
   options: Options<E, R>
 ): Layer.Layer<McpServer, E, Exclude<R, Features.Registries | RequestServices>> =>
@@ -155,7 +154,7 @@ const identityOf = <E, R>(options: Options<E, R>, features: Features.Features): 
     },
     instructions,
     revisions,
-    // Fixed by what is there at the first handshake: what a client was told must stay true.
+    // Fixed at the first handshake: what a client was told must stay true.
     capabilities: () =>
       (latched ??= Features.capabilities(features, { dynamic: options.dynamic === true, experimental, extensions }))
   }
@@ -211,7 +210,7 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
     const era = Stateless.isModern(request) ? stateless : stateful
     return observed(() => era.handle(session, exchange, base), request, base === undefined)
   }
-  // Callers without a name or an address cannot be told apart: they count together.
+  // Callers without a name and an address cannot be told apart: they share one budget.
   const { buckets }: RateLimit.Caller = { buckets: [] }
   const dispatch = (
     request: JsonRpc.Request,
@@ -254,7 +253,7 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
       Stream.runForEach(changes, () =>
         Effect.sync(() => {
           for (const session of sessions) {
-            // Who knows of no list, or was not told that it changes, is told nothing.
+            // A client gets changes only of lists whose changes were declared to it.
             if (session.negotiated === undefined || session.sessionless) continue
             if (identity.capabilities()[kind]?.listChanged !== true) continue
             session.announcer.listChanged(kind)
@@ -295,7 +294,7 @@ const make = Effect.fnUntraced(function* <E, R>(options: Options<E, R>) {
   })
 })
 
-/** The seal of the context, or one with a key of this process, made when it is first needed. */
+/** The seal of the context, else one with a key of this process, made by the first request that needs it. */
 const sealOf: Effect.Effect<Effect.Effect<StateSeal["Service"]>, never, Scope.Scope> = Effect.gen(function* () {
   const provided = yield* Effect.serviceOption(StateSeal)
   if (Option.isSome(provided)) return Effect.succeed(provided.value)
@@ -305,7 +304,7 @@ const sealOf: Effect.Effect<Effect.Effect<StateSeal["Service"]>, never, Scope.Sc
   )
 })
 
-/** In a span where there is a tracer; elsewhere what is done already stays so. */
+/** In a span where there is a tracer; else an effect that has ended stays an Exit. */
 const observed = (
   handle: () => Effect.Effect<unknown, McpError.McpError>,
   request: JsonRpc.Request,
@@ -316,13 +315,13 @@ const observed = (
   return Exit.isExit(effect) && Exit.isSuccess(effect) ? effect : Effect.tapCause(effect, reportDefect(request))
 }
 
-/** What went wrong inside goes to the server's own log; the client only learns -32603. */
+/** Logs a defect of a handler; the client sees only -32603. */
 const reportDefect =
   ({ method, params }: JsonRpc.Request) =>
   (cause: Cause.Cause<McpError.McpError>): Effect.Effect<void> => {
     if (!Cause.hasDies(cause)) return Effect.void
     const target = params?.name ?? params?.uri
-    // A name is the client's text: quoted, and not longer than a name may be.
+    // The name is text of the client: quoted, and cut.
     const named = typeof target === "string" ? ` ${JSON.stringify(target.slice(0, 128))}` : ""
     return Effect.logError(`The handler of ${method}${named} died`, cause)
   }

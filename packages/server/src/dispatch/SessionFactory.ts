@@ -1,5 +1,5 @@
 /**
- * Makes a session of a wire: a peer, its record, and everything that lives as long as both.
+ * Makes a session of a transport: a peer, its record, and everything that lives as long as both.
  */
 import type { KeepAlive } from "@effect-mcp/core/KeepAlive"
 import * as Peer from "@effect-mcp/core/Peer"
@@ -23,42 +23,42 @@ import * as Stateful from "./StatefulEra.ts"
 
 export interface ConnectOptions {
   readonly principal?: Principal.Principal["Service"] | undefined
-  /** How the session is called; where the client is told, nobody else may guess it. Default `session-1` and so on. */
+  /** The id of the session; one that the client is given must not be guessable. Default `session-1` and so on. */
   readonly id?: string | undefined
-  /** When the client ends the conversation: how long requests in flight may still run. Default not at all. */
+  /** How long requests in flight may still run when the client ends the conversation. Default 0. */
   readonly grace?: Duration.Input | undefined
-  /** It has no wire of its own, as others have. Default: it has. */
+  /** Set for a session without a reader: its messages are handed to its peer. Default: the session reads its transport. */
   readonly passive?: Passive | undefined
-  /** It is there for the requests of one POST, and ends with their answers. Default false. */
+  /** Whether the session ends with the answers of one POST. Default false. */
   readonly sessionless?: boolean | undefined
-  /** Called when a passive one is over by itself: its scope is to be closed. */
+  /** Called when a passive session has ended by itself: its scope is to be closed. */
   readonly over?: (() => void) | undefined
 }
 
 /**
- * What a session runs by that has no wire of its own: what arrives is handed to its peer, and it is not pinged. The scope that it is
- * connected in is the session's, and nobody else's.
+ * The runtime of a session without a reader: its messages are handed to its peer, and it is not pinged. The scope that it is connected
+ * in belongs to the session alone.
  */
 export interface Passive {
-  /** What `runFork` runs in. */
+  /** The context that `runFork` runs in. */
   readonly context: Context.Context<never>
   readonly clock: Clock.Clock
   readonly runFork: <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
 }
 
 export interface Options {
-  /** `base`: the context of the fiber that runs the effect at once; undefined where a tracer is to see all of it. */
+  /** `base`: the context of the fiber that runs the effect at once; undefined where requests are traced. */
   readonly request: (
     session: Session,
     exchange: Peer.Exchange,
     base: Context.Context<never> | undefined
   ) => Effect.Effect<unknown, McpError.McpError>
-  /** Whether a ping is answered at once. */
+  /** Whether a ping is answered in the reader. */
   readonly pings: (request: JsonRpc.Request) => boolean
-  /** Those that are open. */
+  /** The open sessions. */
   readonly sessions: Set<Session>
   readonly runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
-  /** How a session is called that nobody names. */
+  /** The id of a session without one of its own. */
   readonly nextId: () => string
   /** Called when a session is over. */
   readonly over: (session: Session) => void
@@ -69,12 +69,12 @@ export interface Options {
 
 const subscriptions = MethodInfo.requestsWith("subscription")
 
-/** What a peer asks its server: one conversation. A class, since there may be many of them in which nothing happens. */
+/** What a peer calls for one session. A class, so that idle sessions cost no closures. */
 class Conversation implements Peer.Handlers, Peer.Options {
   private readonly shared: Options
   private readonly options: ConnectOptions
   private readonly scope: Scope.Scope
-  /** The same where it was made for this conversation. */
+  /** The scope where it was made for this session alone. */
   private readonly own: Scope.Closeable | undefined
   /** The context that requests run in; undefined where they are traced. */
   private readonly base: Context.Context<never> | undefined
@@ -94,7 +94,7 @@ class Conversation implements Peer.Handlers, Peer.Options {
     this.base = TraceContext.isTraced(context) ? undefined : context
   }
 
-  /** The reader may be at work before `Peer.make` has returned, so the record is made by whoever is first to need it. */
+  /** The session of the peer; made by the first call, since the reader may run before `Peer.make` has returned. */
   of(peer: Peer.Peer): Session {
     return (this.session ??= new Session({
       id: this.options.id ?? this.shared.nextId(),
@@ -134,7 +134,7 @@ class Conversation implements Peer.Handlers, Peer.Options {
     this.shared.runFork(Effect.logDebug(`Dropped: ${reason}`))
   }
 
-  // ---- how the peer is to behave
+  // ---- options of the peer
 
   get inFlight(): number | undefined {
     return this.shared.limits?.inFlight
@@ -174,7 +174,7 @@ export const make = (shared: Options) => {
     shared.over(session)
   }
 
-  /** One finalizer is all that a session adds to its scope: there may be many in which nothing happens. */
+  /** A session adds one finalizer to its scope, so that idle ones cost little. */
   const held = (transport: Transport, options: ConnectOptions, { clock, context, runFork }: Passive) =>
     Effect.flatMap(Scope.Scope, (scope) => {
       const conversation = new Conversation(shared, options, scope, undefined, context)
@@ -196,7 +196,7 @@ export const make = (shared: Options) => {
     transport: Transport,
     options: ConnectOptions
   ): Effect.fn.Return<Session, never, Scope.Scope> {
-    // Ends with the wire, or with the caller's scope if that is sooner.
+    // Ends with the transport, or with the caller's scope if that is sooner.
     const scope = yield* Scope.fork(yield* Scope.Scope)
     const conversation = new Conversation(shared, options, scope, scope, yield* Effect.context<never>())
     const opened = conversation.of(yield* Peer.make(transport, conversation, conversation))

@@ -1,5 +1,5 @@
 /**
- * The stateful era (2024-11-05 to 2025-11-25): a request means what its session agreed on in `initialize`.
+ * The stateful era (2024-11-05 to 2025-11-25): revision and capabilities of a request are those that its session agreed on.
  */
 import * as ClientInput from "@effect-mcp/core/ClientInput"
 import { keepAlive, type KeepAlive } from "@effect-mcp/core/KeepAlive"
@@ -28,17 +28,17 @@ export interface Options {
   readonly limits: Limits
   readonly rateLimit: RateLimit
   readonly logging: Logging
-  /** How long a client has to answer a question. */
+  /** How long a client may take to answer a question. */
   readonly askTimeout: Duration.Input
   readonly greet: Lifecycle.Greet | undefined
 }
 
 /** Answers requests of this era. */
 export const make = ({ identity, dispatcher, greet, limits, logging, askTimeout, rateLimit }: Options) => {
-  /** Clients without a session, a name and an address count together. */
+  /** Clients without a session, a name and an address share one budget. */
   const unnamed: Caller = { buckets: [] }
 
-  /** The session as what its requests share: made once, by whoever is first to need it. */
+  /** The connection that the requests of a session share; made by the first that needs it. */
   const conversationOf = (session: Session, { revision, clientCapabilities }: Negotiated): Connection =>
     (session.conversation ??= {
       ...session.connection,
@@ -62,7 +62,7 @@ export const make = ({ identity, dispatcher, greet, limits, logging, askTimeout,
     }
   }
 
-  // Where there is no such era to open a session of, the request only failed to say what it speaks.
+  // Without stateful revisions `initialize` is no remedy: the request lacks the version of a stateless one.
   const unopened = identity.revisions.some(({ era }) => era === "stateful")
     ? McpError.invalidRequest("Send initialize first")
     : McpError.invalidParams(`Invalid _meta: it must name a version, as ${Meta.protocolVersion}`)
@@ -131,7 +131,7 @@ const inputOf = (
 
 const unasked = ClientInput.unavailable("The client cannot be asked: this endpoint has no sessions (sessions: false)")
 
-/** What a client says without asking. */
+/** Handles a notification of the client. */
 export const receive = (session: Session, notification: JsonRpc.Notification, pings: KeepAlive | undefined): void => {
   if (notification.method === "notifications/initialized") {
     if (session.negotiated === undefined || session.initialized) return

@@ -40,15 +40,15 @@ export interface Options {
   readonly rounds: InputRounds.InputRounds
 }
 
-/** What a request of this era came by: a session's wire, or a POST of its own. */
+/** Where a request of this era came from: the connection of a session, or a POST of its own. */
 export interface Origin extends Holder, RateLimit.Caller {
-  /** The address it came from, where that is known. */
+  /** The network address of the client, where it is known. */
   readonly address?: string | undefined
-  /** Completes when the server is about to end by itself: subscriptions then end with their result. */
+  /** Completes when the server is about to end: subscriptions then end with their result. */
   readonly closing: Effect.Effect<void>
   /** Undefined for a POST of its own. */
   readonly connection?: Connection | undefined
-  /** Called once a request is let in: from then on it is answered by its handler, no longer by the edge. */
+  /** Called when the request has passed all checks before its handler. */
   readonly admitted?: (() => void) | undefined
 }
 
@@ -61,12 +61,12 @@ const declarations = {
 }
 const declarationFailed = (message: string): McpError.McpError => McpError.invalidParams(`Invalid _meta: ${message}`)
 
-/** Codes of older revisions must not be seen here, and those that the specification keeps for itself only as they are meant. */
+/** Whether an error has the data that the specification demands of its code. */
 const meant = ({ code, data }: McpError.McpError): boolean =>
   isJsonObject(data) &&
   (code === McpError.MissingClientCapability
     ? isJsonObject(data.requiredCapabilities)
-    : // A gateway finds out late which arguments of a tool travel in headers.
+    : // A gateway compares headers with arguments when it knows the tool, inside the handler.
       code === McpError.HeaderMismatch && typeof data.tool === "string")
 const permitted = (error: McpError.McpError): McpError.McpError =>
   error.code <= -32000 && error.code >= -32099 && !meant(error) ? McpError.internalError(error.message) : error
@@ -149,7 +149,7 @@ export const make = (options: Options) => {
     const different = envelope.headers === undefined ? undefined : mismatch(request, envelope.headers, origin)
     if (different !== undefined) {
       const { code, message } = McpError.headerMismatch(different)
-      // An older client learns what it would have to speak.
+      // An older client learns from it which versions are served.
       const more = request.method === "initialize" ? { data: { supported } } : undefined
       return Effect.fail(new McpError.McpError({ code, message, ...more }))
     }
@@ -157,7 +157,7 @@ export const make = (options: Options) => {
     if (revision instanceof McpError.McpError) return Effect.fail(revision)
     const { method, params } = request
     if (method === "initialize") {
-      // All that such a client can show its user is this error.
+      // A client may show its user only this error.
       const message = `Method not found: initialize. Versions that need none: ${[...served.keys()].join(", ")}`
       return Effect.fail(new McpError.McpError({ code: McpError.MethodNotFound, message, data: { supported } }))
     }

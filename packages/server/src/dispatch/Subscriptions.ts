@@ -13,10 +13,10 @@ import type { Limits } from "../Limits.ts"
 import type { ResourceSet } from "../features/ResourceRegistry.ts"
 import type { Session } from "../session/Session.ts"
 
-/** URIs of a gateway's own subscriptions to one server. */
+/** How many URIs a gateway subscribes to at one server. */
 export const maxPerSession = 1024
 
-/** Returns once the watcher runs: no update after the answer is missed. Subscribing twice is subscribing once. */
+/** Completes once the watcher runs, so no update after the answer is missed. A second subscription to a URI changes nothing. */
 export const subscribe = (
   resources: ResourceSet,
   limits: Limits,

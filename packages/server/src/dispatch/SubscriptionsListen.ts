@@ -1,8 +1,8 @@
 /**
  * `subscriptions/listen` (spec 2026-07-28: basic/patterns/subscriptions): the request's fiber is the stream.
  *
- * Subscribed before it is acknowledged, acknowledged before anything else; every message carries the subscription's id. It ends when
- * the client cancels it, or with a result when the server closes.
+ * It subscribes before it acknowledges, and acknowledges before any other message; every message carries the subscription's id. It ends
+ * when the client cancels it, or with a result when the server closes.
  */
 import type { ReceivedRequest } from "@effect-mcp/core/Peer"
 import type { Sink } from "@effect-mcp/core/Transport"
@@ -22,18 +22,18 @@ import type { ResourceSet } from "../features/ResourceRegistry.ts"
 export interface Options {
   readonly resources: ResourceSet
   readonly capabilities: ServerCapabilities
-  /** Whoever is in it is told of changed lists. */
+  /** The notifiers that are called when a list changes. */
   readonly listeners: Set<Announcer>
-  /** Completes when the server ends its subscriptions by itself. */
+  /** Completes when the server is about to end. */
   readonly closing: Effect.Effect<void>
   readonly limits: Limits
-  /** For whom the request is kept. */
+  /** The account of the bytes that are kept for the request. */
   readonly holder: Holder
 }
 
 const kinds: ReadonlyArray<ListKind> = ["tools", "prompts", "resources"]
 
-/** Who is told: one subscription. A class, since of ten thousand none is in a cache when its turn comes: it is to be one object. */
+/** One subscription: a single object, since ten thousand of them do not fit a processor's cache. */
 class Told implements Announcing {
   private readonly sink: Sink
   private readonly id: JsonRpc.Id
@@ -70,7 +70,7 @@ class Told implements Announcing {
   }
 }
 
-/** Runs for as long as the subscription does. */
+/** Runs until the subscription ends. */
 export const listen = (
   options: Options,
   exchange: ReceivedRequest,

@@ -1,21 +1,21 @@
 /**
  * Lists that are the same for many requests: encoded once per revision, and reused as text.
  *
- * A list is known by its identity: whoever registers one says that nothing in it changes. It was made for what one principal may see,
- * so its text never reaches one who sees another list; middleware that changes a result makes another object, which is encoded anew.
+ * A list is known by its identity, so nothing in a shared one may change. A registry has one list per set of visible entries, so the
+ * text never reaches a principal that sees another set. A result that middleware changed is another object, which is encoded anew.
  */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as Effect from "effect/Effect"
 
 const texts = new WeakMap<object, Map<string, JsonRpc.RawResult>>()
 
-/** Says that `result` is one of those lists. */
+/** Marks `result` as a list that never changes. */
 export const share = <A extends object>(result: A): A => {
   texts.set(result, new Map())
   return result
 }
 
-/** `encode`, or what it gave before for the same list and the same `revision`. */
+/** The text of a shared list in a `revision`, encoded once; for any other result `encode`. */
 export const encoded = <E>(
   result: object,
   revision: string,

@@ -1,7 +1,7 @@
 /**
  * What a server offers: the registries that feature layers registered with, and the capabilities that follow from them.
  *
- * Each server builds its features with a memo map of its own, so one features value served twice gives both all of it.
+ * Each server builds its features with a memo map of its own: two servers of one features value have registrations of their own.
  */
 import type { PromptRegistry } from "@effect-mcp/core/Prompts"
 import type { RequestServices } from "@effect-mcp/core/RequestContext"
@@ -31,7 +31,7 @@ export interface Features {
 
 /**
  * Builds a features layer in the scope. `R` is what its handlers need beside the registries and the request's own services.
- * `limits` are those of tools that say none of their own.
+ * `limits` are those of tools without their own.
  */
 export const build = Effect.fnUntraced(function* <E, R>(
   layer: Layer.Layer<never, E, R>,
@@ -63,7 +63,7 @@ export interface Declared {
   readonly extensions: ServerCapabilities["extensions"]
 }
 
-/** You advertise what you built. */
+/** The capabilities that follow from what is registered (spec: basic/lifecycle, capability negotiation). */
 export const capabilities = (features: Features, declared: Declared): ServerCapabilities => {
   const { tools, resources, prompts } = features
   const { dynamic, experimental, extensions } = declared
@@ -83,7 +83,7 @@ export const capabilities = (features: Features, declared: Declared): ServerCapa
 
 const unchanging = ({ listChanged: _listChanged, ...rest }: { readonly listChanged?: boolean }) => rest
 
-/** What can be declared without sessions: no subscriptions, no level of logs, and nothing is said outside of an answer's own stream. */
+/** What an endpoint without sessions can declare: no subscriptions, no log level, no notifications outside the stream of an answer. */
 export const withoutSession = ({
   logging: _logging,
   prompts,

@@ -1,11 +1,11 @@
 /**
- * Code around every request: audit, access control, changes of what goes in or comes out.
+ * Code around every request: audit, access control, changes of params or results.
  *
  * A middleware gets the decoded request and the effect that answers it. It runs inside the request's fiber, with the request's
- * services, and may fail with an `McpError` instead of going on. The first registered is the outermost.
+ * services, and may fail with an `McpError` without running the handler. The first registered is the outermost.
  *
- * A request that asks its client in rounds (2026-07-28) comes by once per round: a round that asks ends by an interruption, which
- * `outcomeOf` tells from a cancellation; `isResumed` says whether a round continues a request that came by before.
+ * For a request that asks its client in rounds (2026-07-28) middleware runs once per round. A round that asks ends by an interruption,
+ * which `outcomeOf` tells from a cancellation; `isResumed` says whether a round continues an earlier one.
  */
 import { registrationLayer } from "@effect-mcp/core/internal/registration"
 import { HandlerContext } from "@effect-mcp/core/internal/HandlerContext"
@@ -25,16 +25,16 @@ import { Registry } from "./Registry.ts"
 
 export type { Request, Result } from "../request/Decoded.ts"
 
-/** Answers the request as it is. */
+/** Answers the unchanged request. */
 export type Next<R = RequestServices> = Effect.Effect<Result, McpError, R>
 /** Answers a changed request. Its method must be the same; another one is a defect. */
 export type Proceed = (changed: Request) => Next
 export type Middleware<R = RequestServices> = (request: Request, next: Next, proceed: Proceed) => Next<R>
 
 /**
- * How a request, or one round of it, ended: with a result; with the result of a tool that says `isError`; with questions to the
- * client, so that it comes again; cancelled by the client or by the end of its connection; with a JSON-RPC error; with a defect,
- * which the client sees as -32603.
+ * How a request, or one round of it, ended: with a result; with a tool's result that has `isError`; with questions to the client, which
+ * sends it again; cancelled by the client or by the end of its connection; with a JSON-RPC error; with a defect, which the client sees
+ * as -32603.
  */
 export type Outcome =
   | { readonly _tag: "Answered"; readonly result: Result }
@@ -46,7 +46,7 @@ export type Outcome =
 
 const isToolFailure = (result: Result): result is CallToolResult => "isError" in result && result.isError
 
-/** What the exit of `next` says. */
+/** The outcome that the exit of `next` means. */
 export const outcomeOf = (exit: Exit.Exit<Result, McpError>): Outcome => {
   if (Exit.isSuccess(exit)) {
     const { value: result } = exit
@@ -59,13 +59,13 @@ export const outcomeOf = (exit: Exit.Exit<Result, McpError>): Outcome => {
   return Cause.hasInterruptsOnly(cause) ? { _tag: "Cancelled" } : { _tag: "Died", cause }
 }
 
-/** Whether this is a later round of a request whose first one came by before (2026-07-28). */
+/** Whether this is a later round of a request (2026-07-28). */
 export const isResumed = ({ params }: Request): boolean => {
   const untyped: unknown = params
   return isJsonObject(untyped) && typeof untyped.requestState === "string"
 }
 
-/** Where middleware registers. */
+/** The registry of middleware. */
 export class MiddlewareRegistry extends Context.Service<
   MiddlewareRegistry,
   { readonly register: (middleware: Middleware) => Effect.Effect<void, never, Scope.Scope> }
@@ -78,7 +78,7 @@ export const layer = <R>(
   registrationLayer(MiddlewareRegistry, (registry, services: Context.Context<Exclude<R, RequestServices>>) => {
     const context = new HandlerContext<R>(services, { forwardsLogs: false })
     return registry.register((request, next, proceed) =>
-      // `next` gets back the context it was made for, with what the middleware changed of the request's own: a principal, a span.
+      // `next` runs in the context it was made for, with the services of the request that the middleware replaced: a principal, a span.
       Effect.contextWith((ambient: Context.Context<RequestServices>) => {
         const outer = new HandlerContext(ambient, { forwardsLogs: false })
         return context.provide(middleware(request, outer.provide(next), (changed) => outer.provide(proceed(changed))))
@@ -87,15 +87,15 @@ export const layer = <R>(
   })
 
 /**
- * Calls `f` with every request and how it ended, after it has. A request with rounds is told of once per round, as `Asked` until the
- * last: an audit that counts requests leaves `Asked` out. Runs whatever interrupts the request; its time counts for the request.
+ * Calls `f` with every request and its outcome, after it ended, also when it was interrupted. The request waits for `f`. For a request
+ * with rounds `f` is called once per round, with `Asked` until the last: an audit that counts requests leaves `Asked` out.
  */
 export const observe = <R>(
   f: (request: Request, outcome: Outcome) => Effect.Effect<void, never, R>
 ): Layer.Layer<never, never, MiddlewareRegistry | Exclude<R, RequestServices>> =>
   layer<R | RequestServices>((request, next) => Effect.onExit(next, (exit) => f(request, outcomeOf(exit))))
 
-/** A fresh registry: the tag for feature layers, and what the dispatcher runs. */
+/** A new registry: the service for feature layers, and what the dispatcher runs. */
 export const make = Effect.map(
   Registry.make<{ readonly key: string; readonly middleware: Middleware }, never>("middleware"),
   (registry) => {

@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Base64Url from "effect/encoding/Base64Url"
 import * as Schema from "effect/Schema"
 
-/** Items per page unless the server is told otherwise. */
+/** Items per page by default. */
 export const defaultPageSize = 100
 
 const Cursor = Schema.Struct({ after: Schema.String, index: Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)) })
@@ -44,7 +44,7 @@ const slice = <A>(items: ReadonlyArray<A>, key: (item: A) => string, start: numb
   const last = items[end - 1]
   return {
     items: items.slice(start, end),
-    // `index` is where to go on if the last item is gone by then: its place is taken by the one after it.
+    // If the last item is removed meanwhile, the next page begins at `index`: the item after it has moved there.
     nextCursor: last === undefined || end >= items.length ? undefined : encode(key(last), end - 1)
   }
 }

@@ -21,7 +21,7 @@ const prefixed = (source: PromptSource, prefix: string): PromptSource => ({
   changes: source.changes
 })
 
-/** The answer to a name that is not there, or that the caller must not know of. */
+/** The error for a name that is not registered, or not visible to the caller. */
 export const unknownPrompt = (name: string): McpError.McpError => McpError.invalidParams(`Unknown prompt: ${name}`)
 
 const unsuggested = Effect.succeed([])
@@ -29,7 +29,7 @@ const unsuggested = Effect.succeed([])
 export interface PromptSet extends PromptSource {
   readonly isEmpty: () => boolean
   readonly hasCompleters: () => boolean
-  /** The completer of one argument; nothing when it has none; fails for a prompt that is not there. */
+  /** The completer of one argument; undefined when it has none; an error for a prompt or argument that does not exist. */
   readonly completer: (
     name: string,
     argument: string,
@@ -37,7 +37,7 @@ export interface PromptSet extends PromptSource {
   ) => Completer<QueryServices> | undefined | McpError.McpError
 }
 
-/** A fresh registry: the tag for feature layers, and what the dispatcher reads. */
+/** A new registry: the service for feature layers, and the set that the dispatcher reads. */
 export const make: Effect.Effect<{ readonly prompts: PromptSet; readonly context: Context.Context<PromptRegistry> }> =
   Effect.map(Registry.make<PromptEntry, PromptSource>("prompt"), (registry) => {
     const visible = (entry: PromptEntry, principal: Principal["Service"]) => entry.visible?.(principal) !== false

@@ -1,8 +1,8 @@
 /**
- * What is on offer, by key: scoped registrations and mounted sources, in order of registration.
+ * Entries by key: scoped registrations and mounted sources, in order of registration.
  *
- * Registering is acquiring: closing the scope takes the entry away by identity, lets the calls in flight on it end, and only then
- * lets its services go. A key that is taken is a defect. One registry serves every session.
+ * Closing the scope of a registration removes the entry, waits for the calls in flight on it, and only then releases its services. A
+ * key that is taken is a defect. One registry serves every session.
  */
 import { attempt, exitOf } from "@effect-mcp/core/internal/eager"
 import { Site, siteOf } from "@effect-mcp/core/internal/registration"
@@ -14,18 +14,18 @@ import * as Stream from "effect/Stream"
 
 interface Slot<Entry> {
   readonly entry: Entry
-  /** Where it was made, for the error about a second one. */
+  /** Where the entry was registered, for the error about a second one. */
   readonly site: Error | undefined
-  /** Completes when the entry is taken away. */
+  /** Completes when the entry is removed. */
   readonly gone: Deferred.Deferred<void>
   active: number
   drained: Deferred.Deferred<void> | undefined
 }
 
-/** Views of a registry that are kept: as many sets of entries as different principals may see. */
+/** Views that are kept: one per set of entries that some principal sees. */
 const maxViews = 100
 
-/** Offers the entries of one kind. `Source` is what a mounted server (or another registry) of that kind looks like. */
+/** The entries of one kind. `Source` is the interface of a mounted server (or another registry) of that kind. */
 export class Registry<Entry, Source extends { readonly changes: Stream.Stream<void> }> {
   private readonly slots = new Map<string, Slot<Entry>>()
   private readonly mounted = new Set<Source>()
@@ -61,7 +61,7 @@ export class Registry<Entry, Source extends { readonly changes: Stream.Stream<vo
   }
   private readonly views = new Map<string, ReadonlyArray<Entry>>()
   private viewed = -1
-  /** The entries that `visible` lets through: as long as nothing changes, the same array for the same entries. */
+  /** The entries that `visible` admits: the same array for the same entries until the registry changes. */
   view(visible: (entry: Entry) => boolean): ReadonlyArray<Entry> {
     if (this.viewed !== this.version) this.views.clear()
     this.viewed = this.version
@@ -74,7 +74,7 @@ export class Registry<Entry, Source extends { readonly changes: Stream.Stream<vo
     }
     const known = this.views.get(which)
     if (known !== undefined) return known
-    // Who may see what is up to the principal, and there may be many.
+    // The number of sets depends on the principals, so it is bounded.
     if (this.views.size >= maxViews) this.views.clear()
     this.views.set(which, entries)
     return entries
@@ -85,15 +85,15 @@ export class Registry<Entry, Source extends { readonly changes: Stream.Stream<vo
   }
 
   /**
-   * Runs `use` on the entry, whose services live as long as the effect: to be called when the effect is about to run. Undefined where
-   * there is no such entry.
+   * Runs `use` on the entry, whose services live until the effect ends; call it when the effect is about to run. Undefined where there
+   * is no such entry.
    */
   hold<A, E, R>(key: string, use: (entry: Entry) => Effect.Effect<A, E, R>): Effect.Effect<A, E, R> | undefined {
     const slot = this.slots.get(key)
     return slot && using(slot, use)
   }
 
-  /** `stream` for as long as the entry is there; taking the entry away waits for its finalizers. */
+  /** `stream` until the entry is removed; the removal waits for the finalizers of the stream. */
   during<A>(key: string, stream: Stream.Stream<A>): Stream.Stream<A> {
     return Stream.unwrap(
       Effect.map(
@@ -179,7 +179,7 @@ const release = (slot: Slot<unknown>): void => {
   if (--slot.active === 0 && slot.drained !== undefined) Deferred.doneUnsafe(slot.drained, Effect.void)
 }
 
-/** What is listed of entries: the same array for the same view of a registry. */
+/** Maps the entries of a view to their descriptors: the same array for the same view. */
 export const listOf = <Entry, A>(item: (entry: Entry) => A): ((view: ReadonlyArray<Entry>) => ReadonlyArray<A>) => {
   const known = new WeakMap<ReadonlyArray<Entry>, ReadonlyArray<A>>()
   return (view) => {

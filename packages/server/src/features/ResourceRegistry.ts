@@ -1,8 +1,8 @@
 /**
  * The server's resources and templates. Static ones win over templates, own ones over mounted ones.
  *
- * Watching is shared: the `changes` of what answers for a URI run once, from the first subscriber to the last, and in the context of
- * their layer. A caller is told only of what would answer its read.
+ * Watching is shared: the `changes` of a resource run once, from the first subscriber to the last, in the context of its layer. A caller
+ * gets updates only of what it may read.
  */
 import { type Completer, ownCompleter } from "@effect-mcp/core/Completions"
 import { anonymous, Principal } from "@effect-mcp/core/Principal"
@@ -31,7 +31,7 @@ import { SourceOwners } from "./SourceOwners.ts"
 type Listed<A> = Effect.Effect<ReadonlyArray<A>, McpError.McpError, QueryServices>
 
 export interface Subscriber {
-  /** Must not fail. */
+  /** Called in the watcher's fiber: must not throw. */
   readonly resourceUpdated: (uri: string) => void
 }
 
@@ -82,7 +82,7 @@ const hasVariable = (uriTemplate: string, variable: string): boolean =>
     onSuccess: (template) => UriTemplate.variables(template).includes(variable)
   })
 
-/** So few that what is visited thrice for a message (told, announced, written) is still in the caches the third time. */
+/** Subscribers called in one turn: few enough to stay in the processor's caches until their message is written. */
 const atOnce = 64
 
 /** Calls all subscribers, some in a turn: those have written the update before the next are called, and other requests run between. */
@@ -138,7 +138,7 @@ const prefixed = (source: ResourceSource, prefix: string): ResourceSource => {
   }
 }
 
-/** A fresh registry: the tag for feature layers, and what the dispatcher reads. Watchers live in the scope. */
+/** A new registry: the service for feature layers, and the set that the dispatcher reads. Watchers live in the scope. */
 export const make: Effect.Effect<
   { readonly resources: ResourceSet; readonly context: Context.Context<ResourceRegistry> },
   never,

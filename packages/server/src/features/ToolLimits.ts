@@ -1,6 +1,6 @@
 /**
- * How long a tool may take and how much it may answer. What goes beyond becomes a result with `isError` that names the tool and the
- * limit, so that the model learns why it has no answer.
+ * How long a tool may run and how large its result may be. A call beyond a limit gets a result with `isError` that names the tool and
+ * the limit, so that the model learns why it has no answer.
  */
 import { exitOf, start } from "@effect-mcp/core/internal/eager"
 import type { Limits, ToolEntry } from "@effect-mcp/core/Tools"
@@ -16,9 +16,9 @@ import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import { bytesOf } from "../internal/bytesOf.ts"
 
-/** Long enough for a handler that asks its user more than once. */
+/** Long enough for a handler that asks its user several times. */
 const defaultTime = "1 hour"
-/** With the usual escapes it fits the 4 MiB that clients of this library read at most by default. */
+/** With the usual escapes it fits the 4 MiB that clients of this library read by default. */
 const defaultBytes = 3 * 1024 * 1024
 
 const notice = (text: string): CallToolResult => ({ content: [{ type: "text", text }], isError: true })
@@ -39,7 +39,7 @@ const textOf = (block: ContentBlock): string => {
   }
 }
 
-/** How many bytes a result has if they are more than `limit`, else undefined. `mirrored`: its structured content is its text, too. */
+/** The bytes of a result that has more than `limit`, else undefined. `mirrored`: its text repeats its structured content. */
 const excess = (
   { content, structuredContent }: CallToolResult,
   mirrored: boolean,
@@ -56,23 +56,23 @@ const excess = (
   return bytes > limit ? bytes : undefined
 }
 
-/** A watching fiber ends this long after the last call at most, in milliseconds: a process must not stay for it. */
+/** The longest sleep of a watching fiber, in milliseconds: its timer must not keep a process alive. */
 const longestSleep = 30_000
 
-/** A call that is not done yet. */
+/** A call that has not ended. */
 interface Waiting {
   fiber: Fiber.Fiber<unknown, unknown> | undefined
   readonly deadline: number
   stopped: boolean
 }
 
-/** Stops the calls of one tool when their time is over: all have the same, so the oldest is always the next. */
+/** Interrupts the calls of one tool at their deadlines. All have the same time limit, so the oldest call is the next. */
 class Deadlines {
   private readonly waiting = new Set<Waiting>()
   private readonly millis: number
   private readonly clock: Clock.Clock
   private readonly runFork: (effect: Effect.Effect<void>) => void
-  /** When the watching fiber looks next; it ends when no call waits. */
+  /** When the watching fiber wakes; it ends when no call waits. */
   private wakesAt = -Infinity
 
   constructor(millis: number, clock: Clock.Clock, runFork: (effect: Effect.Effect<void>) => void) {
@@ -105,7 +105,7 @@ class Deadlines {
   private add(call: Waiting, now: number): void {
     this.waiting.add(call)
     call.fiber?.addObserver(() => this.waiting.delete(call))
-    // Workers end the timers of a request with it: one that is overdue will not fire any more.
+    // Workers discard the timers of a request when it ends: a timer that is overdue never fires.
     if (this.wakesAt >= now - 1000) return
     this.wakesAt = now
     this.runFork(this.watch)
@@ -128,7 +128,7 @@ class Deadlines {
   })
 }
 
-/** What a call is held to: `late` says that its time is over, `checked` replaces a result that is too large. */
+/** The limits of a tool: `late` is the result at the deadline, `checked` replaces a result that is too large. */
 const bounds = ({ limits, tool }: ToolEntry, server: Limits) => {
   const time = Duration.fromInputUnsafe(limits?.time ?? server.time ?? defaultTime)
   const bytes = limits?.bytes ?? server.bytes ?? defaultBytes
@@ -145,8 +145,8 @@ const bounds = ({ limits, tool }: ToolEntry, server: Limits) => {
 }
 
 /**
- * Puts an entry within its own limits, or else within `server`, those of the server. A call that is done at once costs no timer; of
- * those that wait one fiber per tool watches the time, in the scope.
+ * Applies the entry's own limits, else those of the server (`server`). A call that ends at once costs no timer; one fiber per tool, in
+ * the scope, watches the deadlines of calls that wait.
  */
 export const make = (server: Limits = {}): Effect.Effect<(entry: ToolEntry) => ToolEntry, never, Scope.Scope> =>
   Effect.gen(function* () {

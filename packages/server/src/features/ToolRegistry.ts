@@ -20,13 +20,13 @@ const prefixed = (source: ToolSource, prefix: string): ToolSource => ({
   changes: source.changes
 })
 
-/** The answer to a name that is not there, or that the caller must not know of. */
+/** The error for a name that is not registered, or not visible to the caller. */
 export const unknownTool = (name: string): McpError.McpError => McpError.invalidParams(`Unknown tool: ${name}`)
 
 export interface ToolSet extends Pick<ToolSource, "changes"> {
   /** The tools that the caller of `request` sees. */
   readonly list: (request: HandlerRunner) => Effect.Effect<ReadonlyArray<Tool>, McpError.McpError, QueryServices>
-  /** Calls a tool: when the effect is about to run. */
+  /** The effect that calls a tool; made when it is about to run. */
   readonly call: (
     params: CallToolParams,
     request?: HandlerRunner
@@ -36,7 +36,7 @@ export interface ToolSet extends Pick<ToolSource, "changes"> {
   readonly headerParams: (name: unknown, principal: Principal["Service"]) => ReadonlyArray<HeaderParams.HeaderParam>
 }
 
-/** A fresh registry: the tag for feature layers, and what the dispatcher reads. `limits` are those of tools without their own. */
+/** A new registry: the service for feature layers, and the set that the dispatcher reads. `limits` are those of tools without their own. */
 export const make = (
   limits?: Limits
 ): Effect.Effect<{ readonly tools: ToolSet; readonly context: Context.Context<ToolRegistry> }, never, Scope.Scope> =>

@@ -1,7 +1,7 @@
-/** One write is not much larger, however much waits: what is written is copied more than once, and large copies are cleared away late. */
+/** The size of one write, in characters: a write is copied more than once, and large copies are collected late. */
 const writeSize = 64 * 1024
 
-/** Removes what is written next. */
+/** Removes the texts of the next write from `waiting`. */
 export const takeSome = (waiting: Array<string>): string => {
   let text = ""
   let taken = 0

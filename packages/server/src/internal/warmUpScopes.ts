@@ -1,14 +1,13 @@
 /**
- * Tells V8's collector that Scopes do not live long, before it takes them for what they are while a server is built.
+ * Makes V8 see short-lived Scopes before the long-lived ones of a server's layers.
  *
- * A hundred tools are a hundred layers, each with a Scope that stays. Where V8 sees a hundred objects of one place in the code stay, it
- * makes all later ones of that place in the old generation: the Scopes of requests, too, which die at once. Until the next full
- * collection such a dead one keeps alive whatever its request was, young collections copy it all, and take twenty times as long
- * (`packages/bench/NOTES.md`: a call costs a third more). What it has seen die first it does not reconsider.
+ * V8 allocates objects of a place in the code in the old generation once it has seen a hundred of them survive, such as the Scopes of a
+ * hundred tools. The Scopes of requests come from the same place and die at once: in the old generation each keeps its request alive
+ * until the next full collection, and a call costs a third more (`packages/bench/NOTES.md`).
  */
 import * as Scope from "effect/Scope"
 
-/** More than the layers that are built in the same time. */
+/** More than the layers of a server. */
 const many = 1000
 
 export const shortLived = (): void => {

@@ -1,4 +1,4 @@
-/** The AEAD behind `StateSeal`: AES-256-GCM on Web Crypto. Loaded when the first handler asks something, not before. */
+/** The AEAD behind `StateSeal`: AES-256-GCM on Web Crypto. Loaded when the first handler asks. */
 import * as Clock from "effect/Clock"
 import * as Aead from "effect/crypto/Aead"
 import * as SecureRandom from "effect/crypto/SecureRandom"
@@ -59,7 +59,7 @@ const make = Effect.fnUntraced(function* (
         if (stated !== version || key === undefined || rest.length > 0) return yield* invalidState()
         const nonce = yield* Effect.fromResult(Base64Url.decode(nonceText))
         const sealed = yield* Effect.fromResult(Base64Url.decode(sealedText))
-        // Only the canonical spelling: otherwise unused bits of the last letter could be flipped unnoticed.
+        // Only canonical Base64: else unused bits of the last letter could be changed unnoticed.
         if (Base64Url.encode(nonce) !== nonceText || Base64Url.encode(sealed) !== sealedText)
           return yield* invalidState()
         const opened = yield* aead.decrypt(key, sealed, { nonce, aad: associated(keyId, binding) })

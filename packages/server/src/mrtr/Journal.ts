@@ -1,5 +1,5 @@
 /**
- * What a request that asks has settled so far: the answers it was given, the steps it recorded, and the questions that are open.
+ * What a request with rounds has settled so far: the answers it was given, the steps it recorded, and the questions that are open.
  *
  * Pure data, carried by the client between rounds under seal. Answers and steps live apart, or a client could forge a step.
  */
@@ -15,9 +15,9 @@ export const Journal = Schema.Struct({
   steps: Entries,
   /** The questions that were sent in the last round, by the name they were sent under: only those may be answered. */
   open: Schema.Record(Schema.String, Schema.String),
-  /** Rounds so far. */
+  /** The number of rounds so far. */
   round: Schema.Int,
-  /** Whom the handler acted for, once it did. */
+  /** The caller that the handler acted for; absent until it ran. */
   caller: Schema.optionalKey(Schema.String)
 })
 export type Journal = typeof Journal.Type
@@ -39,8 +39,7 @@ export const canonicalJson = (value: unknown): string =>
   )
 
 /**
- * A short name for a text (53 bits, cyrb53's mixing). Not a defence: whoever could make two questions collide is asked both of them
- * anyway.
+ * A short name for a text (53 bits, cyrb53's mixing). Not a defence, and none is needed: only the handler chooses the questions.
  */
 export const digest = (text: string): string => {
   let high = 0xdeadbeef

@@ -27,7 +27,7 @@ export class ReplayGuard extends Context.Service<
     ) => Effect.Effect<A, McpError.McpError, R>
   }
 >()("@effect-mcp/server/ReplayGuard") {
-  /** For one process. */
+  /** Remembers replies in the memory of this process. */
   static readonly layerMemory = (options: MemoryOptions = {}): Layer.Layer<ReplayGuard> =>
     Layer.sync(ReplayGuard, () => memory(options))
 }
@@ -94,7 +94,7 @@ const tooMany = (retryAfterMs: number) =>
     retryAfterMs
   })
 
-/** A reply that was cut off is no reply: the state may be used again. */
+/** Keeps an answer; after an interruption or a defect the state may be used again. */
 const remember = (drop: () => void, entry: Kept, exit: Exit.Exit<unknown, McpError.McpError>): Effect.Effect<void> =>
   Effect.sync(() => {
     const answered = exit._tag === "Success" || exit.cause.reasons.every((reason) => reason._tag === "Fail")

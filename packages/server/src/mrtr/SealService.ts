@@ -1,4 +1,4 @@
-/** The service `StateSeal`: apart from its implementation, which is loaded when the first handler asks something. */
+/** The service `StateSeal`, without its implementation, which is loaded when the first handler asks. */
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
@@ -6,7 +6,7 @@ import type * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
 import type { Journal } from "./Journal.ts"
 
-/** What a sealed journal says beside itself. */
+/** An opened state: the journal, and what identifies the sealing. */
 export interface Opened {
   readonly journal: Journal
   /** Unique per sealing. */
@@ -35,5 +35,5 @@ export interface SealingKey {
   readonly key: Redacted.Redacted<Uint8Array>
 }
 
-/** The one answer to any state that is not exactly what this server sealed for exactly this request. */
+/** The one error for every state that this server did not seal for this very request. */
 export const invalidState = (): McpError.McpError => McpError.invalidParams("Invalid or expired requestState")

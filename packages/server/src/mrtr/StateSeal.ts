@@ -3,8 +3,8 @@
  *
  * Threat model: the client is the attacker. It may alter, truncate, replay, swap between requests, tools, arguments, principals and
  * servers. AEAD covers content and order of the payload; the associated data bind it to principal, revision, method, name and
- * arguments; an expiry bounds replay; `ReplayGuard` makes it single-use where that is asked for. Whatever fails is one and the same
- * -32602, before the handler runs.
+ * arguments; an expiry bounds replay; `ReplayGuard` makes it single-use where it is provided. Every failure is one and the same -32602,
+ * before the handler runs.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -20,6 +20,6 @@ export const layer = (
   options: Options = {}
 ): Layer.Layer<StateSeal> => Layer.unwrap(Effect.map(implementation, (aead) => aead.layer(keys, options)))
 
-/** A key of this process only: a state does not survive a restart, nor travel to another node. What a server uses by default. */
+/** A key of this process, the default of a server: a state is invalid after a restart and at another node. */
 export const layerRandom = (options: Options = {}): Layer.Layer<StateSeal> =>
   Layer.unwrap(Effect.map(implementation, (aead) => aead.layerRandom(options)))

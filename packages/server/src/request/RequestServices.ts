@@ -1,6 +1,5 @@
 /**
- * The services of one request, built afresh for it. What differs by era (who asks, how questions travel, which logs pass) is given;
- * what is the same for every request is made here.
+ * The services of one request. What differs by era (client, input, log level) comes from its `EraContext`; the rest is made here.
  */
 import * as ClientInput from "@effect-mcp/core/ClientInput"
 import * as Elicitation from "@effect-mcp/core/Elicitation"
@@ -21,7 +20,7 @@ import type { Holder } from "../Limits.ts"
 
 const noMeta: JsonObject = {}
 
-/** The request's `_meta`, empty when it has none. */
+/** The request's `_meta`; empty when it has none. */
 export const metaOf = (request: JsonRpc.Request): JsonObject =>
   isJsonObject(request.params?._meta) ? request.params._meta : noMeta
 
@@ -33,9 +32,9 @@ export interface EraContext {
   /** Notifications that the roots of the client changed; undefined where the client sends none. */
   readonly rootsChanges: Stream.Stream<void> | undefined
   readonly connection: Connection | undefined
-  /** Completes when the server is about to end by itself. */
+  /** Completes when the server is about to end the session. */
   readonly closing: Effect.Effect<void>
-  /** The account of what the request makes the server keep. */
+  /** The account of the bytes that the server keeps for the request. */
   readonly holder: Holder
 }
 

@@ -1,9 +1,8 @@
 /**
- * One request in the server: what it came with, the services of its handler, and the decision when that handler starts.
+ * One request in the server: its message and caller, the services of its handler, and the decision when that handler starts.
  *
- * A handler that is not an Exit starts in a fiber at once where nothing lies around it (`run`): most handlers wait for nothing, and
- * have then ended without a step of the request's own fiber. Middleware and tracers need the handler as an effect: they set `eager` to
- * false.
+ * Without middleware or a tracer a handler starts in a fiber at once (`run`): most handlers do not wait, and have then ended without a
+ * step of the request's own fiber. Middleware and tracers need the handler as an effect: they set `eager` to false.
  */
 import { exitOf, start } from "@effect-mcp/core/internal/eager"
 import type { HandlerContext, HandlerRunner } from "@effect-mcp/core/internal/HandlerContext"
@@ -26,8 +25,8 @@ export interface CallerBinding {
 }
 
 /**
- * Finalizers of a cancelled request, and fibers that outlive it, may still hold its services: progress of a request that ended is
- * dropped; so are logs where they belong to the request alone, not to a session.
+ * Finalizers of a cancelled request, and fibers that outlive it, may still hold its services. Progress of a request that ended is
+ * dropped; so are its logs in the stateless era, where they belong to the request alone.
  */
 export class ServerRequest implements HandlerRunner, Source {
   readonly exchange: ReceivedRequest
@@ -71,14 +70,14 @@ export class ServerRequest implements HandlerRunner, Source {
     return this.ended || this.exchange.cancelled === true
   }
 
-  /** The request's own Scope; one that is first needed after the request ended is closed already. */
+  /** The Scope of the request, which is closed where the request has ended. */
   openScope(): Scope.Scope {
     const scope = (this.scope ??= Scope.makeUnsafe())
     if (this.ended) Effect.runSync(Scope.close(scope, Exit.void))
     return scope
   }
 
-  /** `use` of the caller: the transport's where nothing lies around the handler, else the one in the handler's context. */
+  /** `use` of the caller: the transport's where there is no middleware, else the one in the handler's context. */
   withCaller<A, E, R>(
     use: (principal: Principal["Service"]) => Effect.Effect<A, E, R>
   ): Effect.Effect<A, E, R | Principal> {
@@ -93,7 +92,7 @@ export class ServerRequest implements HandlerRunner, Source {
     const done = exitOf(handler)
     if (done !== undefined) return done
     if (!this.eager || context.cooldown.skips()) return context.provide(handler)
-    // A handler may be cancelled from its first step on: its request must be known by then.
+    // A handler may be cancelled from its first step on, so its request is registered before.
     this.exchange.onFork?.()
     const started = start(handler, this.servicesOver<R>(context.over(this.base.mapUnsafe)))
     context.cooldown.record(started)

@@ -1,24 +1,25 @@
 /**
- * Hints that something is stale: a set, sent when the wire has room, so a burst costs one message and a slow reader costs nothing.
+ * List changes and resource updates for one client: collected in sets and sent when the transport has room. A burst costs one message,
+ * and a slow reader costs no memory.
  */
 import * as Effect from "effect/Effect"
 
-/** Lists whose change is announced. */
+/** The lists that have a `list_changed` notification. */
 export type ListKind = "tools" | "resources" | "prompts"
 
 export interface Options {
-  /** Whether the wire has room at this moment, where that can be told: then there is no fiber for it. */
+  /** Whether the transport has room now; false also where it cannot say, and `ready` must be waited for in a fiber. */
   readonly writable: () => boolean
-  /** Returns when the wire has room. */
+  /** Completes when the transport has room. */
   readonly ready: Effect.Effect<void>
-  /** Runs an effect in a fiber of the announcer's owner. */
+  /** Runs an effect in a fiber of the subscriber. */
   readonly fork: (effect: Effect.Effect<void>) => void
   readonly sendList: (kind: ListKind) => void
   readonly sendUpdate: (uri: string) => void
 }
 
 export class Announcer {
-  /** Made when there is something to announce: most of the time there is not. */
+  /** Made by the first change. */
   private lists: Set<ListKind> | undefined = undefined
   private uris: Set<string> | undefined = undefined
   private readonly options: Options
@@ -29,13 +30,13 @@ export class Announcer {
     this.options = options
   }
 
-  /** From now on hints are sent; those collected in the meantime at once. */
+  /** Sends what was collected, and every change from now on. */
   open(): void {
     this.opened = true
     this.announce()
   }
 
-  /** Nothing is sent from now on. */
+  /** Stops sending. */
   close(): void {
     this.opened = false
   }
@@ -53,14 +54,14 @@ export class Announcer {
   private announce(): void {
     if (this.sending || !this.opened || (this.lists ?? this.uris) === undefined) return
     this.sending = true
-    // One turn's changes become one message.
+    // Changes of one microtask turn become one message.
     queueMicrotask(() => {
       const { options } = this
       try {
         if (options.writable()) this.send()
         else options.fork(Effect.map(options.ready, () => this.send()))
       } catch (defect) {
-        // Of a wire of somebody's own: thrown from here it would end the process.
+        // A defect of a user's transport, thrown from a microtask, would end the process.
         options.fork(Effect.die(defect))
       }
     })

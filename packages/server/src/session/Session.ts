@@ -1,5 +1,5 @@
 /**
- * What a server remembers of one stateful conversation: a small record beside its peer.
+ * The server's record of one session, beside its peer: what `initialize` agreed on, log level, subscriptions, roots.
  */
 import type { InFlight, Peer } from "@effect-mcp/core/Peer"
 import type { Principal } from "@effect-mcp/core/Principal"
@@ -22,7 +22,7 @@ import type { Buckets } from "../internal/TokenBucket.ts"
 
 export interface Negotiated {
   readonly revision: Revision
-  /** Undefined where the request came without a session: then `initialize` was answered elsewhere. */
+  /** Undefined for a request without a session: another one answered its `initialize`. */
   readonly clientInfo: Implementation | undefined
   readonly clientCapabilities: ClientCapabilities
 }
@@ -34,9 +34,9 @@ export interface Options {
   readonly scope: Scope.Scope
   /** Runs an effect in a fiber, which the session then owns. */
   readonly runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
-  /** Whether it has a wire of its own: of one that has none only `ready` says whether anybody reads what nobody asked for. */
+  /** Whether the session has a transport of its own: for others only `ready` says whether notifications are read. */
   readonly wired: boolean
-  /** Whether it is there for the requests of one POST, and ends with their answers. Default false. */
+  /** Whether the session ends with the answers of one POST. Default false. */
   readonly sessionless?: boolean | undefined
 }
 
@@ -45,30 +45,30 @@ export class Session implements Announcing {
   readonly peer: Peer
   readonly principal: Principal["Service"]
   readonly scope: Scope.Scope
-  /** Whether it ends with the answers of one POST: nothing is sent outside of them, and no question can be answered. */
+  /** Whether the session ends with the answers of one POST: it sends no notifications beside them, and asks nothing. */
   readonly sessionless: boolean
-  /** Bytes that are kept for it; see `Limits`. */
+  /** Bytes that are kept for the session; see `Limits`. */
   kept = 0
-  /** The budgets of its requests; see `RateLimit`. */
+  /** The budgets of its requests where the caller has no name; see `RateLimit`. */
   buckets: Buckets | undefined = undefined
   /** Whether `initialize` is being answered. */
   opening = false
   /** Set by `initialize`, once. */
   negotiated: Negotiated | undefined = undefined
-  /** Whether the client said `initialized`: before that a server only pings and logs. */
+  /** Whether the client sent `notifications/initialized`: before it a server only pings and logs. */
   initialized = false
-  /** What the client asked for; without it the server's default applies. */
+  /** The level of `logging/setLevel`; undefined for the server's default. */
   logLevel: LoggingLevel | undefined = undefined
   private subscribed: Map<string, Fiber.Fiber<void>> | undefined = undefined
   private hints: Announcer | undefined = undefined
   private ending: Deferred.Deferred<void> | undefined = undefined
-  /** Once the session is about to end: the requests that had come by then and wait for their turn. */
+  /** Set by `drain`: the pending requests that may still start. */
   private awaited: Set<JsonRpc.Id> | undefined = undefined
   private readonly runFork: Options["runFork"]
   private readonly wired: boolean
   private opened: Deferred.Deferred<void> | undefined = undefined
   private wire: Connection | undefined = undefined
-  /** The same once there is a session on it. */
+  /** The connection with the input and roots of the initialized session. */
   conversation: Connection | undefined = undefined
   private rootsListeners: Set<() => void> | undefined = undefined
 
@@ -88,7 +88,7 @@ export class Session implements Announcing {
     Fiber.runIn(this.runFork(effect), this.scope)
   }
 
-  /** The wire, as requests see it that have no session. */
+  /** The connection as requests without a session see it. */
   get connection(): Connection {
     return (this.wire ??= {
       scope: this.scope,
@@ -99,7 +99,7 @@ export class Session implements Announcing {
     })
   }
 
-  /** Tells the client what became stale, once it may be told things. */
+  /** Sends list changes and resource updates, from `begin` on. */
   get announcer(): Announcer {
     if (this.hints !== undefined) return this.hints
     this.hints = new Announcer(this)
@@ -107,13 +107,13 @@ export class Session implements Announcing {
     return this.hints
   }
 
-  /** Takes the revision as agreed on, of a client that has not introduced itself here. */
+  /** Initializes the session of a client whose `initialize` another session answered. */
   assume(revision: Revision): void {
     this.negotiated = { revision, clientInfo: undefined, clientCapabilities: {} }
     this.begin()
   }
 
-  // ---- how the announcer is to send them
+  // ---- Subscriber: how the notifier sends
 
   writable(): boolean {
     return this.wired && this.peer.sink.writable()
@@ -131,17 +131,17 @@ export class Session implements Announcing {
     if (this.subscribed?.has(uri) === true) this.notify("notifications/resources/updated", { uri })
   }
 
-  /** Completes when the server is about to end the session by itself. */
+  /** Completes when the server is about to end the session. */
   get closing(): Effect.Effect<void> {
     return Deferred.await((this.ending ??= Deferred.makeUnsafe()))
   }
 
-  /** Waits until the client said `initialized`: a server must not ask before. */
+  /** Completes when the client has sent `notifications/initialized`: a server must not ask before. */
   get whenReady(): Effect.Effect<void> {
     return this.initialized ? Effect.void : Deferred.await((this.opened ??= Deferred.makeUnsafe()))
   }
 
-  /** What the client subscribed to, by URI. */
+  /** The fibers of resource subscriptions, by URI. */
   get subscriptions(): Map<string, Fiber.Fiber<void>> {
     return (this.subscribed ??= new Map())
   }
@@ -150,14 +150,14 @@ export class Session implements Announcing {
     this.peer.notify(method, params)
   }
 
-  /** The client may be told things from now on; what became stale in the meantime is announced. */
+  /** Called when the client is initialized: collected changes are sent. */
   begin(): void {
     this.initialized = true
     if (this.opened !== undefined) Deferred.doneUnsafe(this.opened, Effect.void)
     this.hints?.open()
   }
 
-  /** Refuses new requests and lets those in flight finish, and those that wait for their turn, for at most `duration`. */
+  /** Refuses new requests and waits for those in flight and pending, for at most `duration`. */
   drain(duration: Duration.Input): Effect.Effect<void> {
     return Effect.flatMap(this.peer.inFlight, (requests) => {
       this.awaited ??= new Set(requests.flatMap(({ id, state }) => (state === "pending" ? [id] : [])))
@@ -165,7 +165,7 @@ export class Session implements Announcing {
     })
   }
 
-  /** Whether a request whose turn has come is too late. Asked once for each. */
+  /** Whether a request arrived after `drain` began. Called once per request. */
   refuses(id: JsonRpc.Id): boolean {
     return this.awaited?.delete(id) === false
   }
@@ -197,7 +197,7 @@ export class Session implements Announcing {
     for (const listener of this.rootsListeners ?? []) listener()
   }
 
-  /** One event whenever the client says that its roots changed; ends with the session. */
+  /** One event per `notifications/roots/list_changed`; ends with the session. */
   get rootsChanges(): Stream.Stream<void> {
     return Stream.callback<void>((queue) =>
       Effect.acquireRelease(

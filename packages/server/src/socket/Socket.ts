@@ -16,8 +16,8 @@ import { McpServer } from "../dispatch/Server.ts"
 
 export interface Options extends Duplex.Options {
   /**
-   * When the client hangs up its side: how long requests in flight may still run. Default not at all. It needs a listener that keeps
-   * half-open connections (Node: `allowHalfOpen`).
+   * How long requests in flight may still run when the client closes its side. Default 0. It needs a listener that keeps half-open
+   * connections (Node: `allowHalfOpen`).
    */
   readonly grace?: Duration.Input | undefined
 }
@@ -27,7 +27,7 @@ export const transport = Effect.fnUntraced(function* (
   socket: Socket.Socket,
   options: Duplex.Options = {}
 ): Effect.fn.Return<Transport, TransportError, Scope.Scope> {
-  // Held by the connection and not by its reader: what is queued when the conversation closes is still written.
+  // Held by the connection, not by its reader: messages that are queued when the conversation closes are still written.
   const pull = yield* Effect.mapError(
     Socket.readerBytes(socket),
     (cause) => new TransportError({ reason: "Open", message: cause.message, cause })

@@ -1,9 +1,8 @@
 /**
- * The standard streams of this process by their own callbacks (Node's; Bun and Deno have the same): what stdio is served over where
- * nobody provides a `Stdio`.
+ * The standard streams of this process by their own callbacks (Node, Bun and Deno): the transport of stdio where no `Stdio` is provided.
  *
- * The fast path of `endpoint/Stdio`. Through a stream and a sink of Effect a lone request costs half as much again, nearly all of it
- * for waking the fibers that read and write. A test holds both against the same conversations.
+ * The fast path of `Stdio`: through a stream and a sink of Effect a lone request costs half as much again, for waking the fibers that
+ * read and write (`packages/bench/NOTES.md`). A test runs the same conversations over both.
  */
 import type * as Duplex from "@effect-mcp/core/Duplex"
 import * as Incoming from "@effect-mcp/core/internal/Incoming"
@@ -12,31 +11,31 @@ import { TransportError } from "@effect-mcp/core/Transport"
 import * as Effect from "effect/Effect"
 import { pass } from "./StdoutGuard.ts"
 
-/** What an emitter calls its listeners with is up to the event: the boundary to Node's own types. */
+/** The argument of a listener depends on the event: the boundary to Node's own types. */
 // oxlint-disable-next-line typescript/no-explicit-any
 type Listener = (value?: any) => void
 interface Emitter {
   on(event: string, listener: Listener): unknown
   off(event: string, listener: Listener): unknown
 }
-/** What is used of a Readable. */
+/** The members of a Readable that are used. */
 export interface Readable extends Emitter {
   readonly pause: () => unknown
   readonly resume: () => unknown
   readonly readableEnded: boolean
   readonly destroyed: boolean
 }
-/** What is used of a Writable. */
+/** The members of a Writable that are used. */
 export interface Writable extends Emitter {
   readonly closed: boolean
-  /** Bytes that it has not handed on. */
+  /** Bytes that are not written yet. */
   readonly writableLength: number
   write(text: string, encoding: "utf8", written: ((error?: Error | null) => void) | undefined): boolean
   readonly cork: () => void
   readonly uncork: () => void
 }
 
-/** Calls the listeners until one says that it is over. */
+/** Adds the listeners until one of them calls `over`. */
 const listening = <A>(
   emitter: Emitter,
   listeners: (over: (how: Effect.Effect<A, TransportError>) => void) => Readonly<Record<string, Listener>>,
@@ -58,12 +57,12 @@ const listening = <A>(
 
 type Within = <A>(run: (item: A) => void, item: A) => void
 
-/** Runs in what `AsyncLocalStorage` holds at this moment, where there is one: callbacks of the process come from elsewhere. */
+/** Keeps the `AsyncLocalStorage` of the caller for callbacks, which the process calls without it. */
 const here = (): Within => {
-  const { process } = globalThis as Partial<Global> // what is not there is asked for as such
+  const { process } = globalThis as Partial<Global> // other runtimes lack it
   const hooks = process?.getBuiltinModule?.("node:async_hooks")
   if (hooks === undefined) return (run, item) => run(item)
-  // As `AsyncLocalStorage.snapshot` does it, without two calls in between: a tenth of what a lone request costs more than its wire.
+  // What `AsyncLocalStorage.snapshot` does, without its two extra calls (`packages/bench/NOTES.md`).
   const place = new hooks.AsyncResource("effect-mcp")
   return (run, item) => place.runInAsyncScope(run, undefined, item)
 }
@@ -77,7 +76,7 @@ const listenTo =
       Effect.fail(new TransportError({ reason: "Read", message: "stdin is broken", cause }))
     const reading = Effect.suspend(() => {
       if (stdin.readableEnded) return Effect.void
-      // Nothing is to be heard of its end any more.
+      // A destroyed stream has no event for its end any more.
       if (stdin.destroyed) return broken()
       const within = here()
       return listening<void>(
@@ -85,7 +84,7 @@ const listenTo =
         (over) => ({
           data: (chunk: Uint8Array | string) => {
             try {
-              // It is text where somebody has set an encoding.
+              // A chunk is text where the process has set an encoding.
               within(receive, typeof chunk === "string" ? encoder.encode(chunk) : chunk)
             } catch (defect) {
               over(Effect.die(defect))
@@ -95,18 +94,18 @@ const listenTo =
           error: (cause: unknown) => over(broken(cause)),
           close: () => over(broken())
         }),
-        // Whoever paused it, and be it who listened before, stops nobody from listening now.
+        // The stream may be paused, for example by an earlier reader.
         () => void stdin.resume()
       )
     })
-    // Nobody listens any more: the process need not stay for it.
+    // A paused stream does not keep the process alive.
     return Effect.ensuring(
       reading,
       Effect.sync(() => void stdin.pause())
     )
   }
 
-/** From this size on text and newline are two writes that leave as one: joined, the text would be copied. */
+/** From this size on text and newline are two writes under one cork: joining them would copy the text. */
 const largeText = 16 * 1024
 
 /** Writes the lines and the newline that ends the last; false where there is no room for more. */
@@ -132,7 +131,7 @@ const writerOf = (stdout: Writable): Outbox.Writer => {
     over(Effect.fail(new TransportError({ reason: "Write", message: "stdout is closed", cause })))
   const written = (error?: Error | null) => {
     if (error == null) finished()
-    // A stream that is closed already has no event for it; the others have, and need somebody who listens.
+    // A stream that is closed already emits no event; others emit one, which a listener handles.
     else if (stdout.closed) broken(error)
   }
   return {
@@ -140,7 +139,7 @@ const writerOf = (stdout: Writable): Outbox.Writer => {
       if (writeLines(stdout, text, written)) taken()
       else waiting = taken
     },
-    // It may hold the last lines still, and fail with them.
+    // The stream may still hold the last lines, and fail to write them.
     end: () => {
       ended = true
       finished()

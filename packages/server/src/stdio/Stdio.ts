@@ -1,8 +1,8 @@
 /**
  * Serves over standard input and output (spec: basic/transports, stdio).
  *
- * Owns stdout while it runs: whatever else the process prints there (a stray `console.log`) goes to stderr, so that nothing but MCP
- * leaves. Ends when stdin ends; requests in flight then have a moment to finish.
+ * Owns stdout while it runs: other output of the process (a stray `console.log`) goes to stderr, so that stdout carries only MCP. Ends
+ * when stdin ends; requests in flight then have `grace` to finish.
  */
 import * as Duplex from "@effect-mcp/core/Duplex"
 import { type Transport, TransportError } from "@effect-mcp/core/Transport"
@@ -19,11 +19,11 @@ import { ofProcess } from "./ProcessStreams.ts"
 import { guardStdout } from "./StdoutGuard.ts"
 
 export interface Options extends Duplex.Options {
-  /** When stdin ends: how long requests in flight may still run. Default 1 second. */
+  /** How long requests in flight may still run when stdin ends. Default 1 second. */
   readonly grace?: Duration.Input | undefined
 }
 
-/** What the context calls standard input and output. */
+/** The streams of the `Stdio` service. */
 const ofService = (stdio: Stdio, own: (text: string) => Uint8Array): Duplex.Bytes => ({
   incoming: Stream.mapError(
     stdio.stdin,
@@ -36,7 +36,7 @@ const ofService = (stdio: Stdio, own: (text: string) => Uint8Array): Duplex.Byte
     )
 })
 
-/** Standard input and output as a transport: those of the `Stdio` in the context; if there is none, those of this process. */
+/** Standard input and output as a transport: those of the `Stdio` in the context, else those of this process. */
 export const transport = Effect.fnUntraced(function* (
   options: Duplex.Options = {}
 ): Effect.fn.Return<Transport, never, Scope.Scope> {
@@ -57,8 +57,8 @@ export const serve = (options: Options = {}): Effect.Effect<void, TransportError
   ).pipe(Effect.provideService(Logger.LogToStderr, true))
 
 /**
- * Builds the server and serves it: the whole program. From its first moment on nothing but MCP leaves by stdout,
- * for the rest of the process: also what is logged while layers are built, or reported when they fail, goes to stderr.
+ * Builds the server and serves it: the whole program. For the rest of the process stdout carries only MCP: logs of layers that are built,
+ * and reports of their failure, go to stderr too.
  */
 export const run = <E, R>(
   server: Layer.Layer<McpServer, E, R>,

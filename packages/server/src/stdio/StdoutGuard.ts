@@ -1,7 +1,7 @@
 /**
- * Keeps standard output clean: while it is on, only what went through `own` reaches it; everything else goes to stderr.
+ * Keeps standard output clean: while the guard is on, only text of this module's writers reaches it; all other output goes to stderr.
  *
- * The one place that touches the process: there is no Effect service for it, and a stray `console.log` knows of none.
+ * Replaces `process.stdout.write`: a stray `console.log` uses no Effect service.
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -25,15 +25,15 @@ const hasProcess = (global: unknown): global is { readonly process: ProcessLike 
 
 const encoder = new TextEncoder()
 /**
- * What is ours and not yet written: the newest few, since each is written before the next is made. Shared by all guards of the process:
- * they may be nested. No WeakSet, which costs the garbage collector more than all the rest of an answer.
+ * Chunks of MCP that are not written yet: the newest few, since each is written before the next is made. Shared by all guards of the
+ * process, which may be nested. A WeakSet would cost the collector more than the rest of an answer (`packages/bench/NOTES.md`).
  */
 const ours = new Set<Uint8Array>()
 const newest = 8
-/** What is written at this moment is ours. */
+/** Whether MCP is being written. */
 let passing = false
 
-/** Writes through all guards. What else is printed meanwhile (by nobody: a write calls nobody) would pass, too. */
+/** Writes through all guards. */
 export const pass = <W>(
   stdout: { write(text: string, encoding: "utf8", written: W): boolean },
   text: string,
@@ -47,7 +47,7 @@ export const pass = <W>(
   }
 }
 
-/** Turns the guard on in the scope; the function returned marks text as ours. Where there is no process it only encodes. */
+/** Turns the guard on in the scope; the function returned encodes text that passes. Without a process it only encodes. */
 export const guardStdout: Effect.Effect<(text: string) => Uint8Array, never, Scope.Scope> = Effect.gen(function* () {
   const global: unknown = globalThis
   if (hasProcess(global)) {
