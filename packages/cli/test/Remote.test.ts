@@ -141,7 +141,7 @@ describe("effect-mcp proxy", () => {
     Effect.gen(function* () {
       const none = yield* run(["tools", ...over("--", "effect-mcp-no-such-command")])
       assert.strictEqual(none.code, 1)
-      assert.match(none.stderr, /The server behind cannot be reached: Cannot start effect-mcp-no-such-command/)
+      assert.match(none.stderr, /The upstream server cannot be reached: Cannot start effect-mcp-no-such-command/)
     })
   )
 

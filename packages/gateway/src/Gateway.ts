@@ -1,8 +1,8 @@
 /**
- * A server that is another one: whatever a client asks is answered by the server behind, in whichever revisions the two are spoken to.
+ * A server that forwards every request to another server, the upstream server; each side speaks any revision.
  *
- * Each client has a conversation of its own with the server behind, which declares what that client declared, so that nothing gets to
- * another: questions, progress, logs, news and cancellations cross both ways. Not relayed: tasks, extensions, methods it does not know.
+ * Each client has its own conversation with the upstream server, which declares what that client declared. Questions, progress, logs,
+ * notifications and cancellations cross in both directions. Tasks, extensions and unknown methods are not relayed.
  */
 import { Resume } from "@effect-mcp/client/Http"
 import type * as McpClient from "@effect-mcp/client/McpClient"
@@ -17,9 +17,9 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
-import * as Calls from "./Calls.ts"
 import * as Relay from "./Relay.ts"
 import * as Translation from "./Translation.ts"
+import * as UpstreamCalls from "./UpstreamCalls.ts"
 import * as Upstreams from "./Upstreams.ts"
 
 type ServerOptions = McpServer.Options<never, never>
@@ -28,33 +28,33 @@ export interface Options<E, R> extends Pick<
   ServerOptions,
   "askTimeout" | "drain" | "keepAlive" | "limits" | "logging" | "rateLimit" | "revisions" | "rounds"
 > {
-  /** Opens a wire to the server behind: one for each client. */
+  /** Opens a connection to the upstream server: one for each client, and more as the pool of `capacity` needs them. */
   readonly connector: Effect.Effect<Transport, E, R>
-  /** Of the clients of the server behind. */
+  /** Options of the clients of the upstream server. Default: those of `McpClient`, without validation of results. */
   readonly client?: McpClient.Options | undefined
-  /** How long a conversation that requests without a session used is kept for the next. Default 1 minute. */
+  /** How long a conversation is kept after the last request without a session. Default 1 minute. */
   readonly idle?: Duration.Input | undefined
-  /** Conversations with the server behind at most, of all clients together; one more is refused. Default 256. */
+  /** Conversations with the upstream server at most, of all clients together; one more is refused. Default 256. */
   readonly capacity?: number | undefined
   /**
-   * How long a request waits for a server behind that is gone before it fails; meanwhile the connection is opened again. A call that the
-   * server may have seen is not sent again: it fails at once, or after this time where its stream can be resumed (HTTP, 2025-11-25;
-   * a connector's own option `resume` comes first). Default 1 second.
+   * How long a request waits for an upstream server that is lost, while the connection is opened again. A call that the server may have
+   * seen is not sent again: it fails at once, or after this time where its stream can be resumed (Streamable HTTP to 2025-11-25; the
+   * option `resume` of a connector comes first). Default 1 second.
    */
   readonly reconnectTimeout?: Duration.Input | undefined
-  /** How long a call that asked waits for its caller to come back with the answer (2026-07-28). Default 10 minutes. */
-  readonly patience?: Duration.Input | undefined
-  /** Calls that wait so at most; one more, and the one that waits longest is given up. Default 1024. */
+  /** How long a call that asked a question waits for the request's next round (2026-07-28). Default 10 minutes. */
+  readonly roundTimeout?: Duration.Input | undefined
+  /** Calls that wait for a round at most; one more cancels the call that has waited longest. Default 1024. */
   readonly maxWaiting?: number | undefined
 }
 
-/** What the gateway holds: for tests and for whoever watches over it. */
+/** How much the gateway holds at the moment, for tests and metrics. */
 export class Gateway extends Context.Service<
   Gateway,
   {
-    /** Conversations with the server behind that are open. */
+    /** Open conversations with the upstream server. */
     readonly upstreams: () => number
-    /** Requests behind that run or wait. */
+    /** Upstream requests that run or wait for a round. */
     readonly calls: () => number
   }
 >()("@effect-mcp/gateway/Gateway") {}
@@ -62,26 +62,26 @@ export class Gateway extends Context.Service<
 const make = Effect.fnUntraced(function* <E extends { readonly message: string }, R>(options: Options<E, R>) {
   const { reconnectTimeout = "1 second" } = options
   const captured = yield* Effect.context<Exclude<R, Scope.Scope>>()
-  // Whoever answers for the gateway's own surroundings does not answer for its clients.
+  // The gateway's own user, model and roots do not answer for its clients.
   const services = Context.omit(Elicitation, Sampling, Roots)(captured) as Context.Context<never>
   const context = Context.add(services, Resume, { timeout: reconnectTimeout })
   const upstreams = yield* Upstreams.make(
     {
-      // All that the connector needs is in the context it runs on.
+      // `context` holds all that the connector requires.
       connector: options.connector as Effect.Effect<Transport, E, Scope.Scope>,
       client: { validateOutput: false, ...options.client },
       context,
-      refused: new Set()
+      unsupported: new Set()
     },
     { idle: options.idle ?? "1 minute", capacity: options.capacity ?? 256 }
   )
-  const calls = yield* Calls.make({
-    patience: options.patience ?? "10 minutes",
+  const calls = yield* UpstreamCalls.make({
+    roundTimeout: options.roundTimeout ?? "10 minutes",
     capacity: options.maxWaiting ?? 1024
   })
 
   return {
-    middleware: Relay.make(upstreams, calls, reconnectTimeout),
+    middleware: Relay.make({ upstreams, calls, reconnectTimeout }),
     greet: ((answer, { clientCapabilities, ...who }) =>
       Effect.scoped(
         Effect.map(upstreams.acquire({ ...who, capabilities: clientCapabilities }, false), ({ client }) => ({
@@ -94,7 +94,24 @@ const make = Effect.fnUntraced(function* <E extends { readonly message: string }
   }
 })
 
-/** The server behind as a server: `McpServer.serveStdio()`, `McpServer.layerHttp` and the rest serve it. */
+/**
+ * The upstream server as an `McpServer`, to be served over any transport.
+ *
+ * Requests fail with the upstream server's own `McpError`, or with -32603 where that server cannot be reached.
+ *
+ * @example
+ * ```ts
+ * import { Http } from "@effect-mcp/client"
+ * import { Gateway } from "@effect-mcp/gateway"
+ * import { McpServer } from "@effect-mcp/server"
+ * import { Layer } from "effect"
+ * import { FetchHttpClient } from "effect/http"
+ *
+ * const gateway = Gateway.layer({ connector: Http.open({ url: "http://127.0.0.1:3000/mcp" }) })
+ *
+ * export const program = McpServer.runStdio(Layer.provide(gateway, FetchHttpClient.layer))
+ * ```
+ */
 export const layer = <E extends { readonly message: string }, R>(
   options: Options<E, R>
 ): Layer.Layer<McpServer.McpServer | Gateway, never, Exclude<R, Scope.Scope>> =>
@@ -114,10 +131,10 @@ export const layer = <E extends { readonly message: string }, R>(
           keepAlive,
           limits,
           rateLimit,
-          // What passes is decided behind.
+          // The upstream server decides which messages it sends.
           logging: { level: "debug", perSecond: 1000, ...logging },
           revisions,
-          // Answers travel with the state, though nobody here needs them again: how much may be asked is bounded behind.
+          // The upstream server bounds its questions, so the state may carry as many answers as it takes.
           rounds: { rounds: 100, stateBytes: 1024 * 1024, ...rounds }
         })
       )

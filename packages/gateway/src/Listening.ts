@@ -1,7 +1,7 @@
 /**
- * `subscriptions/listen` (spec 2026-07-28: basic/patterns/subscriptions) on news of the server behind: the request's fiber is the stream.
+ * `subscriptions/listen` (spec 2026-07-28: basic/patterns/subscriptions) on notifications of the upstream server.
  *
- * Subscribed before it is acknowledged, acknowledged before anything else; ends with a result when either server does.
+ * The request's fiber is the subscription: it subscribes upstream, acknowledges, relays, and ends with a result when either server ends.
  */
 import type { Outbound } from "@effect-mcp/core/RequestContext"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -14,7 +14,7 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { Upstream } from "./Upstream.ts"
 
-/** Runs for as long as the subscription does. */
+/** Runs for as long as the subscription. */
 export const listen = Effect.fnUntraced(function* (
   { client }: Upstream,
   id: JsonRpc.Id,
@@ -23,7 +23,7 @@ export const listen = Effect.fnUntraced(function* (
 ): Effect.fn.Return<ListenResult, never, Scope.Scope> {
   const _meta = { [subscriptionId]: id }
   const acknowledged = Deferred.makeUnsafe<void>()
-  const tell = (method: string, params: JsonRpc.Params = {}) =>
+  const notifyClient = (method: string, params: JsonRpc.Params = {}) =>
     Effect.andThen(
       Effect.andThen(Deferred.await(acknowledged), ready),
       Effect.sync(() => notify(method, { ...params, _meta }))
@@ -37,7 +37,7 @@ export const listen = Effect.fnUntraced(function* (
   const granted = lists.filter(([name, declared]) => wanted[name] === true && declared?.listChanged === true)
   for (const [, , changes, method] of granted) {
     yield* Effect.forkScoped(
-      Stream.runForEach(changes, () => tell(method)),
+      Stream.runForEach(changes, () => notifyClient(method)),
       { startImmediately: true }
     )
   }
@@ -50,8 +50,8 @@ export const listen = Effect.fnUntraced(function* (
         Effect.flatMap(
           event._tag === "Watching" ? Deferred.succeed(established, true) : Effect.succeed(false),
           (first) =>
-            // Watching again, it may have missed one.
-            first ? Effect.void : tell("notifications/resources/updated", { uri: event.uri })
+            // Every later `Watching` means that an update may have been missed.
+            first ? Effect.void : notifyClient("notifications/resources/updated", { uri: event.uri })
         )
       ).pipe(Effect.ignore, Effect.ensuring(Deferred.succeed(established, false)))
       return Effect.andThen(Effect.forkScoped(updates), Deferred.await(established))

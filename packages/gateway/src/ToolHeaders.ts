@@ -1,7 +1,7 @@
 /**
- * Which arguments of the tools behind travel in headers, too (spec 2026-07-28: basic/transports/streamable-http).
+ * Which arguments of upstream tools travel in headers, too (spec 2026-07-28: basic/transports/streamable-http).
  *
- * Read from the list of tools when the first call over HTTP needs it, and again once the list has changed.
+ * Reads the list of tools when the first call over HTTP needs it, and again after the list has changed.
  */
 import type { ClientError } from "@effect-mcp/client/ClientError"
 import type { McpClient } from "@effect-mcp/client/McpClient"
@@ -23,7 +23,7 @@ export class ToolHeaders {
     this.scope = scope
   }
 
-  /** Of one tool; none of one that is not listed, which the server behind will refuse. */
+  /** The arguments of one tool; none for a tool that is not listed, which the upstream server refuses. */
   of(tool: string): Effect.Effect<ReadonlyArray<HeaderParams.HeaderParam>, ClientError> {
     return Effect.suspend(() => {
       const { known } = this

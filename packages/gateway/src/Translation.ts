@@ -1,8 +1,8 @@
 /**
- * What must be said in other words on the other side of a gateway: little, since both sides work with the same model.
+ * What differs between the two sides of a gateway: little, since both sides work with the same model.
  *
- * Each side's declarations, tokens and states are its own and are not passed on. Errors keep code, message and data, but for the one
- * code whose number depends on the revision.
+ * Declarations, progress tokens and request states belong to one side and are not passed on. Errors keep code, message and data,
+ * except the one code whose number depends on the revision.
  */
 import type { ClientError } from "@effect-mcp/client/ClientError"
 import type { McpClient } from "@effect-mcp/client/McpClient"
@@ -12,9 +12,9 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import type { Revision } from "@effect-mcp/protocol/Revision"
 
-/** `tasks` are not relayed, nor extensions: their methods are not known here. What is experimental passes as it is. */
-export const capabilities = (behind: ServerCapabilities, { rules }: Revision): ServerCapabilities => {
-  const { completions, experimental, logging, prompts, resources, tools } = behind
+/** The upstream server's capabilities, without tasks and extensions, whose methods are unknown here. */
+export const capabilities = (upstream: ServerCapabilities, { rules }: Revision): ServerCapabilities => {
+  const { completions, experimental, logging, prompts, resources, tools } = upstream
   // 2024-11-05 has completion without declaring it.
   const undeclared = !rules.completionsDeclared && (prompts !== undefined || resources !== undefined)
   return {
@@ -27,24 +27,24 @@ export const capabilities = (behind: ServerCapabilities, { rules }: Revision): S
   }
 }
 
-/** As whom a gateway speaks to its clients. */
+/** What `initialize` and `server/discover` tell the gateway's clients of the upstream server. */
 export const identity = (client: McpClient["Service"]) => ({
   capabilities: capabilities(client.serverCapabilities, client.revision),
   ...(client.instructions === undefined ? undefined : { instructions: client.instructions })
 })
 
-/** The params of a request as they are passed on, and its `_meta` where anything of it is. */
+/** The params of a request as they are passed on; its `_meta` apart, undefined where none of it is passed on. */
 export const outgoing = <P extends object>(given: P): { readonly params: P; readonly meta: JsonObject | undefined } => {
   const { _meta, inputResponses: _responses, requestState: _state, task: _task, ...rest } = given as JsonObject
   const { progressToken: _token, ...entries } = isJsonObject(_meta) ? _meta : { progressToken: undefined }
   const meta = Declaration.without(entries)
-  // Only what is optional in every request was taken away.
+  // Only fields that are optional in every request were taken away.
   return { params: rest as P, meta: Object.keys(meta).length === 0 ? undefined : meta }
 }
 
 const notFoundCodes: ReadonlySet<number> = new Set([McpError.ResourceNotFound, McpError.InvalidParams])
 
-/** How a failure of the server behind is told. `uri` is what was to be read. */
+/** The downstream error for a failure of an upstream request. `uri` is the resource to read. */
 export const toMcpError =
   (method: string, { rules }: Revision, uri?: string) =>
   (error: ClientError): McpError.McpError => {

@@ -1,9 +1,9 @@
 /**
- * Which client has which conversation with the server behind.
+ * Which downstream client uses which conversation with the upstream server.
  *
- * A session, or a wire, has its own, which ends with it. Requests that come alone (2026-07-28 over HTTP) share one by principal and
- * declaration as long as nothing could get to the wrong one of them; what could (questions, logs) has a conversation to itself for as
- * long as the call lasts. Those are kept a while for the next, and bounded.
+ * A session, or a wire, has its own, which ends with it. Requests without either (2026-07-28 over HTTP) share a pool by principal and
+ * declaration: one conversation for all of them, or one for a single call where a question or a log could reach the wrong caller.
+ * Pooled conversations are kept a while after their last use, and are bounded.
  */
 import { callerKey, type Principal } from "@effect-mcp/core/Principal"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -17,14 +17,14 @@ import * as Scope from "effect/Scope"
 import * as Upstream from "./Upstream.ts"
 
 export interface Options {
-  /** How long one that nobody uses is kept. */
+  /** How long a pooled conversation is kept after its last use. */
   readonly idle: Duration.Input
-  /** Conversations at most, of all clients together. */
+  /** How many conversations are open at most, those of all clients together. */
   readonly capacity: number
 }
 
-/** Who wants to speak to the server behind. */
-export interface Asker extends Upstream.Downstream {
+/** A downstream client, and on behalf of which principal it sends a request. */
+export interface DownstreamClient extends Upstream.Downstream {
   readonly principal: Principal["Service"]
 }
 
@@ -32,154 +32,182 @@ interface Entry {
   readonly key: string
   readonly opened: Deferred.Deferred<Upstream.Upstream, McpError.McpError>
   readonly scope: Scope.Closeable
+  /** Whether it serves one request at a time. */
   readonly exclusive: boolean
   users: number
-  idle: Fiber.Fiber<void> | undefined
+  /** Closes the conversation after a while without users. */
+  expiry: Fiber.Fiber<void> | undefined
 }
 
 export interface Upstreams {
-  /** The asker's conversation, held for as long as the scope. `alone`: nobody else's calls may run on it meanwhile. */
-  readonly acquire: (asker: Asker, alone: boolean) => Effect.Effect<Upstream.Upstream, McpError.McpError, Scope.Scope>
-  /** Of the server behind; undefined before the first conversation. */
+  /** The client's conversation, held for as long as the scope. `exclusive`: no other request uses it meanwhile. */
+  readonly acquire: (
+    client: DownstreamClient,
+    exclusive: boolean
+  ) => Effect.Effect<Upstream.Upstream, McpError.McpError, Scope.Scope>
+  /** The era of the upstream server; undefined before the first conversation. */
   readonly era: () => Era | undefined
-  /** Conversations that are open. */
+  /** How many conversations are open. */
   readonly size: () => number
-  /** Sessions and wires of clients that have some, or had. */
+  /** How many sessions and wires of clients have a conversation, or had one. */
   readonly wires: () => number
 }
 
-/** Of one client, as far as it can be told apart from others. */
-const keyOf = ({ capabilities, clientInfo, principal, revision }: Asker): string =>
+interface State<E> extends Options {
+  readonly upstream: Upstream.Options<E>
+  readonly scope: Scope.Scope
+  /** The conversations of each session or wire, by the key of its requests. */
+  readonly wires: Map<Scope.Scope, Map<string, Entry>>
+  /** In the order of their last use. */
+  readonly pool: Set<Entry>
+  era: Era | undefined
+}
+
+/** Requests with equal keys may share a conversation. */
+const keyOf = ({ capabilities, clientInfo, principal, revision }: DownstreamClient): string =>
   JSON.stringify([callerKey(principal), revision.version, clientInfo, capabilities])
 
 export const make = Effect.fnUntraced(function* <E extends { readonly message: string }>(
   upstream: Upstream.Options<E>,
-  { capacity, idle }: Options
+  options: Options
 ): Effect.fn.Return<Upstreams, never, Scope.Scope> {
   const scope = yield* Scope.Scope
-  const wires = new Map<Scope.Scope, Map<string, Entry>>()
-  const alone = new Set<Entry>()
-  let era: Era | undefined
-
-  const size = () => alone.size + Array.from(wires.values(), (entries) => entries.size).reduce((sum, n) => sum + n, 0)
-
-  /** Room for one that is counted already: that which was idle for longest makes it. */
-  const room: Effect.Effect<void, McpError.McpError> = Effect.suspend(() => {
-    if (size() <= capacity) return Effect.void
-    for (const entry of alone) {
-      if (entry.users === 0) return close(entry, () => alone.delete(entry))
-    }
-    return Effect.fail(McpError.limitExceeded(`More than ${capacity} conversations with the server behind are open`))
-  })
-
-  const start = (entry: Entry, asker: Asker, gone: () => void): Effect.Effect<void> =>
-    Scope.provide(Upstream.open(upstream, asker), entry.scope).pipe(
-      Effect.mapError((error) => McpError.internalError(`The server behind cannot be reached: ${error.message}`)),
-      (opening) => Effect.andThen(room, opening),
-      Effect.tap(({ client }) =>
-        Effect.sync(() => {
-          era = client.revision.era
-        })
-      ),
-      // What has ended is opened anew by whoever needs it next.
-      Effect.tap(({ client }) =>
-        Effect.forkIn(Effect.andThen(Effect.exit(client.awaitClosed), close(entry, gone)), scope)
-      ),
-      Effect.onExit((exit) => (Exit.isFailure(exit) ? close(entry, gone) : Effect.void)),
-      Deferred.into(entry.opened),
-      Effect.forkIn(scope),
-      Effect.asVoid
-    )
-
-  const close = (entry: Entry, gone: () => void): Effect.Effect<void> =>
-    Effect.suspend(() => {
-      gone()
-      return Scope.close(entry.scope, Exit.void)
-    })
-
-  const entryOf = (key: string, exclusive: boolean): Entry => ({
-    key,
-    exclusive,
-    opened: Deferred.makeUnsafe(),
-    scope: Scope.makeUnsafe(),
-    users: 0,
-    idle: undefined
-  })
-
-  const ofWire = (asker: Asker, wire: Scope.Scope): Effect.Effect<Upstream.Upstream, McpError.McpError> =>
-    Effect.suspend(() => {
-      const known = wires.get(wire)
-      const entries = known ?? new Map<string, Entry>()
-      const key = keyOf(asker)
-      const entry = entries.get(key)
-      if (entry !== undefined) return Deferred.await(entry.opened)
-      const made = entryOf(key, false)
-      entries.set(key, made)
-      wires.set(wire, entries)
-      const end = Effect.suspend(() => {
-        wires.delete(wire)
-        return Effect.forEach(entries.values(), ({ scope }) => Scope.close(scope, Exit.void), {
-          discard: true,
-          concurrency: "unbounded"
-        })
-      })
-      const opening = start(made, asker, () => {
-        if (entries.get(key) === made) entries.delete(key)
-      })
-      return Effect.andThen(
-        known === undefined ? Scope.addFinalizer(wire, end) : Effect.void,
-        Effect.andThen(opening, Deferred.await(made.opened))
-      )
-    })
-
-  const take = (asker: Asker, exclusive: boolean): Effect.Effect<Entry> =>
-    Effect.suspend(() => {
-      const key = keyOf(asker)
-      for (const entry of alone) {
-        if (entry.key === key && entry.exclusive === exclusive && !(exclusive && entry.users > 0)) {
-          entry.users++
-          entry.idle?.interruptUnsafe()
-          return Effect.succeed(entry)
-        }
-      }
-      const made = entryOf(key, exclusive)
-      made.users++
-      alone.add(made)
-      return Effect.as(
-        start(made, asker, () => alone.delete(made)),
-        made
-      )
-    })
-
-  const release = (entry: Entry): Effect.Effect<void> =>
-    Effect.suspend(() => {
-      if (--entry.users > 0 || !alone.delete(entry)) return Effect.void
-      // To the end: the order is that of their last use.
-      alone.add(entry)
-      const expire = Effect.andThen(
-        Effect.sleep(idle),
-        close(entry, () => alone.delete(entry))
-      )
-      return Effect.map(Effect.forkIn(expire, scope), (fiber) => {
-        entry.idle = fiber
-      })
-    })
-
-  yield* Effect.addFinalizer(() =>
-    Effect.forEach(
-      [...alone, ...Array.from(wires.values(), (entries) => [...entries.values()]).flat()],
-      ({ scope }) => Scope.close(scope, Exit.void),
-      { discard: true, concurrency: "unbounded" }
-    )
-  )
-
+  const state: State<E> = { ...options, upstream, scope, wires: new Map(), pool: new Set(), era: undefined }
+  yield* Effect.addFinalizer(() => closeAll([...state.pool, ...ofWires(state)]))
   return {
-    acquire: (asker, exclusive) =>
-      asker.connection === undefined
-        ? Effect.flatMap(Effect.acquireRelease(take(asker, exclusive), release), ({ opened }) => Deferred.await(opened))
-        : ofWire(asker, asker.connection.scope),
-    era: () => era,
-    size,
-    wires: () => wires.size
+    acquire: (client, exclusive) =>
+      client.connection === undefined
+        ? Effect.flatMap(
+            Effect.acquireRelease(take(state, client, exclusive), (entry) => release(state, entry)),
+            ({ opened }) => Deferred.await(opened)
+          )
+        : ofWire(state, client, client.connection.scope),
+    era: () => state.era,
+    size: () => sizeOf(state),
+    wires: () => state.wires.size
   }
 })
+
+const ofWires = ({ wires }: State<unknown>): ReadonlyArray<Entry> =>
+  Array.from(wires.values(), (entries) => [...entries.values()]).flat()
+
+const sizeOf = (state: State<unknown>): number => state.pool.size + ofWires(state).length
+
+const closeAll = (entries: Iterable<Entry>): Effect.Effect<void> =>
+  Effect.forEach(entries, ({ scope }) => Scope.close(scope, Exit.void), { discard: true, concurrency: "unbounded" })
+
+const entryOf = (key: string, exclusive: boolean): Entry => ({
+  key,
+  exclusive,
+  opened: Deferred.makeUnsafe(),
+  scope: Scope.makeUnsafe(),
+  users: 0,
+  expiry: undefined
+})
+
+/** Closes a conversation; `forget` takes its entry away first, so that no request finds it. */
+const close = (entry: Entry, forget: () => void): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    forget()
+    return Scope.close(entry.scope, Exit.void)
+  })
+
+/** Makes room for an entry that is counted already: the idle conversation whose last use is longest ago is closed. */
+const makeRoom = (state: State<unknown>): Effect.Effect<void, McpError.McpError> =>
+  Effect.suspend(() => {
+    const { capacity, pool } = state
+    if (sizeOf(state) <= capacity) return Effect.void
+    for (const entry of pool) {
+      if (entry.users === 0) return close(entry, () => pool.delete(entry))
+    }
+    return Effect.fail(McpError.limitExceeded(`More than ${capacity} conversations with the upstream server are open`))
+  })
+
+/** Opens the conversation of an entry in the background. An entry whose conversation fails or ends is forgotten. */
+const open = <E extends { readonly message: string }>(
+  state: State<E>,
+  entry: Entry,
+  client: DownstreamClient,
+  forget: () => void
+): Effect.Effect<void> =>
+  Scope.provide(Upstream.open(state.upstream, client), entry.scope).pipe(
+    Effect.mapError((error) => McpError.internalError(`The upstream server cannot be reached: ${error.message}`)),
+    (opening) => Effect.andThen(makeRoom(state), opening),
+    Effect.tap(({ client }) => {
+      state.era = client.revision.era
+      return Effect.forkIn(Effect.andThen(Effect.exit(client.awaitClosed), close(entry, forget)), state.scope)
+    }),
+    Effect.onExit((exit) => (Exit.isFailure(exit) ? close(entry, forget) : Effect.void)),
+    Deferred.into(entry.opened),
+    Effect.forkIn(state.scope),
+    Effect.asVoid
+  )
+
+/** The conversation of a session or wire; its scope closes all of them. */
+const ofWire = <E extends { readonly message: string }>(
+  state: State<E>,
+  client: DownstreamClient,
+  wire: Scope.Scope
+): Effect.Effect<Upstream.Upstream, McpError.McpError> =>
+  Effect.suspend(() => {
+    const { wires } = state
+    const known = wires.get(wire)
+    const entries = known ?? new Map<string, Entry>()
+    const key = keyOf(client)
+    const existing = entries.get(key)
+    if (existing !== undefined) return Deferred.await(existing.opened)
+    const entry = entryOf(key, false)
+    entries.set(key, entry)
+    wires.set(wire, entries)
+    const end = Effect.suspend(() => {
+      wires.delete(wire)
+      return closeAll(entries.values())
+    })
+    const opening = open(state, entry, client, () => {
+      if (entries.get(key) === entry) entries.delete(key)
+    })
+    return Effect.andThen(
+      known === undefined ? Scope.addFinalizer(wire, end) : Effect.void,
+      Effect.andThen(opening, Deferred.await(entry.opened))
+    )
+  })
+
+/** A pooled conversation that may serve one more request; opened where there is none. */
+const take = <E extends { readonly message: string }>(
+  state: State<E>,
+  client: DownstreamClient,
+  exclusive: boolean
+): Effect.Effect<Entry> =>
+  Effect.suspend(() => {
+    const { pool } = state
+    const key = keyOf(client)
+    for (const entry of pool) {
+      if (entry.key === key && entry.exclusive === exclusive && !(exclusive && entry.users > 0)) {
+        entry.users++
+        entry.expiry?.interruptUnsafe()
+        return Effect.succeed(entry)
+      }
+    }
+    const entry = entryOf(key, exclusive)
+    entry.users++
+    pool.add(entry)
+    return Effect.as(
+      open(state, entry, client, () => pool.delete(entry)),
+      entry
+    )
+  })
+
+/** Ends one use of a pooled conversation; after the last use it is closed with a delay. */
+const release = ({ idle, pool, scope }: State<unknown>, entry: Entry): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    if (--entry.users > 0 || !pool.delete(entry)) return Effect.void
+    // To the end of the pool, which is in the order of last use.
+    pool.add(entry)
+    const expire = Effect.andThen(
+      Effect.sleep(idle),
+      close(entry, () => pool.delete(entry))
+    )
+    return Effect.map(Effect.forkIn(expire, scope), (fiber) => {
+      entry.expiry = fiber
+    })
+  })

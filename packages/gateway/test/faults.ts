@@ -40,43 +40,57 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "the wire of a client is remembered after its end",
     file: "packages/gateway/src/Upstreams.ts",
-    from: "        wires.delete(wire)\n",
+    from: "      wires.delete(wire)\n",
     to: "",
     test: "packages/gateway/test/upstreams.test.ts"
   },
   {
     name: "a conversation that could not be opened is remembered",
     file: "packages/gateway/src/Upstreams.ts",
-    from: "Exit.isFailure(exit) ? close(entry, gone) : Effect.void",
+    from: "Exit.isFailure(exit) ? close(entry, forget) : Effect.void",
     to: "Exit.isFailure(exit) ? Scope.close(entry.scope, Exit.void) : Effect.void",
     test: "packages/gateway/test/upstreams.test.ts"
   },
   {
     name: "later rounds are not checked against their headers",
-    file: "packages/gateway/src/Calls.ts",
-    from: "Effect.andThen(again(known), drive(known))",
-    to: "drive(known)",
-    test: "packages/gateway/test/calls.test.ts"
-  },
-  {
-    name: "the first driver that leaves ends the call for the others",
-    file: "packages/gateway/src/Calls.ts",
-    from: "if (call.drivers > 0) return Effect.void",
+    file: "packages/gateway/src/UpstreamCalls.ts",
+    from: "    yield* start.admit(known)\n",
     to: "",
-    test: "packages/gateway/test/calls.test.ts"
+    test: "packages/gateway/test/upstream-calls.test.ts"
   },
   {
-    name: "a call waits without bound for a server behind that is gone",
+    name: "the first attached request that ends cancels the call for the others",
+    file: "packages/gateway/src/UpstreamCalls.ts",
+    from: "if (call.attached > 0) return Effect.void",
+    to: "",
+    test: "packages/gateway/test/upstream-calls.test.ts"
+  },
+  {
+    name: "a call waits without bound for an upstream server that is lost",
     file: "packages/gateway/src/Relay.ts",
     from: "    maxTotal: Duration.infinity,\n    reconnectTimeout,",
     to: "    maxTotal: Duration.infinity,",
     test: "packages/gateway/test/lost.test.ts"
   },
   {
-    name: "a query waits for a minute for a server behind that is gone",
+    name: "a query waits for a minute for an upstream server that is lost",
     file: "packages/gateway/src/Relay.ts",
     from: "client.request(method, sent as never, { reconnectTimeout, ...",
     to: "client.request(method, sent as never, { ...",
     test: "packages/gateway/test/lost.test.ts"
+  },
+  {
+    name: "a call of a gateway waits for all tries to resume its stream",
+    file: "packages/gateway/src/Gateway.ts",
+    from: "Context.add(services, Resume, { timeout: reconnectTimeout })",
+    to: "Context.add(services, Resume, {})",
+    test: "packages/gateway/test/lost-http.test.ts"
+  },
+  {
+    name: "a call to a mounted tool goes to the source that was mounted first, whatever it lists",
+    file: "packages/server/src/features/SourceOwners.ts",
+    from: "if (offers.size <= 1 || first === undefined) return first",
+    to: "if (first !== undefined || offers.size <= 1) return first",
+    test: "packages/gateway/test/mounted.test.ts"
   }
 ]

@@ -245,7 +245,7 @@ describe("a call that asks, of a client that answers in rounds", () => {
       assert.strictEqual(late.error.code, -32602)
       assert.match(late.error.message, /not in progress any more/)
     }),
-    { patience: "5 minutes" }
+    { roundTimeout: "5 minutes" }
   )
 
   test(
@@ -337,7 +337,7 @@ describe("a server behind that goes away", () => {
     Effect.gen(function* () {
       const reply = yield* post("tools/list", {})
       assert.deepInclude(reply.error, { code: -32603 })
-      assert.match(reply.error.message, /^The server behind cannot be reached: /)
+      assert.match(reply.error.message, /^The upstream server cannot be reached: /)
     }).pipe(
       Effect.provide(
         Gateway.layer({ connector: Effect.fail({ message: "no such program" }), client: { reconnect: false } })

@@ -1,4 +1,4 @@
-/** Which conversations with the server behind are shared, and that nothing is left of those that ended or never began. */
+/** Which conversations with the upstream server are shared, and that nothing is left of those that ended or never began. */
 import * as Revision from "@effect-mcp/protocol/Revision"
 import { Memory } from "@effect-mcp/core"
 import { TransportError } from "@effect-mcp/core/Transport"
@@ -9,7 +9,7 @@ import * as Upstreams from "../src/Upstreams.ts"
 import { Behind, behind } from "./support/gateway.ts"
 
 const stateless = Revision.get("2026-07-28")!
-const alone: Upstreams.Asker = {
+const alone: Upstreams.DownstreamClient = {
   capabilities: {},
   clientInfo: { name: "client", version: "1" },
   connection: undefined,
@@ -29,20 +29,20 @@ const make = (failing = 0) =>
       return client
     })
     return yield* Upstreams.make(
-      { connector, client: {}, context: Context.empty(), refused: new Set() },
+      { connector, client: {}, context: Context.empty(), unsupported: new Set() },
       { idle: "1 minute", capacity: 8 }
     )
   })
 
 /** A client with a session or a wire of its own, which lasts as long as the scope. */
-const onWire = (scope: Scope.Scope): Upstreams.Asker => ({
+const onWire = (scope: Scope.Scope): Upstreams.DownstreamClient => ({
   ...alone,
   // The rest of a connection is for questions and news, of which there are none here.
-  connection: { scope, input: undefined } as unknown as NonNullable<Upstreams.Asker["connection"]>
+  connection: { scope, input: undefined } as unknown as NonNullable<Upstreams.DownstreamClient["connection"]>
 })
 
 describe("Requests that come alone", () => {
-  const others: ReadonlyArray<readonly [string, Partial<Upstreams.Asker>]> = [
+  const others: ReadonlyArray<readonly [string, Partial<Upstreams.DownstreamClient>]> = [
     ["subject of another issuer", { principal: { ...alone.principal, claims: { iss: "https://two.example" } } }],
     ["subject", { principal: { ...alone.principal, subject: "bob" } }],
     ["revision", { revision: Revision.latestStateful }],
@@ -78,12 +78,12 @@ describe("What is left", () => {
     it.effect(`of a conversation of ${kind} that could not be opened is nothing: the next try opens one`, () =>
       Effect.gen(function* () {
         const upstreams = yield* make(1)
-        const asker = kind === "a wire" ? onWire(yield* Effect.scope) : alone
-        const error = yield* Effect.flip(Effect.scoped(upstreams.acquire(asker, false)))
+        const client = kind === "a wire" ? onWire(yield* Effect.scope) : alone
+        const error = yield* Effect.flip(Effect.scoped(upstreams.acquire(client, false)))
         assert.include(error.message, "not yet")
         assert.strictEqual(upstreams.size(), 0)
-        const { client } = yield* upstreams.acquire(asker, false)
-        assert.strictEqual(client.serverInfo.name, "behind")
+        const upstream = yield* upstreams.acquire(client, false)
+        assert.strictEqual(upstream.client.serverInfo.name, "behind")
       }).pipe(Effect.provide(Behind.layer))
     )
   }

@@ -1,11 +1,11 @@
-/** One call behind, and all who drive it: the rounds of its request, and retries beside them. */
+/** One upstream call and the requests that are attached to it: the rounds of its request, and retries beside them. */
 import { ClientInput } from "@effect-mcp/core/ClientInput"
 import { Log } from "@effect-mcp/core/Log"
 import { Progress } from "@effect-mcp/core/Progress"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { assert, it } from "@effect/vitest"
 import { Context, Deferred, Effect, Fiber } from "effect"
-import * as Calls from "../src/Calls.ts"
+import * as UpstreamCalls from "../src/UpstreamCalls.ts"
 import type { Upstream } from "../src/Upstream.ts"
 
 /** Every request is a round of the same one: what was recorded once is there again. */
@@ -26,35 +26,32 @@ const rounds = () => {
 const upstream = { calls: new Set() } as unknown as Upstream
 
 const started = Effect.gen(function* () {
-  const calls = yield* Calls.make({ patience: "1 minute", capacity: 8 })
+  const calls = yield* UpstreamCalls.make({ roundTimeout: "1 minute", capacity: 8 })
   const answer = yield* Deferred.make<string>()
   const running = yield* Deferred.make<void>()
   const send = () => Effect.andThen(Deferred.succeed(running, undefined), Deferred.await(answer))
   const request = rounds()
-  const drive = (again: Effect.Effect<void, McpError.McpError> = Effect.void) =>
-    Effect.provide(
-      calls.run(Effect.succeed(upstream), send, () => again),
-      request
-    )
-  const first = yield* Effect.forkChild(drive(), { startImmediately: true })
+  const attach = (admitted: Effect.Effect<void, McpError.McpError> = Effect.void) =>
+    Effect.provide(calls.run({ acquire: Effect.succeed(upstream), send, admit: () => admitted }), request)
+  const first = yield* Effect.forkChild(attach(), { startImmediately: true })
   yield* Deferred.await(running)
-  return { answer, calls, drive, first }
+  return { answer, calls, attach, first }
 })
 
 it.effect("A later round that disagrees with the call is refused, and the call goes on for the others", () =>
   Effect.gen(function* () {
-    const { answer, drive, first } = yield* started
+    const { answer, attach, first } = yield* started
     const refusal = McpError.headerMismatch("another region")
-    assert.strictEqual(yield* Effect.flip(drive(Effect.fail(refusal))), refusal)
+    assert.strictEqual(yield* Effect.flip(attach(Effect.fail(refusal))), refusal)
     yield* Deferred.succeed(answer, "answer")
     assert.strictEqual(yield* Fiber.join(first), "answer")
   })
 )
 
-it.effect("A driver that leaves does not end the call for another, and the last one that leaves does", () =>
+it.effect("An attached request that ends does not end the call for another, and the last one does", () =>
   Effect.gen(function* () {
-    const { answer, calls, drive, first } = yield* started
-    const second = yield* Effect.forkChild(drive(), { startImmediately: true })
+    const { answer, calls, attach, first } = yield* started
+    const second = yield* Effect.forkChild(attach(), { startImmediately: true })
     yield* Fiber.interrupt(first)
     assert.strictEqual(calls.size(), 1)
     yield* Deferred.succeed(answer, "answer")
