@@ -1,4 +1,4 @@
-/** Questions over a wire that does not say whose they are (stdio): they are never lost with a call that they did not belong to. */
+/** Questions over a wire that names no request (stdio): none is lost with a call that it did not belong to. */
 import { Elicitation, Memory, Tool, Tools } from "@effect-mcp/core"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as McpServer from "@effect-mcp/server/McpServer"
@@ -35,7 +35,7 @@ describe.each(["2025-11-25", "2026-07-28"] as const)("a question of a newer call
         form: ({ message }) =>
           Effect.gen(function* () {
             yield* Queue.offer(asked, message)
-            // Whoever is asked first is not done before the older call is.
+            // The first user never answers, so the question is still open when the older call ends.
             if (++times === 1) return yield* Effect.never
             return { action: "accept", content: { name: "Ada" } } as const
           })
