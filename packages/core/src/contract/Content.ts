@@ -1,8 +1,20 @@
 /**
- * Content blocks by name: what handlers of tools and prompts answer beside plain text.
+ * Content blocks of tools and prompts (spec: server/tools, content types).
  *
- * Bytes are encoded here; a string given as data is base64 already. Wrong base64, a media type that is none, a priority outside of 0 to
- * 1, a date that is none and an icon that is neither `https` nor `data` throw `Validate.InvalidDeclaration`.
+ * Bytes are encoded as base64; a string given as data must be base64 already. Invalid base64, media types, priorities (0 to 1), dates
+ * and icons (`https` or `data` only) throw `Validate.InvalidDeclaration`.
+ *
+ * @example
+ * ```ts
+ * import { Content } from "@effect-mcp/core"
+ *
+ * const caption = Content.text("The chart", { annotations: { audience: ["user"], priority: 0.5 } })
+ * const chart = Content.image(new Uint8Array([137, 80, 78, 71]), "image/png")
+ * const report = Content.resource("report://today", "All is well", { mimeType: "text/plain" })
+ *
+ * console.log(chart.data) // => iVBORw==
+ * console.log([caption, chart, report].map(({ type }) => type).join(" ")) // => text image resource
+ * ```
  */
 import type { Annotations } from "@effect-mcp/protocol/model/Annotations"
 import type * as Model from "@effect-mcp/protocol/model/Content"
@@ -10,7 +22,9 @@ import type { Resource } from "@effect-mcp/protocol/model/Resource"
 import * as Validate from "@effect-mcp/protocol/Validate"
 import * as Base64 from "effect/encoding/Base64"
 
+/** Fields that every block may have. */
 export interface Options {
+  /** For which audience the block is, and how important it is. */
   readonly annotations?: Annotations | undefined
   readonly meta?: { readonly [key: string]: unknown } | undefined
 }
@@ -19,35 +33,37 @@ const extras = (owner: string, { annotations, meta }: Options) => ({
   ...(annotations === undefined ? undefined : { annotations: Validate.annotations(owner, annotations) }),
   ...(meta === undefined ? undefined : { _meta: meta })
 })
-/** What was encoded here needs no check. */
+/** Encoded bytes need no check. */
 const base64 = (owner: string, data: Uint8Array | string): string =>
   typeof data === "string" ? Validate.base64(owner, data) : Base64.encode(data)
 
-/** The fields of a picture or a sound. */
+/** The fields that image and audio share. */
 const binary = (owner: string, data: Uint8Array | string, mimeType: string, options: Options) => ({
   data: base64(owner, data),
   mimeType: Validate.mimeType(owner, mimeType),
   ...extras(owner, options)
 })
 
+/** A block of text. */
 export const text = (text: string, options: Options = {}): Model.TextContent => ({
   type: "text",
   text,
   ...extras("Content.text", options)
 })
 
+/** An image: bytes, or base64. */
 export const image = (data: Uint8Array | string, mimeType: string, options: Options = {}): Model.ImageContent => ({
   type: "image",
   ...binary("Content.image", data, mimeType, options)
 })
 
-/** Since 2025-03-26; a text that says so before. */
+/** Audio: bytes, or base64. Since 2025-03-26; in 2024-11-05 a text in its place says that there was audio. */
 export const audio = (data: Uint8Array | string, mimeType: string, options: Options = {}): Model.AudioContent => ({
   type: "audio",
   ...binary("Content.audio", data, mimeType, options)
 })
 
-/** A resource with its contents: text, or bytes. */
+/** An embedded resource: its URI with its contents, text or bytes. */
 export const resource = (
   uri: string,
   contents: string | Uint8Array,
@@ -62,7 +78,7 @@ export const resource = (
   }
 }
 
-/** A resource by name, for the reader to fetch. Since 2025-06-18; a text that says so before. */
+/** A link to a resource that the client may read. Since 2025-06-18; in older revisions a text that names it. */
 export const link = (resource: Resource): Model.ResourceLink => {
   Validate.mimeType("Content.link", resource.mimeType)
   Validate.annotations("Content.link", resource.annotations)

@@ -1,5 +1,5 @@
 /**
- * A prompt's contract: its name, what it says of itself, and its arguments. Handlers live in `Prompts`.
+ * A prompt's contract: its name, its description and its arguments (spec: server/prompts). Handlers live in `Prompts`.
  *
  * Arguments travel as strings, so each field's schema must encode to a string (`Schema.FiniteFromString` for a number).
  */
@@ -15,6 +15,7 @@ import { InvalidValue } from "./Tool.ts"
 /** The fields of a prompt's arguments. */
 export type Arguments = { readonly [name: string]: Schema.Codec<any, string | undefined> }
 
+/** A prompt whose arguments are `A`: the server's handler and the client's call are typed by it. */
 export interface Prompt<A> {
   readonly name: string
   readonly descriptor: Model.Prompt
@@ -22,15 +23,35 @@ export interface Prompt<A> {
   readonly encode: (args: A) => Effect.Effect<{ readonly [name: string]: string }, InvalidValue>
 }
 
+/** How the prompt is described to clients. */
 export interface Options {
   readonly description?: string | undefined
-  /** For people. */
+  /** The name to show in a user interface. */
   readonly title?: string | undefined
   readonly icons?: ReadonlyArray<Icon> | undefined
   readonly meta?: { readonly [key: string]: unknown } | undefined
 }
 
-/** Describes a prompt. Throws for an icon that is neither `https` nor `data`. A field that is `Schema.optionalKey` is an optional argument; `title` and `description` annotations are shown. */
+/**
+ * Describes a prompt. A field that is `Schema.optionalKey` is an optional argument; its `title` and `description` annotations are shown.
+ * Throws for an icon that is neither `https` nor `data`.
+ *
+ * @example
+ * ```ts
+ * import { Prompt } from "@effect-mcp/core"
+ * import { Schema } from "effect"
+ *
+ * const Review = Prompt.make("review", {
+ *   description: "Reviews a change",
+ *   arguments: {
+ *     commit: Schema.String.annotate({ description: "The hash of the commit" }),
+ *     depth: Schema.optionalKey(Schema.FiniteFromString)
+ *   }
+ * })
+ *
+ * console.log(Review.descriptor.arguments?.map(({ name, required }) => `${name} ${required}`).join(", ")) // => commit true, depth false
+ * ```
+ */
 export const make = <const A extends Schema.Struct.Fields & Arguments = {}>(
   name: string,
   options: Options & { readonly arguments?: A } = {}

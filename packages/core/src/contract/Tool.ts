@@ -1,5 +1,5 @@
 /**
- * A tool's contract: what a client can see, and the codecs of its values. Handlers live in `Tools`.
+ * A tool's contract: its descriptor and the codecs of its values (spec: server/tools). Handlers live in `Tools`.
  *
  * The same value types the server's handler and the client's call. Refuses names outside the specification's alphabet.
  */
@@ -16,7 +16,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 
-/** A value that does not fit the tool's schema; `message` says where and why. */
+/** A value does not fit the tool's schema; `message` says where and why. */
 export class InvalidValue extends Data.TaggedError("InvalidValue")<{ readonly message: string }> {}
 
 /** One side of a tool: the advertised JSON Schema and the codec that agrees with it. */
@@ -26,23 +26,24 @@ export interface ValueCodec<A> {
   readonly encode: (value: A) => Effect.Effect<unknown, InvalidValue>
 }
 
-/** What a handler of a tool without an output schema may return; it becomes the result's content. */
+/** What a handler of a tool without an output schema returns: the result's content, or the whole result. */
 export type Output = string | ContentBlock | ReadonlyArray<ContentBlock> | Model.CallToolResult
 
-/** `I` goes in, `O` is what a caller gets, `F` the declared failure, `H` what a handler returns (`O` when there is an output schema). */
+/** A tool: its input `I`, the output `O` of a call, its declared failure `F`, and what a handler returns, `H` (`O` with an output schema). */
 export interface Tool<I, O, F, H = O> {
   readonly name: string
   readonly descriptor: Model.Tool
   readonly input: ValueCodec<I>
-  /** Without an output schema the caller gets the whole result, and nothing is advertised. */
+  /** Undefined without an output schema: a call then gives the whole result. */
   readonly output: ValueCodec<O & H> | undefined
   readonly failure: ValueCodec<F> | undefined
 }
 
+/** How the tool is described to clients. */
 export interface Options {
   /** For the model: what the tool does and when to use it. */
   readonly description: string
-  /** For people. */
+  /** The name to show in a user interface. */
   readonly title?: string | undefined
   /** Hints for clients, untrusted by them. */
   readonly annotations?: Model.ToolAnnotations | undefined
@@ -58,13 +59,13 @@ type TypeOf<I> = I extends AnyCodec ? I["Type"] : I extends Fields ? Schema.Stru
 /** The names that every revision allows: 1 to 128 letters, digits, underscores, hyphens and dots (spec 2025-11-25: server/tools). */
 export const isName = (name: string): boolean => /^[A-Za-z0-9_.-]{1,128}$/.test(name)
 
-/** Its JSON Schema and its codec are made when they are first needed: a start needs none of them. */
+/** The JSON Schema and the codec are made when they are first needed, so a server starts without them. */
 const valueCodec = <A>(schema: Schema.Codec<A, any>, jsonSchema: () => JsonSchema.JsonObject): ValueCodec<A> => {
   const parser = () => {
     const codec = JsonSchema.codec(schema)
     return {
       decode: Schema.decodeUnknownEffect(codec),
-      // Slower, and only the telling of what is wrong needs all of it.
+      // Slower: only error messages need all issues.
       explain: Schema.decodeUnknownEffect(codec, { errors: "all" }),
       encode: Schema.encodeEffect(codec)
     }
@@ -85,7 +86,7 @@ const valueCodec = <A>(schema: Schema.Codec<A, any>, jsonSchema: () => JsonSchem
 
 const isCodec = (fields: unknown): fields is AnyCodec => Schema.isSchema(fields)
 
-/** The schema of one side of a tool; throws `InvalidToolSchema` where JavaScript gives what the types do not allow. */
+/** The schema of one side of a tool. Throws `InvalidToolSchema` for a value that the types do not allow, as JavaScript may give. */
 const schemaOf = (where: string, fields: Fields | AnyCodec): AnyCodec => {
   if (isCodec(fields)) return fields
   const wrong =
@@ -117,7 +118,7 @@ const kindOf = (given: unknown): string => {
   return given === null ? "null" : given === undefined ? "undefined" : `A value of type ${typeof given}`
 }
 
-/** Says whose schema it is that cannot be advertised. */
+/** Adds the tool and the side to the error about a schema that cannot be advertised. */
 const named =
   <S, A>(where: string, make: (schema: S) => A) =>
   (schema: S): A => {
@@ -130,8 +131,26 @@ const named =
   }
 
 /**
- * Describes a tool. `input` and `output` are fields of a struct or a schema; without `input` the tool takes nothing, without `output`
- * its handler returns content. `failure` is the schema of the typed failure that travels to typed clients.
+ * Describes a tool. `input` and `output` are fields of a struct, or schemas. Without `input` the tool takes no arguments; without `output`
+ * its handler returns content. `failure` is the schema of a failure that clients with the same Tool value receive typed.
+ *
+ * Throws for a name outside of `A-Z a-z 0-9 _ . -`, a schema that JSON Schema cannot express, and a broken rule of `x-mcp-header`.
+ *
+ * @example
+ * ```ts
+ * import { Tool } from "@effect-mcp/core"
+ * import { Schema } from "effect"
+ *
+ * export const Forecast = Tool.make("forecast", {
+ *   description: "The weather of the next days",
+ *   annotations: { readOnlyHint: true },
+ *   input: { city: Schema.String, days: Schema.optionalKey(Schema.Int) },
+ *   output: { celsius: Schema.Array(Schema.Finite) },
+ *   failure: Schema.Struct({ noSuchCity: Schema.String })
+ * })
+ *
+ * console.log(JSON.stringify(Forecast.descriptor.inputSchema["required"])) // => ["city"]
+ * ```
  */
 export const make = <
   const I extends Fields | AnyCodec = {},
@@ -188,7 +207,23 @@ const rawCodec = (jsonSchema: JsonSchema.JsonObject): ValueCodec<JsonRecord> => 
   return { jsonSchema, decode: check, encode: check }
 }
 
-/** Describes a tool by JSON Schemas that are advertised verbatim, for schemas that come from elsewhere. Values are validated, not decoded. */
+/**
+ * Describes a tool by JSON Schemas that are advertised verbatim. Values are validated, not decoded. Throws for a schema that cannot be
+ * compiled.
+ *
+ * @example
+ * ```ts
+ * import { Tool, Tools } from "@effect-mcp/core"
+ * import { Effect } from "effect"
+ *
+ * const Echo = Tool.raw("echo", {
+ *   description: "Gives its arguments back",
+ *   inputSchema: { type: "object", properties: { text: { type: "string" } }, required: ["text"] }
+ * })
+ *
+ * export const echo = Tools.layer(Echo, ({ text }) => Effect.succeed(String(text)))
+ * ```
+ */
 export const raw = <O extends JsonSchema.JsonObject | undefined = undefined>(
   name: string,
   options: Options & { readonly inputSchema: JsonSchema.JsonObject; readonly outputSchema?: O }
@@ -206,14 +241,14 @@ export const raw = <O extends JsonSchema.JsonObject | undefined = undefined>(
     undefined
   )
 
-/** Throws unless the rules of `x-mcp-header` are kept. */
+/** Throws where a rule of `x-mcp-header` is broken. */
 const checked = (name: string, inputSchema: JsonSchema.JsonObject): JsonSchema.JsonObject => {
   const [problem] = HeaderParams.parse(inputSchema).problems
   if (problem !== undefined) throw new Error(`The input of ${name} breaks a rule of x-mcp-header: ${problem.message}`)
   return inputSchema
 }
 
-/** The types of what is built are stated by `make` and `raw`, from the very schemas that the codecs are built of. */
+/** `make` and `raw` state the types of the tool, from the schemas that the codecs are made of. */
 const build = (
   name: string,
   options: Options,

@@ -1,4 +1,18 @@
-/** A failure meant for the model to read: it becomes a tool result with `isError`, never a protocol error. */
+/**
+ * A failure for the model to read: a tool result with `isError`, never a protocol error (spec: server/tools, error handling).
+ */
 import * as Data from "effect/Data"
 
+/**
+ * Fails a tool's handler with a message for the model.
+ *
+ * @example
+ * ```ts
+ * import { Tools } from "@effect-mcp/core"
+ * import { Effect } from "effect"
+ *
+ * export const divide = (a: number, b: number) =>
+ *   b === 0 ? Effect.fail(new Tools.ToolFailure({ message: "Cannot divide by zero" })) : Effect.succeed(a / b)
+ * ```
+ */
 export class ToolFailure extends Data.TaggedError("ToolFailure")<{ readonly message: string }> {}

@@ -1,15 +1,15 @@
 /**
- * How long the answer to a read or a list stays fresh, and for which callers (spec 2026-07-28: server/utilities/caching).
+ * How long the result of a read or a list stays fresh, and for which callers (spec 2026-07-28: server/utilities/caching).
  *
- * Owns the fields of a result that say so. Older revisions have no such fields and leave them out.
+ * Owns the fields of a result that carry the hint. Older revisions have no such fields.
  */
 import * as Duration from "effect/Duration"
 
-/** A caching hint. Without one an answer is stale at once and private. */
+/** A caching hint. Without one a result is stale at once and private. */
 export interface CacheHint {
-  /** How long the answer stays fresh. Default `0`: not at all. */
+  /** How long the result stays fresh. Default `0`: not at all. */
   readonly timeToLive?: Duration.Input | undefined
-  /** `public` may be shared between users: only for what is the same for all of them. Default `private`. */
+  /** `public`: caches may share the result between users, so it must be the same for all. Default `private`. */
   readonly scope?: "public" | "private" | undefined
 }
 

@@ -1,7 +1,7 @@
 /**
  * Suggestions for arguments of prompts and resource templates (spec: server/utilities/completion).
  *
- * A completer belongs to the prompt or template it completes, and is registered with it. The wire carries at most 100 values.
+ * A completer is registered with the prompt or the template that it completes. A result has at most 100 values.
  */
 import type * as McpError from "@effect-mcp/protocol/McpError"
 import type { CompleteParams, CompleteResult } from "@effect-mcp/protocol/model/Completion"
@@ -10,18 +10,18 @@ import * as Effect from "effect/Effect"
 import { HandlerContext } from "./HandlerContext.ts"
 import type { QueryServices } from "../request/RequestContext.ts"
 
-/** Values in order of relevance; with `total` when there are more than given. */
+/** Values in order of relevance; with `total` where there are more than these. */
 export type Suggestions =
   | ReadonlyArray<string>
   | { readonly values: ReadonlyArray<string>; readonly total?: number; readonly hasMore?: boolean }
 
-/** Suggests values for one argument. `value` is what is typed so far; `others` what the other arguments are already set to. */
+/** Suggests values for one argument. `value` is its text so far; `others` are the values of the arguments that are set already. */
 export type Completer<R = never> = (
   value: string,
   others: { readonly [argument: string]: string }
 ) => Effect.Effect<Suggestions, McpError.McpError, R>
 
-/** What answers `completion/complete`: a server's registries, or a client's view of a server. */
+/** Answers `completion/complete`: a server's registries, or a client's view of a server. */
 export class Completions extends Context.Service<
   Completions,
   {
@@ -29,33 +29,45 @@ export class Completions extends Context.Service<
   }
 >()("@effect-mcp/core/Completions") {}
 
-/** The most values that one answer carries. */
+/** The most values of one result. */
 export const maxValues = 100
 
-/** Cuts suggestions to what the wire carries, and says how many there were. */
+/** The result of suggestions: the first 100 values, and how many there are. */
 export const resultOf = (suggestions: Suggestions): CompleteResult => {
   const given = isList(suggestions) ? { values: suggestions } : suggestions
   const values = given.values.slice(0, maxValues)
-  // When there are more than were given, only the completer can know how many.
+  // With `hasMore` only the completer knows how many there are.
   const total = given.total ?? (given.hasMore === true ? undefined : given.values.length)
   const hasMore = given.hasMore === true || (total ?? 0) > values.length
   return { completion: total === undefined ? { values, hasMore } : { values, total, hasMore } }
 }
 const isList = (suggestions: Suggestions): suggestions is ReadonlyArray<string> => Array.isArray(suggestions)
 
-/** The given choices that start with what is typed, without regard to case. */
+/**
+ * A completer over fixed choices: those that start with the text so far, without regard to case.
+ *
+ * @example
+ * ```ts
+ * import { Completions } from "@effect-mcp/core"
+ * import { Effect } from "effect"
+ *
+ * const color = Completions.choices(["red", "green", "grey"])
+ *
+ * console.log(JSON.stringify(Effect.runSync(color("Gr", {})))) // => ["green","grey"]
+ * ```
+ */
 export const choices =
   (values: ReadonlyArray<string>): Completer =>
   (value) =>
     Effect.sync(() => values.filter((choice) => choice.toLowerCase().startsWith(value.toLowerCase())))
 
-/** The completer of an argument; names that every object has are no arguments. */
+/** The completer of an argument. Names that every object inherits are no arguments. */
 export const ownCompleter = <R>(
   completers: { readonly [argument: string]: Completer<R> },
   argument: string
 ): Completer<R> | undefined => (Object.hasOwn(completers, argument) ? completers[argument] : undefined)
 
-/** Completers by argument, on the services that their layer captured. */
+/** The completers with the services that their layer captured; what remains are those of a query. */
 export const inQuery = <R>(
   completers: { readonly [argument: string]: Completer<R> | undefined },
   services: Context.Context<Exclude<R, QueryServices>>

@@ -1,7 +1,7 @@
 /**
- * The context a handler runs in: the services its layer captured, plus exactly the request's own, plus a named list of References.
+ * The context of a handler: the services that its layer captured, those of the request, and a list of References.
  *
- * Never the ambient context merged over it: that would hand a handler services of whoever happens to call it.
+ * The context of the calling fiber is never merged over it: a handler must not see services of its caller.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -50,7 +50,7 @@ export interface HandlerRunner {
   ) => Effect.Effect<A, E, R | Principal>
 }
 
-/** Starts every handler when its effect runs, in the context that it runs in. */
+/** Starts every handler when its effect runs, in the context of the running fiber. */
 export const deferred: HandlerRunner = {
   eager: false,
   run: (handler, context) => context.provide(handler),
@@ -59,13 +59,13 @@ export const deferred: HandlerRunner = {
 
 type Services = ReadonlyMap<string, unknown>
 
-/** What a handler of one layer runs in: `R`, of which the request supplies `S`. */
+/** The context of the handlers of one layer: `R`, of which the request supplies `S`. */
 export class HandlerContext<R, S extends RequestServices = RequestServices> {
-  /** For the handlers that this context is made for. */
+  /** Whether handlers of this layer start at once. */
   readonly cooldown = new Cooldown()
   private readonly base: Map<string, unknown>
   private readonly forwardsLogs: boolean
-  // The requests of a connection share one ambient map.
+  // By ambient map: the requests of a connection share one.
   private readonly known = new WeakMap<Services, Services>()
 
   /** `captured` must hold all of `R` beside the request's services `S`: the type of its layer says so. */
@@ -96,7 +96,7 @@ export class HandlerContext<R, S extends RequestServices = RequestServices> {
 
   private readonly inside = (ambient: Context.Context<S>): Context.Context<R> => {
     const services = ambient.mapUnsafe
-    // A LazyContext keeps the request's services unmade.
+    // A LazyContext does not make the services of the request here.
     return Context.makeUnsafe<R>(services instanceof LazyContext ? services.over(this.over) : this.mixed(services))
   }
 

@@ -20,27 +20,29 @@ import type { Principal } from "../transport/Principal.ts"
 import type { Prompt } from "../contract/Prompt.ts"
 import type { QueryServices, RequestServices } from "../request/RequestContext.ts"
 
-/** What offers prompts. `get` answers `undefined` for a name that is not its own. */
+/** A source of prompts. `get` gives `undefined` for a name that the source does not have. */
 export interface PromptSource {
   readonly list: Effect.Effect<ReadonlyArray<Model.Prompt>, McpError.McpError, QueryServices>
   readonly get: (
     params: Model.GetPromptParams
   ) => Effect.Effect<Model.GetPromptResult, McpError.McpError, RequestServices> | undefined
-  /** Suggestions for an argument of one of its prompts; nothing where it makes none. */
+  /** The completer of an argument of one of its prompts; `undefined` where there is none. */
   readonly completerOf?: (name: string, argument: string) => Completer<QueryServices> | undefined
   /** One event whenever `list` may answer differently. */
   readonly changes: Stream.Stream<void>
 }
 
+/** The prompts that a program gets, wherever they are. */
 export class Prompts extends Context.Service<Prompts, PromptSource>()("@effect-mcp/core/Prompts") {}
 
+/** A prompt as a registry holds it. */
 export interface PromptEntry {
   readonly prompt: Model.Prompt
   readonly get: (
     params: Model.GetPromptParams
   ) => Effect.Effect<Model.GetPromptResult, McpError.McpError, RequestServices>
   readonly complete: { readonly [argument: string]: Completer<QueryServices> }
-  /** Who sees the prompt; to others it does not exist. Default everyone. */
+  /** Whether a caller sees the prompt; otherwise it does not exist. Default true. */
   readonly visible?: ((principal: Principal["Service"]) => boolean) | undefined
 }
 
@@ -49,7 +51,7 @@ export class PromptRegistry extends Context.Service<
   PromptRegistry,
   {
     readonly register: (entry: PromptEntry) => Effect.Effect<void, never, Scope.Scope>
-    /** Adds all prompts of a source, under `prefix` if one is given. A name that is taken twice: see `ToolRegistry.mount`. */
+    /** Adds all prompts of a source; `prefix` comes before their names. For two of one name see `ToolRegistry.mount`. */
     readonly mount: (
       source: PromptSource,
       options?: { readonly prefix?: string }
@@ -57,10 +59,12 @@ export class PromptRegistry extends Context.Service<
   }
 >()("@effect-mcp/core/PromptRegistry") {}
 
-/** What a handler may return: the text of one user message, one message, several, or the whole result. */
+/** What a handler returns: the text of one user message, one message, several, or the whole result. */
 export type Output = string | Model.PromptMessage | ReadonlyArray<Model.PromptMessage> | Model.GetPromptResult
 
+/** A message of the user. */
 export const user = (content: ContentBlock | string): Model.PromptMessage => ({ role: "user", content: block(content) })
+/** A message of the assistant. */
 export const assistant = (content: ContentBlock | string): Model.PromptMessage => ({
   role: "assistant",
   content: block(content)
@@ -68,7 +72,7 @@ export const assistant = (content: ContentBlock | string): Model.PromptMessage =
 const block = (content: ContentBlock | string): ContentBlock =>
   typeof content === "string" ? { type: "text", text: content } : content
 
-/** What a handler returned, as a result. */
+/** The result of a handler. */
 export const resultOf = (output: Output, description: string | undefined): Model.GetPromptResult => {
   if (isResult(output)) return output
   const messages = typeof output === "string" ? [user(output)] : isMessages(output) ? output : [output]
@@ -82,13 +86,39 @@ const isResult = (output: Output): output is Model.GetPromptResult =>
 type Completers<R> = { readonly [argument: string]: Completer<R> }
 type ServicesOf<C> = { readonly [K in keyof C]: C[K] extends Completer<infer R> ? R : never }[keyof C]
 
-/** Registers `prompt` for as long as the layer lives. Arguments that do not fit answer -32602. */
+/**
+ * Offers `prompt` for as long as the layer lives. Arguments that do not fit are answered by -32602. Two prompts of one name are a defect.
+ *
+ * @example
+ * ```ts
+ * import { Completions, Prompt, Prompts } from "@effect-mcp/core"
+ * import { McpTest } from "@effect-mcp/testing"
+ * import { Console, Effect, Schema } from "effect"
+ *
+ * const Translate = Prompt.make("translate", { arguments: { text: Schema.String, language: Schema.String } })
+ *
+ * const translate = Prompts.layer(
+ *   Translate,
+ *   ({ language, text }) => Effect.succeed([Prompts.user(`Translate into ${language}: ${text}`)]),
+ *   { complete: { language: Completions.choices(["English", "French"]) } }
+ * )
+ *
+ * const program = Effect.gen(function* () {
+ *   const client = yield* McpTest.connect(translate, "2026-07-28")
+ *   const { messages } = yield* client.getPrompt(Translate, { text: "merci", language: "English" })
+ *   for (const { content } of messages) if (content.type === "text") yield* Console.log(content.text) // => Translate into English: merci
+ * })
+ *
+ * await Effect.runPromise(Effect.scoped(program))
+ * ```
+ */
 export const layer = <A, R, C extends { readonly [K in keyof A]?: Completer<unknown> } = {}>(
   prompt: Prompt<A>,
   handler: (args: A) => Effect.Effect<Output, AskError | McpError.McpError, R>,
   options: {
-    /** Completers by argument; what they need stays in the layer's requirements. One for no argument of the prompt is a defect. */
+    /** Completers by argument; their services stay in the layer's requirements. A name that is no argument of the prompt is a defect. */
     readonly complete?: (C & Completers<unknown>) | undefined
+    /** Whether a caller sees the prompt; otherwise it does not exist. Default true. */
     readonly visible?: ((principal: Principal["Service"]) => boolean) | undefined
   } = {}
 ): Layer.Layer<never, never, PromptRegistry | Exclude<R, RequestServices> | Exclude<ServicesOf<C>, QueryServices>> =>

@@ -1,8 +1,8 @@
 /**
  * The resources of a peer, behind one tag: a registry on the server, a proxy on the client.
  *
- * A resource is a URI with a `read`; a template is a family of them (RFC 6570). `changes` makes either one subscribable: each event
- * of that stream is one update, and the stream runs only while someone is subscribed.
+ * A resource is a URI with a `read`; a template is a family of URIs (RFC 6570). `changes` makes either subscribable: each event of that
+ * stream is one update, and the stream runs only while there are subscribers.
  */
 import * as Base64 from "effect/encoding/Base64"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -34,37 +34,39 @@ import { HandlerContext } from "./HandlerContext.ts"
 import type { Principal } from "../transport/Principal.ts"
 import { type QueryServices, RequestContext, type RequestServices } from "../request/RequestContext.ts"
 
-/** There is no such resource, or the caller must not know of it. The wire code depends on the revision. */
+/** There is no such resource, or the caller must not know of it. Answered by -32002, or -32602 from 2026-07-28 on. */
 export class ResourceNotFound extends Data.TaggedError("ResourceNotFound")<{ readonly uri: string }> {
   override get message(): string {
     return `Resource not found: ${this.uri}`
   }
 }
 
-/** What a `read` may return: text, bytes, or contents with URIs and types of their own. */
+/** What a `read` returns: text, bytes, or contents with URIs and types of their own. */
 export type Output = string | Uint8Array | ReadonlyArray<ResourceContents> | Model.ReadResourceResult
+/** The failures of a `read`. */
 export type ReadError = ResourceNotFound | AskError | McpError.McpError
 
-/** What offers resources. `read` and `changes` answer `undefined` for a URI that is not theirs. */
+/** A source of resources. `read` and `watch` give `undefined` for a URI that the source does not have. */
 export interface ResourceSource {
   readonly list: Effect.Effect<ReadonlyArray<Model.Resource>, McpError.McpError, QueryServices>
   readonly templates: Effect.Effect<ReadonlyArray<Model.ResourceTemplate>, McpError.McpError, QueryServices>
   readonly read: (
     params: Model.ReadResourceParams
   ) => Effect.Effect<Model.ReadResourceResult, McpError.McpError, RequestServices> | undefined
-  /** Updates of one resource, the same for every caller; `undefined` when it cannot be subscribed to. Runs while it has subscribers. */
+  /** Updates of one resource, shared by all callers; `undefined` when it cannot be subscribed to. Runs while it has subscribers. */
   readonly watch: (uri: string) => Stream.Stream<unknown> | undefined
-  /** Suggestions for a variable of one of its templates; nothing where it makes none. */
+  /** The completer of a variable of one of its templates; `undefined` where there is none. */
   readonly completerOf?: (uriTemplate: string, variable: string) => Completer<QueryServices> | undefined
   /** One event whenever the lists may answer differently. */
   readonly changes: Stream.Stream<void>
 }
 
+/** The resources that a program reads, wherever they are. */
 export class Resources extends Context.Service<Resources, ResourceSource>()("@effect-mcp/core/Resources") {}
 
 /**
- * Whether a caller may know of a resource: asked before it is listed, read, completed or subscribed to. `uri` is that of a member of a
- * template, and `undefined` for the template itself.
+ * Whether a caller may know of a resource. Called before it is listed, read, completed or subscribed to, with the URI of a member of a
+ * template, or without a URI for the template itself.
  */
 export type Visible = (principal: Principal["Service"], uri?: string) => boolean
 
@@ -75,6 +77,7 @@ type Shared<R> = [Extract<R, RequestServices>] extends [never]
   : { readonly "`changes` runs once for all subscribers and has no services of a request": Extract<R, RequestServices> }
 type Read = Effect.Effect<Model.ReadResourceResult, McpError.McpError, RequestServices>
 
+/** A resource as a registry holds it. */
 export interface ResourceEntry {
   readonly resource: Model.Resource
   readonly read: Read
@@ -82,6 +85,7 @@ export interface ResourceEntry {
   readonly visible?: Visible | undefined
 }
 
+/** A template as a registry holds it. */
 export interface TemplateEntry {
   readonly template: Model.ResourceTemplate
   /** `undefined` for a URI that the template does not match. */
@@ -89,7 +93,7 @@ export interface TemplateEntry {
   readonly watch: (uri: string) => Stream.Stream<unknown> | undefined
   /** Whether its members can be subscribed to at all. */
   readonly watchable: boolean
-  /** Members worth listing by name. */
+  /** Members to list by name. */
   readonly list?: Effect.Effect<ReadonlyArray<Model.Resource>, McpError.McpError, QueryServices> | undefined
   readonly complete: { readonly [variable: string]: Completer<QueryServices> }
   readonly visible?: Visible | undefined
@@ -102,20 +106,20 @@ export class ResourceRegistry extends Context.Service<
     readonly register: (entry: ResourceEntry) => Effect.Effect<void, never, Scope.Scope>
     readonly registerTemplate: (entry: TemplateEntry) => Effect.Effect<void, never, Scope.Scope>
     /**
-     * Adds all resources and templates of a source; `prefix` comes before each URI, in what is read as well. A URI of several: see
+     * Adds all resources and templates of a source; `prefix` comes before each URI, also in contents. For one URI of several sources see
      * `ToolRegistry.mount`; its updates come from all of them.
      */
     readonly mount: (
       source: ResourceSource,
       options?: { readonly prefix?: string }
     ) => Effect.Effect<void, never, Scope.Scope>
-    /** Says that a template's `list` would now answer differently. */
+    /** Announces that the `list` of a template has changed. */
     readonly changed: Effect.Effect<void>
   }
 >()("@effect-mcp/core/ResourceRegistry") {}
 
 interface Described {
-  /** The programmatic name. */
+  /** The name for programs; `title` is the one to show. */
   readonly name: string
   readonly title?: string | undefined
   readonly description?: string | undefined
@@ -125,24 +129,28 @@ interface Described {
   readonly meta?: { readonly [key: string]: unknown } | undefined
 }
 
+/** One resource. */
 export interface Options extends Described {
   readonly uri: string
   /** In bytes, before any encoding. */
   readonly size?: number | undefined
   /** How long a read stays fresh, and for which callers (2026-07-28 on). Default: stale at once and private. */
   readonly cache?: CacheHint.CacheHint | undefined
+  /** Whether a caller may know of it. Default true. */
   readonly visible?: Visible | undefined
 }
 
+/** The values of a template's variables in a URI; several for `{list*}`. */
 export type Variables = { readonly [variable: string]: string | ReadonlyArray<string> }
 
+/** A family of resources. */
 export interface TemplateOptions<RL, RC> extends Described {
   /**
    * RFC 6570. `{name}` stays within a path segment: its value is neither "." nor "..", and holds no "/", "\\" or NUL, however these are
    * encoded. `{+path}` crosses slashes and may climb: `read` has to check it.
    */
   readonly uriTemplate: string
-  /** Variables that may take any value, as that of `{+path}`. A name that the template does not have is a defect. */
+  /** Variables that may have any value, like `{+path}`. A name that the template does not have is a defect. */
   readonly unconfined?: ReadonlyArray<string> | undefined
   /** Members to list beside the template itself. */
   readonly list?: Effect.Effect<ReadonlyArray<Model.Resource>, McpError.McpError, RL> | undefined
@@ -152,7 +160,7 @@ export interface TemplateOptions<RL, RC> extends Described {
   readonly visible?: Visible | undefined
 }
 
-/** A field that the specification does not allow is a defect. */
+/** The fields that resources and templates share. One that the specification does not allow is a defect. */
 const describe = (options: Described) => {
   const { name, title, description, mimeType, annotations, icons, meta } = options
   Validate.mimeType(`Resource ${name}`, mimeType)
@@ -169,7 +177,7 @@ const describe = (options: Described) => {
   }
 }
 
-/** What a `read` returned, as a result about `uri`. */
+/** The result of a `read` of `uri`. */
 export const resultOf = (output: Output, uri: string, mimeType: string | undefined): Model.ReadResourceResult => {
   const type = (fallback: string) => mimeType ?? fallback
   if (typeof output === "string") return { contents: [{ uri, mimeType: type("text/plain"), text: output }] }
@@ -181,14 +189,14 @@ export const resultOf = (output: Output, uri: string, mimeType: string | undefin
 const isContents = (output: Exclude<Output, string | Uint8Array>): output is ReadonlyArray<ResourceContents> =>
   Array.isArray(output)
 
-/** A handler's failures as the revision says them. */
+/** A handler's failures as errors of the revision. */
 const recover = (error: ReadError): Effect.Effect<never, McpError.McpError, RequestContext> => {
   if (error instanceof McpError.McpError) return Effect.fail(error)
   if (error instanceof ResourceNotFound) return notFound(error.uri)
   return askErrorToMcp(error)
 }
 
-/** The wire error for an unknown resource: -32002, or -32602 from 2026-07-28 on. */
+/** The error for an unknown resource: -32002, or -32602 from 2026-07-28 on. */
 export const notFound = (uri: string): Effect.Effect<never, McpError.McpError, RequestContext> =>
   Effect.flatMap(RequestContext, ({ revision }) =>
     Effect.fail(
@@ -200,13 +208,34 @@ export const notFound = (uri: string): Effect.Effect<never, McpError.McpError, R
     )
   )
 
-/** A scheme, and nothing that would have to be percent-encoded (RFC 3986). */
+/** Whether it has a scheme, and no character that must be percent-encoded (RFC 3986). */
 const isUri = (uri: string): boolean =>
   /^[A-Za-z][A-Za-z0-9+.-]*:(?:[A-Za-z0-9._~:/?#[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*$/.test(uri)
 
 /**
- * Offers one resource for as long as the layer lives. With `changes` it can be subscribed to: the stream runs once for all callers that
- * `visible` lets in. A check inside `read` alone keeps no caller from a subscription. A `uri` that is none is a defect.
+ * Offers one resource for as long as the layer lives. With `changes` it can be subscribed to: the stream runs once for all callers to
+ * which the resource is `visible`; a check inside `read` does not prevent subscriptions. An invalid `uri` is a defect.
+ *
+ * @example
+ * ```ts
+ * import { Resources } from "@effect-mcp/core"
+ * import { McpTest } from "@effect-mcp/testing"
+ * import { Console, Effect, Stream } from "effect"
+ *
+ * const status = Resources.layer(
+ *   { uri: "status://now", name: "Status", mimeType: "text/markdown" },
+ *   Effect.succeed("# All is well"),
+ *   Stream.tick("1 minute")
+ * )
+ *
+ * const program = Effect.gen(function* () {
+ *   const client = yield* McpTest.connect(status, "2025-11-25")
+ *   const { contents } = yield* client.readResource("status://now")
+ *   for (const part of contents) if ("text" in part) yield* Console.log(part.text) // => # All is well
+ * })
+ *
+ * await Effect.runPromise(Effect.scoped(program))
+ * ```
  */
 export const layer = <E extends ReadError, R, RW = never>(
   options: Options,
@@ -230,8 +259,24 @@ export const layer = <E extends ReadError, R, RW = never>(
   })
 
 /**
- * Offers a family of resources. `read` gets the variables of the URI asked for; `changes` makes its members subscribable, and runs once
- * for all callers of a member. A template that is not RFC 6570 is a defect.
+ * Offers a family of resources for as long as the layer lives. `read` gets the variables of the requested URI. `changes` makes members
+ * subscribable and runs once for all subscribers of a member. A template that is not RFC 6570 is a defect.
+ *
+ * @example
+ * ```ts
+ * import { Completions, Resources } from "@effect-mcp/core"
+ * import { Effect } from "effect"
+ *
+ * const users = new Map([["ada", "Ada Lovelace"]])
+ *
+ * export const profiles = Resources.layerTemplate(
+ *   { uriTemplate: "users://{id}/profile", name: "Profile", complete: { id: Completions.choices([...users.keys()]) } },
+ *   ({ id }, uri) => {
+ *     const name = users.get(String(id))
+ *     return name === undefined ? Effect.fail(new Resources.ResourceNotFound({ uri })) : Effect.succeed(name)
+ *   }
+ * )
+ * ```
  */
 export const layerTemplate = <E extends ReadError, R, RW = never, RL = never, RC = never>(
   options: TemplateOptions<RL, RC>,
@@ -276,7 +321,7 @@ export const layerTemplate = <E extends ReadError, R, RW = never, RL = never, RC
     }
   )
 
-/** Completers that suggest nothing where an argument has a value that no URI of the template can have. */
+/** Completers without suggestions where a variable has a value that no URI of the template can have. */
 const confined = <R>(
   completers: { readonly [variable: string]: Completer<R> },
   admits: (name: string, value: string) => boolean
@@ -290,6 +335,7 @@ const confined = <R>(
           : Effect.succeed([])
   )
 
+/** How a folder is offered. */
 export interface FolderOptions extends Folder.Options, Partial<Omit<Described, "mimeType">> {
   /** As for a single resource. */
   readonly cache?: CacheHint.CacheHint | undefined
@@ -299,8 +345,20 @@ export interface FolderOptions extends Folder.Options, Partial<Omit<Described, "
 /**
  * Offers every file of a folder: listed, read, completed and watched, by `file:///root/{+path}`. Fails when the folder is not there.
  *
- * A path is refused like one that does not exist (`ResourceNotFound`) unless it is plain and names a regular file below the folder:
- * links, hidden and ignored names lead nowhere. A file above `maxBytes` is -31429.
+ * Any path but that of a regular file below the folder is `ResourceNotFound`: links, hidden and ignored names are not followed. A file
+ * above `maxBytes` is answered by -31429.
+ *
+ * @example
+ * ```ts
+ * import { Resources } from "@effect-mcp/core"
+ * import { McpServer } from "@effect-mcp/server"
+ * import { NodeServices } from "@effect/platform-node"
+ * import { Layer } from "effect"
+ *
+ * const docs = Resources.folder("docs", { ignored: ["drafts", "node_modules"], maxBytes: 256 * 1024 })
+ *
+ * export const server = McpServer.layer({ name: "docs", version: "1.0.0", features: docs.pipe(Layer.provide(NodeServices.layer)) })
+ * ```
  */
 export const folder = (
   root: string,
@@ -326,7 +384,7 @@ export const folder = (
     })
   )
 
-/** Says with every event that the list of resources has changed. */
+/** Announces with every event that the list of resources has changed. */
 const announced = (changes: Stream.Stream<unknown>) =>
   registrationLayer<ResourceRegistry, ResourceRegistry["Service"], never>(ResourceRegistry, (registry) =>
     Effect.asVoid(

@@ -1,8 +1,8 @@
 /**
  * The tools of a peer, behind one tag: a registry on the server, a proxy on the client, a `Layer.succeed` in a test.
  *
- * `Tools.layer` registers a tool for as long as the layer lives. What a handler may fail with is in its type; anything else that goes
- * wrong is a defect, answered -32603 without details.
+ * `Tools.layer` registers a tool for as long as the layer lives. The failures of a handler are in its type; any other error is a
+ * defect, answered by -32603 without details.
  */
 import type { ContentBlock } from "@effect-mcp/protocol/model/Content"
 import type * as Model from "@effect-mcp/protocol/model/Tool"
@@ -26,13 +26,13 @@ import { ToolFailure } from "../contract/ToolFailure.ts"
 
 export { ToolFailure } from "../contract/ToolFailure.ts"
 
-/** Where a typed failure travels in a result's `_meta`, for clients that hold the same Tool value. */
+/** The key of a typed failure in a result's `_meta`; clients with the same Tool value decode it. */
 export const failureKey = "effect-mcp/failure"
 
-/** What offers tools: a server's registry, a client's view of a server, a mounted server. */
+/** A source of tools: a server's registry, a client's view of a server, a mounted server. */
 export interface ToolSource {
   readonly list: Effect.Effect<ReadonlyArray<Model.Tool>, McpError.McpError, QueryServices>
-  /** `undefined` when it has no tool of that name. */
+  /** `undefined` when the source has no tool of that name. */
   readonly call: (
     params: Model.CallToolParams
   ) => Effect.Effect<Model.CallToolResult, McpError.McpError, RequestServices> | undefined
@@ -40,29 +40,31 @@ export interface ToolSource {
   readonly changes: Stream.Stream<void>
 }
 
+/** The tools that a program calls, wherever they are: provide `ToolsTest` of testing, or a client. */
 export class Tools extends Context.Service<Tools, ToolSource>()("@effect-mcp/core/Tools") {}
 
-/** What a tool may take at most; beyond it the model reads a result with `isError` that names the tool and the limit. */
+/** Limits of one call. Beyond them its result has `isError` and names the tool and the limit. */
 export interface Limits {
-  /** How long one call may run, answers of the client that it waits for included; it is interrupted then. Default 1 hour. */
+  /** How long a call may run, including its waits for answers of the client; then it is interrupted. Default 1 hour. */
   readonly time?: Duration.Input | undefined
-  /** How many bytes its result may have: text, encoded media and structured content, as UTF-8. Default 3 MiB. */
+  /** The largest result, in bytes of UTF-8: text, encoded media and structured content. Default 3 MiB. */
   readonly bytes?: number | undefined
 }
 
+/** A tool as a registry holds it. */
 export interface ToolEntry {
   readonly tool: Model.Tool
   /**
-   * Called when its effect is about to run. With a `request` the handler may start within this call; code that runs the effect on a
-   * condition, as a check of permissions does, gives none.
+   * Called right before its effect runs. With a `request` the handler may start within this call: code that may not run the effect, such
+   * as a check of permissions, gives none.
    */
   readonly call: (
     params: Model.CallToolParams,
     request?: HandlerRunner
   ) => Effect.Effect<Model.CallToolResult, McpError.McpError, RequestServices>
-  /** Who sees the tool and may call it; to others it does not exist. Default everyone. */
+  /** Whether a caller sees the tool and may call it; otherwise it does not exist. Default true. */
   readonly visible?: ((principal: Principal["Service"]) => boolean) | undefined
-  /** Its own limits; without them those of the server apply. */
+  /** Default: the limits of the server. */
   readonly limits?: Limits | undefined
 }
 
@@ -72,8 +74,8 @@ export class ToolRegistry extends Context.Service<
   {
     readonly register: (entry: ToolEntry) => Effect.Effect<void, never, Scope.Scope>
     /**
-     * Adds all tools of a source, under `prefix` if one is given. Where a name is taken twice, the server's own tool answers, else the
-     * source that was mounted first. Without prefixes the lists of several sources are read to find which has the name.
+     * Adds all tools of a source; `prefix` comes before their names. Of two with one name the server's own tool answers, else the source
+     * that was mounted first. Without prefixes the lists of several sources are read to find the name.
      */
     readonly mount: (
       source: ToolSource,
@@ -89,7 +91,7 @@ const failed = (message: string, failure?: unknown): Model.CallToolResult =>
     ? { content: text(message), isError: true }
     : { content: text(message), isError: true, _meta: { [failureKey]: failure } }
 
-/** What a handler without an output schema returned, as a result. */
+/** The result of a handler without an output schema. */
 export const resultOf = (output: Output): Model.CallToolResult => {
   if (typeof output === "string") return { content: text(output) }
   if (isBlocks(output)) return { content: output }
@@ -101,17 +103,17 @@ const isResult = (output: Exclude<Output, string | ReadonlyArray<ContentBlock>>)
 
 type HandlerError<F> = F | ToolFailure | AskError | McpError.McpError
 
-/** The type error of a handler that fails with `E`, which its tool does not declare. */
+/** The type error of a handler whose failure `E` its tool does not declare. */
 export interface Undeclared<E> {
   readonly "Fail with a ToolFailure, or declare the failure's schema as `failure:` of Tool.make": E
 }
 
-/** The type error of a handler that returns `A`, which is no Effect: it is async, or returns a plain value. */
+/** The type error of a handler that returns `A` instead of an Effect: an async function, or a plain value. */
 export interface NoEffect<A> {
   readonly "Return an Effect: a value in Effect.succeed, a promise in Effect.tryPromise with its error as a ToolFailure": A
 }
 
-/** What a handler's return lacks, as a type whose name says so. */
+/** What is wrong with the type that a handler returns, as a type that says it. */
 export type Mistake<A, F, H> =
   A extends Effect.Effect<infer _A, infer E, infer R>
     ? [E] extends [HandlerError<F>]
@@ -119,7 +121,7 @@ export type Mistake<A, F, H> =
       : Undeclared<Exclude<E, HandlerError<F>>>
     : NoEffect<A>
 
-/** A handler's typed failures, as results or protocol errors. Asking that failed is something the model should read. */
+/** A handler's typed failures, as results or protocol errors. A failed question to the client is for the model to read. */
 const recover =
   <F>(name: string, failure: ValueCodec<F> | undefined) =>
   (error: HandlerError<F>): Effect.Effect<Model.CallToolResult, McpError.McpError, RequestContext> => {
@@ -140,7 +142,7 @@ const recover =
             Effect.die(new Error(`The failure of the tool ${name} does not fit its failure schema: ${message}`))
         })
   }
-// By class, not by tag: a declared failure may well be called Timeout.
+// By class, not by tag: a declared failure may have the tag Timeout.
 const isOwn = <F>(error: F | ToolFailure | AskError): error is ToolFailure | AskError =>
   error instanceof ToolFailure ||
   error instanceof Declined ||
@@ -150,23 +152,50 @@ const isOwn = <F>(error: F | ToolFailure | AskError): error is ToolFailure | Ask
 const messageOf = (error: unknown): string | undefined =>
   error instanceof Error && error.message !== "" ? error.message : undefined
 
+/** How a tool is offered. */
 export interface Options {
-  /** Who sees the tool and may call it; to others it does not exist. Default everyone. */
+  /** Whether a caller sees the tool and may call it; otherwise it does not exist. Default true. */
   readonly visible?: (principal: Principal["Service"]) => boolean
-  /** Default: those of the server. */
+  /** Default: the limits of the server. */
   readonly limits?: Limits
 }
 
 /**
- * Registers `tool` with its handler for as long as the layer lives; closing it first lets the calls in flight end. The handler's own
- * services stay in the layer's requirements; those of the request (`RequestServices`) do not.
+ * Offers `tool` for as long as the layer lives; closing it first lets the calls in flight end. The handler's own services stay in the
+ * layer's requirements; those of the request (`RequestServices`) do not.
+ *
+ * A handler may fail with the tool's declared failure, `ToolFailure`, a failed question, or `McpError`. Two tools of one name are a defect.
+ *
+ * @example
+ * ```ts
+ * import { Tool, Tools } from "@effect-mcp/core"
+ * import { McpTest } from "@effect-mcp/testing"
+ * import { Console, Effect, Schema } from "effect"
+ *
+ * const Divide = Tool.make("divide", {
+ *   description: "Divides two numbers",
+ *   input: { a: Schema.Finite, b: Schema.Finite },
+ *   output: { quotient: Schema.Finite }
+ * })
+ *
+ * const divide = Tools.layer(Divide, ({ a, b }) =>
+ *   b === 0 ? Effect.fail(new Tools.ToolFailure({ message: "Cannot divide by zero" })) : Effect.succeed({ quotient: a / b })
+ * )
+ *
+ * const program = Effect.gen(function* () {
+ *   const client = yield* McpTest.connect(divide, "2025-11-25")
+ *   yield* Console.log((yield* client.callTool(Divide, { a: 6, b: 3 })).quotient) // => 2
+ * })
+ *
+ * await Effect.runPromise(Effect.scoped(program))
+ * ```
  */
 export function layer<I, O, F, H, R>(
   tool: Tool<I, O, F, H>,
   handler: (input: I) => Effect.Effect<H, HandlerError<NoInfer<F>>, R>,
   options?: Options
 ): Layer.Layer<never, never, ToolRegistry | Exclude<R, RequestServices>>
-/** Accepts no handler: the compiler reports the last signature that does not fit, and this one says what is wrong. */
+/** Accepts no handler. The compiler reports the last signature that does not fit, so this one says what is wrong. */
 export function layer<I, O, F, H, A>(
   tool: Tool<I, O, F, H>,
   handler: (input: I) => A & Mistake<A, NoInfer<F>, NoInfer<H>>,
@@ -187,7 +216,7 @@ export function layer<I, O, F, H, R>(
   })
 }
 
-/** Decode, run, encode: each once. */
+/** Decodes the arguments, runs the handler and encodes its output, each once. */
 const caller = <I, O, F, H>(
   tool: Tool<I, O, F, H>,
   handler: (input: I, request: HandlerRunner) => Effect.Effect<H, HandlerError<F>, RequestServices>

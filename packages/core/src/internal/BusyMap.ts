@@ -1,16 +1,14 @@
 /**
- * A Map of what comes and goes thousands of times a second: requests in flight.
+ * A Map of entries that come and go thousands of times a second: requests in flight.
  *
- * V8's Maps and Sets grow by making a new table, and the old one keeps a reference to it. Once an old table has outlived a full garbage
- * collection, young collections take everything for alive that any later table ever held: each keeps all requests since, copies them,
- * and takes a hundred times as long. So the Map is made anew before many tables come of it, which cuts that chain.
+ * It is made anew before V8 makes many tables for it: old tables keep entries alive for young garbage collections (`bench/NOTES.md`).
  */
 
 /** Keys that were deleted before the Map is made anew, and at least as many as are left. */
 const renewal = 512
 
 export class BusyMap<K, V> {
-  /** What is there alone, as what is done at once is, needs no Map. */
+  /** A single entry needs no Map. */
   private alone: readonly [K, V] | undefined = undefined
   private map: Map<K, V> | undefined = undefined
   private deleted = 0
@@ -45,13 +43,13 @@ export class BusyMap<K, V> {
     return (this.alone === undefined ? 0 : 1) + (this.map?.size ?? 0)
   }
 
-  /** The keys that are there now, whatever comes and goes meanwhile. */
+  /** A copy of the keys, so that entries may come and go while it is read. */
   keys(): ReadonlyArray<K> {
     const others = this.map === undefined ? [] : [...this.map.keys()]
     return this.alone === undefined ? others : [this.alone[0], ...others]
   }
 
-  /** Those that are there now, whatever comes and goes meanwhile. */
+  /** A copy of the values, so that entries may come and go while it is read. */
   values(): ReadonlyArray<V> {
     const others = this.map === undefined ? [] : [...this.map.values()]
     return this.alone === undefined ? others : [this.alone[1], ...others]

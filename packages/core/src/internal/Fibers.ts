@@ -1,6 +1,5 @@
 /**
- * Fibers that belong together: `Fiber.runIn` for owners that see thousands of them come and go in a second, for which a Scope's table of
- * finalizers is not made (see `BusyMap`).
+ * The fibers of an owner: an `effect/FiberSet` for thousands of fibers that come and go in a second (see `BusyMap`).
  */
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -10,7 +9,7 @@ export class Fibers {
   private readonly running = new BusyMap<Fiber.Fiber<unknown, unknown>, Fiber.Fiber<unknown, unknown>>()
   private ended = false
 
-  /** Owns the fiber until it ends; one that comes after the end is interrupted. */
+  /** Owns the fiber until it ends. After `end` it is interrupted. */
   add(fiber: Fiber.Fiber<unknown, unknown>): void {
     if (fiber.pollUnsafe() !== undefined) return
     this.running.set(fiber, fiber)
@@ -18,12 +17,12 @@ export class Fibers {
     if (this.ended) fiber.interruptUnsafe()
   }
 
-  /** Those that run now. */
+  /** The fibers that run. */
   all(): ReadonlyArray<Fiber.Fiber<unknown, unknown>> {
     return this.running.values()
   }
 
-  /** Interrupts all, and whichever comes later; waits for them. */
+  /** Interrupts all fibers and waits for them; fibers added later are interrupted. */
   readonly end: Effect.Effect<void> = Effect.suspend(() => {
     this.ended = true
     return Fiber.interruptAll(this.all())

@@ -1,8 +1,7 @@
 /**
- * The services of one request as a map that makes each when it is first asked for: most handlers use one or two of ten, and a request
- * must not pay for the others.
+ * The services of one request as a map that makes each when it is first read: most handlers use one or two of ten.
  *
- * The fast path of `RequestServices` (server) and of `HandlerContext`. A test holds it against a plain map of the same services.
+ * The fast path of `RequestServices` (server) and of `HandlerContext`. A test compares it with a plain map of the same services.
  */
 import type * as Context from "effect/Context"
 
@@ -22,7 +21,7 @@ export const service = <I, S, Request>(
   make
 })
 
-/** Where a map of requests has one of their services. */
+/** The index of a service in the table. */
 class Slot {
   readonly index: number
   constructor(index: number) {
@@ -30,7 +29,7 @@ class Slot {
   }
 }
 
-/** What a request's services are made of. */
+/** How each service of a request is made. */
 export class ServiceTable<Request> {
   readonly makers: ReadonlyArray<(request: Request) => unknown>
   private readonly slots: ReadonlyMap<string, Slot>
@@ -41,7 +40,7 @@ export class ServiceTable<Request> {
     this.makers = factories.map(({ make }) => make)
   }
 
-  /** `base` with the slots of the request's services: the same for all requests over it. */
+  /** `base` with the slots of the request's services: one map for all requests over it. */
   over(base: Services): Services {
     const known = this.layouts.get(base)
     if (known !== undefined) return known
@@ -51,7 +50,7 @@ export class ServiceTable<Request> {
   }
 }
 
-/** The services of `request` over `base`, which is never changed. */
+/** The services of `request` above those of `base`. `base` is not changed. */
 export class LazyContext<Request> implements ReadonlyMap<string, unknown> {
   private readonly base: Services
   private readonly table: ServiceTable<Request>
@@ -69,7 +68,7 @@ export class LazyContext<Request> implements ReadonlyMap<string, unknown> {
     this.layout = table.over(base)
   }
 
-  /** The same services over what `change` makes of the map below them. */
+  /** The same services above another base: what `change` makes of this one. */
   over(change: (base: Services) => Services): LazyContext<Request> {
     return new LazyContext(change(this.base), this.table, this.request, this.made)
   }
@@ -91,7 +90,7 @@ export class LazyContext<Request> implements ReadonlyMap<string, unknown> {
     return this.layout.size
   }
 
-  /** Everything at once: for whoever copies the map. */
+  /** All services, made: for code that copies the map. */
   private whole(): Services {
     if (this.all !== undefined) return this.all
     this.all = new Map(Array.from(this.layout.keys(), (key) => [key, this.get(key)]))

@@ -1,7 +1,7 @@
 /**
- * How deeply a JSON text is nested, found without parsing it: a stranger's value is bounded before any code walks it.
+ * How deeply a JSON text is nested, found without parsing it: a message is bounded before any code walks it.
  *
- * Owns the scan. Everything is linear in the length of the text, and most texts are not scanned at all.
+ * Every scan is linear in the length of the text; most texts are not scanned at all.
  */
 
 const quote = 34
@@ -12,7 +12,7 @@ const closing = 125
 const isOpening = (code: number): boolean => (code | 32) === opening
 const isClosing = (code: number): boolean => (code | 32) === closing
 
-/** The place of the quote that ends the string which begins at `start`; the length of the text where none does. */
+/** The index of the quote that ends the string at `start`; the length of the text where there is none. */
 const endOfString = (text: string, start: number): number => {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let before = end - 1
@@ -22,7 +22,7 @@ const endOfString = (text: string, start: number): number => {
   return text.length
 }
 
-/** Whether there are more brackets than that, those inside strings included. */
+/** Whether the text has more than `limit` opening brackets, those inside strings included. */
 const hasMoreBrackets = (text: string, limit: number): boolean => {
   let count = 0
   for (const bracket of ["{", "["]) {
@@ -31,9 +31,9 @@ const hasMoreBrackets = (text: string, limit: number): boolean => {
   return false
 }
 
-/** Whether a JSON text is nested deeper than `limit`. A text of fewer characters than twice the limit is not looked at. */
+/** Whether a JSON text is nested deeper than `limit`. A text shorter than twice the limit is not scanned. */
 export const isDeeper = (text: string, limit: number): boolean => {
-  // Each level takes two brackets.
+  // Each level has two brackets.
   if (text.length < 2 * limit || !hasMoreBrackets(text, limit)) return false
   let depth = 0
   for (let at = 0; at < text.length; at++) {
@@ -46,13 +46,13 @@ export const isDeeper = (text: string, limit: number): boolean => {
   return false
 }
 
-/** An object or array of one level of a text: its own text, and its depth (1 where it holds no other). */
+/** An object or array of one level of a text: its text, and its depth (1 where it holds no other). */
 export interface Part {
   readonly text: string
   readonly depth: number
 }
 
-/** A text in which each object and array below `level` is an empty one, and the parts of that level, in order. */
+/** The text with every object and array below `level` emptied, and the parts of that level, in order. */
 export const outline = (
   text: string,
   level: number

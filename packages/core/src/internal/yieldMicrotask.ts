@@ -1,8 +1,8 @@
-/** The end of the turn that runs: where what is said in one turn becomes one write. */
+/** The end of the current turn of the event loop: all messages of one turn leave in one write. */
 import * as Effect from "effect/Effect"
 
 /**
- * Completes when all that runs now, and all that the scheduler runs in the same turn, has had its say. A microtask, since a turn of the
- * event loop more would cost a lone answer as much as the answer itself.
+ * Completes after all code that runs in the same turn of the scheduler. A microtask: another turn of the event loop would double the cost
+ * of a lone answer.
  */
 export const end: Effect.Effect<void> = Effect.callback((resume) => queueMicrotask(() => resume(Effect.void)))
