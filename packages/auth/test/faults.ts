@@ -195,16 +195,14 @@ export const faults: ReadonlyArray<Fault> = [
     file: `${server}/RequiredScopes.ts`,
     from: '({ ...result, cacheScope: "private" })\n\n',
     to: "result\n\n",
-    test: `${serverTest}/Hide.test.ts`,
-    ids: ["caching.access.controlled"]
+    test: `${serverTest}/Hide.test.ts`
   },
   {
     name: "What a scope guards is cached for all",
     file: `${server}/RequiredScopes.ts`,
     from: 'result.cacheScope === "public" ? { ...result, cacheScope: "private" } : result',
     to: "result",
-    test: `${serverTest}/Hide.test.ts`,
-    ids: ["caching.access.controlled"]
+    test: `${serverTest}/Hide.test.ts`
   },
   ...["Renewal.test.ts", "Access.model.test.ts"].map((test): Fault => ({
     name: `An expired token of another process is taken (${test})`,

@@ -78,7 +78,7 @@ export const faults: ReadonlyArray<Fault> = [
     file: streamable,
     from: "reconnect.reset()",
     to: "void reconnect",
-    test: model
+    test: "packages/client/test/transport/http/Resume.test.ts"
   },
   {
     name: "the first connection of a session's stream reports a gap",

@@ -39,7 +39,9 @@ const runTests = Effect.fnUntraced(function* (directory: string, project: string
   const fs = yield* FileSystem.FileSystem
   const output = join(directory, "prove.json")
   yield* fs.remove(output, { force: true })
-  const args = ["run", "--config", "vitest.workspace.ts", "--reporter=json", `--outputFile=${output}`]
+  // A fault may leave a test waiting: its own limit is short, so the file ends and says which statements its tests cite.
+  const waiting = ["--testTimeout=15000", "--hookTimeout=15000"]
+  const args = ["run", "--config", "vitest.workspace.ts", "--reporter=json", `--outputFile=${output}`, ...waiting]
   const vitest = yield* ChildProcess.make("vitest", [...args, "--project", project, ...files], {
     cwd: directory,
     extendEnv: true,

@@ -389,24 +389,27 @@ describe.each(revisions)("Auth at %s", (revision) => {
     })
   )
 
-  it.effect("lets browsers ask, and read why they were refused", () =>
-    Effect.gen(function* () {
-      const { call, origin, url } = yield* open({ features })
-      const asking = { origin: "https://page.example.com", "access-control-request-method": "POST" }
-      const preflight = yield* request(url, { method: "OPTIONS", headers: asking })
-      assert.notStrictEqual(preflight.status, 401)
-      const metadata = `${origin}/.well-known/oauth-protected-resource/mcp`
-      const allowed = yield* request(metadata, { method: "OPTIONS", headers: asking })
-      assert.strictEqual(allowed.status, 204)
-      assert.strictEqual(allowed.headers.get("access-control-allow-headers"), "*")
-      for (const headers of [{}, { origin: asking.origin }, { "access-control-request-method": "POST" }]) {
-        const none = yield* request(url, { method: "OPTIONS", headers })
-        assert.strictEqual(none.status, 401, "an OPTIONS that is no preflight")
-      }
-      const refused = yield* call("whoami", { origin: asking.origin })
-      assert.strictEqual(refused.headers.get("access-control-allow-origin"), "*")
-      assert.include(refused.headers.get("access-control-expose-headers"), "WWW-Authenticate")
-    })
+  it.effect(
+    "answers an OPTIONS request without a token by 401 unless it is a preflight, and lets a page read why",
+    () =>
+      Effect.gen(function* () {
+        const { call, origin, url } = yield* open({ features })
+        const asking = { origin: "https://page.example.com", "access-control-request-method": "POST" }
+        const preflight = yield* request(url, { method: "OPTIONS", headers: asking })
+        assert.notStrictEqual(preflight.status, 401)
+        const metadata = `${origin}/.well-known/oauth-protected-resource/mcp`
+        const allowed = yield* request(metadata, { method: "OPTIONS", headers: asking })
+        assert.strictEqual(allowed.status, 204)
+        assert.strictEqual(allowed.headers.get("access-control-allow-headers"), "*")
+        for (const headers of [{}, { origin: asking.origin }, { "access-control-request-method": "POST" }]) {
+          const none = yield* request(url, { method: "OPTIONS", headers })
+          assert.strictEqual(none.status, 401, "an OPTIONS that is no preflight")
+        }
+        const refused = yield* call("whoami", { origin: asking.origin })
+        assert.strictEqual(refused.headers.get("access-control-allow-origin"), "*")
+        assert.include(refused.headers.get("access-control-expose-headers"), "WWW-Authenticate")
+      }),
+    verifies("authorization.server.status-401")
   )
 
   it.effect("leaves the answers to browsers to the endpoint, where that has any", () =>

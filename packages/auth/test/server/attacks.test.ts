@@ -110,15 +110,18 @@ const forgeries: {
 describe.each(revisions)("attacks at %s", (revision) => {
   const open = openAt(revision)
   for (const [attack, forge] of Object.entries(forgeries)) {
-    it.effect(`refuses a token with ${attack}`, () =>
-      Effect.gen(function* () {
-        const protect = yield* open({ features })
-        assert.strictEqual((yield* protect.call("whoami", yield* protect.bearer())).status, 200)
-        const forged = yield* forge(protect)
-        const reply = yield* protect.call("whoami", { authorization: `Bearer ${forged}` })
-        assert.strictEqual(reply.status, 401)
-        assert.include(reply.headers.get("www-authenticate"), 'error="invalid_token"')
-      })
+    it.effect(
+      `refuses a token with ${attack}`,
+      () =>
+        Effect.gen(function* () {
+          const protect = yield* open({ features })
+          assert.strictEqual((yield* protect.call("whoami", yield* protect.bearer())).status, 200)
+          const forged = yield* forge(protect)
+          const reply = yield* protect.call("whoami", { authorization: `Bearer ${forged}` })
+          assert.strictEqual(reply.status, 401)
+          assert.include(reply.headers.get("www-authenticate"), 'error="invalid_token"')
+        }),
+      verifies("authorization.server.token-validated")
     )
   }
 

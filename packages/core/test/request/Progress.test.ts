@@ -144,35 +144,38 @@ describe("a report", () => {
     })
   )
 
-  it.effect("after a stall is never followed by the older one that was kept", () =>
-    Effect.gen(function* () {
-      const ready = Latch.makeUnsafe(false)
-      const sent: Array<number> = []
-      let writable = false
-      const { report } = Progress.make({
-        token: 1,
-        writable: () => writable,
-        ready: ready.await,
-        send: ({ progress }) => void sent.push(progress)
-      })
-      const handler = yield* Effect.forkChild(
-        Effect.gen(function* () {
-          yield* report(1)
-          yield* report(2)
-          // The wire has room before those that wait for it hear of that.
-          writable = true
-          yield* report(3)
-          ready.openUnsafe()
-          return yield* Effect.never
-        }),
-        { startImmediately: true }
-      )
-      yield* TestClock.adjust(Progress.stallTime)
-      yield* Effect.yieldNow
-      yield* report(4)
-      assert.deepStrictEqual(sent, [3, 4])
-      yield* Fiber.interrupt(handler)
-    })
+  it.effect(
+    "after a stall is never followed by the older one that was kept",
+    () =>
+      Effect.gen(function* () {
+        const ready = Latch.makeUnsafe(false)
+        const sent: Array<number> = []
+        let writable = false
+        const { report } = Progress.make({
+          token: 1,
+          writable: () => writable,
+          ready: ready.await,
+          send: ({ progress }) => void sent.push(progress)
+        })
+        const handler = yield* Effect.forkChild(
+          Effect.gen(function* () {
+            yield* report(1)
+            yield* report(2)
+            // The wire has room before those that wait for it hear of that.
+            writable = true
+            yield* report(3)
+            ready.openUnsafe()
+            return yield* Effect.never
+          }),
+          { startImmediately: true }
+        )
+        yield* TestClock.adjust(Progress.stallTime)
+        yield* Effect.yieldNow
+        yield* report(4)
+        assert.deepStrictEqual(sent, [3, 4])
+        yield* Fiber.interrupt(handler)
+      }),
+    verifies("progress.value.increases")
   )
 
   it.effect("leaves nothing behind when its handler ends before the wire moves", () =>

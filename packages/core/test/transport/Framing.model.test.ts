@@ -153,6 +153,7 @@ describe("the line decoder", () => {
 
   it.each(Object.keys(shapes) as Array<keyof typeof shapes>)(
     "reads lines around 4 MiB, with the usual limit and with a larger one: %s",
+    verifies("stdio.framing.newline", "transport.encoding.utf-8"),
     (shape) => {
       for (const size of near(Framing.defaultMaxMessageBytes)) {
         const lines = [shapes[shape](size, "x"), shapes.blank(3), shapes[shape](200, "x"), shapes[shape](size, "é")]

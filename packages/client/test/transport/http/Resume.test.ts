@@ -95,6 +95,30 @@ describe.each(sessions)("the stream of a request in %s", (version) => {
       assert.strictEqual(yield* server.waiting, 0)
     })
   )
+
+  test(
+    "is resumed although an earlier session on the same wire was refused a stream",
+    Effect.gen(function* () {
+      const { get, peer, server, wake } = yield* scene(version)
+      yield* get.status(405)
+      const first = yield* call(peer)
+      yield* (yield* server.next).result({})
+      yield* Fiber.join(first)
+      // No stream yet, and no refusal either.
+      yield* (yield* shakeHands(peer, server, { id: "session-2", version })).status(503)
+      const asked = yield* call(peer)
+      const post = yield* server.take("POST")
+      yield* post.stream()
+      yield* post.event({ id: "b/0", retry: 5, data: "" })
+      yield* post.end
+      yield* wake(after(5))
+      const resumed = yield* server.take("GET")
+      assert.deepInclude(resumed.headers, { "last-event-id": "b/0", "mcp-session-id": "session-2" })
+      yield* resumed.stream()
+      yield* resumed.event({ data: { jsonrpc: "2.0", id: post.message.id, result: { ok: true } } })
+      assert.deepStrictEqual(yield* Fiber.join(asked), { ok: true })
+    })
+  )
 })
 
 describe("the stream of a request", () => {
