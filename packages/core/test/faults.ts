@@ -168,7 +168,7 @@ export const faults: ReadonlyArray<Fault> = [
     name: "A schema of another library is taken for fields without names",
     file: "packages/core/src/contract/Tool.ts",
     from: "  if (wrong === undefined) return Schema.Struct(fields)",
-    to: "  if (isRecord(fields)) return Schema.Struct(fields)\n  if (wrong === undefined) return Schema.Struct(fields)",
+    to: "  if (isJsonObject(fields)) return Schema.Struct(fields)\n  if (wrong === undefined) return Schema.Struct(fields)",
     test: "packages/core/test/contract/Tool.test.ts"
   },
   {

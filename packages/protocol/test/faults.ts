@@ -52,7 +52,7 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "Fields beside the params of a progress notification are lost",
-    file: jsonRpc,
+    file: "packages/protocol/src/wire/JsonLine.ts",
     from: '  for (const key in message) if (key !== "jsonrpc" && key !== "method" && key !== "params") return undefined\n',
     to: "",
     test: jsonRpcTest

@@ -3,7 +3,7 @@
  *
  * Pure. Reads the JSON report of vitest, of which it wants a few fields.
  */
-import { Schema } from "effect"
+import * as Schema from "effect/Schema"
 
 const Test = Schema.Struct({
   fullName: Schema.String,

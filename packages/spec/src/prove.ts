@@ -6,8 +6,14 @@
  * Works on a copy of the checkout in a temporary directory. Ends with 1 where a fault survives, a row does not apply, or no
  * failing test cites a statement that its row names.
  */
-import { NodeRuntime, NodeServices } from "@effect/platform-node"
-import { Clock, Console, Duration, Effect, FileSystem, Option } from "effect"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import * as Clock from "effect/Clock"
+import * as Console from "effect/Console"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
+import * as Option from "effect/Option"
 import * as ChildProcess from "effect/process/ChildProcess"
 import { cpSync, symlinkSync } from "node:fs"
 import { join } from "node:path"

@@ -163,7 +163,7 @@ const twice = (
     const questions = new Map<JsonRpc.Id, string>()
     const send: Transport["sink"]["send"] = (message, lane, relatedTo) => {
       const again = () => near.sink.send(message, lane, relatedTo)
-      if (isBatch(message) || !JsonRpc.isRequest(message) || message.method !== "tools/call") return again()
+      if (JsonRpc.isBatch(message) || !JsonRpc.isRequest(message) || message.method !== "tools/call") return again()
       const first = `first ${message.id}`
       tries.set(first, { id: message.id, again })
       near.sink.send({ ...message, id: first }, lane, relatedTo)
@@ -189,8 +189,6 @@ const twice = (
   })
 
 const none = "nothing"
-const isBatch = (u: JsonRpc.Message | ReadonlyArray<JsonRpc.Message>): u is ReadonlyArray<JsonRpc.Message> =>
-  Array.isArray(u)
 
 const questionsOf = (response: JsonRpc.Response): string =>
   "result" in response && isJsonObject(response.result) && response.result.inputRequests !== undefined

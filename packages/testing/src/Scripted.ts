@@ -51,7 +51,7 @@ export const make: Effect.Effect<Scripted> = Effect.gen(function* () {
       incoming: Stream.fromQueue(incoming),
       sink: {
         send: (message, lane, relatedTo) => {
-          const json: unknown = JSON.parse(isBatch(message) ? batch(message) : JsonRpc.encode(message))
+          const json: unknown = JSON.parse(JsonRpc.isBatch(message) ? batch(message) : JsonRpc.encode(message))
           sent.push({ json, lane, relatedTo })
           Queue.offerUnsafe(outgoing, json)
         },
@@ -74,6 +74,4 @@ export const make: Effect.Effect<Scripted> = Effect.gen(function* () {
   }
 })
 
-type Message = Parameters<Transport["sink"]["send"]>[0]
-const isBatch = (message: Message): message is ReadonlyArray<JsonRpc.Message> => Array.isArray(message)
 const batch = (messages: ReadonlyArray<JsonRpc.Message>): string => `[${messages.map(JsonRpc.encode).join(",")}]`

@@ -10,6 +10,7 @@ import * as JsonSchemaValidator from "@effect-mcp/protocol/JsonSchemaValidator"
 import type { ContentBlock } from "@effect-mcp/protocol/model/Content"
 import type { Icon } from "@effect-mcp/protocol/model/Icon"
 import type * as Model from "@effect-mcp/protocol/model/Tool"
+import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Validate from "@effect-mcp/protocol/Validate"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -90,7 +91,7 @@ const isCodec = (fields: unknown): fields is AnyCodec => Schema.isSchema(fields)
 const schemaOf = (where: string, fields: Fields | AnyCodec): AnyCodec => {
   if (isCodec(fields)) return fields
   const wrong =
-    isRecord(fields) && !isStandard(fields) ? Object.entries(fields).find(([, field]) => !isCodec(field)) : []
+    isJsonObject(fields) && !isStandard(fields) ? Object.entries(fields).find(([, field]) => !isCodec(field)) : []
   if (wrong === undefined) return Schema.Struct(fields)
   const [field] = wrong
   const given: unknown = field === undefined ? fields : wrong[1]
@@ -102,16 +103,13 @@ const schemaOf = (where: string, fields: Fields | AnyCodec): AnyCodec => {
   })
 }
 
-const isRecord = (u: unknown): u is { readonly [key: string]: unknown } =>
-  typeof u === "object" && u !== null && !Array.isArray(u)
-
 /** Whether it is a schema of another library (https://standardschema.dev). */
 const isStandard = (u: unknown): u is { readonly "~standard": unknown } =>
   ((typeof u === "object" && u !== null) || typeof u === "function") && "~standard" in u
 
 const kindOf = (given: unknown): string => {
   if (isStandard(given)) {
-    const { vendor }: { readonly vendor?: unknown } = isRecord(given["~standard"]) ? given["~standard"] : {}
+    const { vendor }: { readonly vendor?: unknown } = isJsonObject(given["~standard"]) ? given["~standard"] : {}
     return `A Standard Schema${typeof vendor === "string" ? ` of ${vendor}` : ""}`
   }
   if (Array.isArray(given)) return "An array"

@@ -124,7 +124,7 @@ class SendQueue {
 
   readonly send = (message: JsonRpc.Message | ReadonlyArray<JsonRpc.Message>, lane: Lane): void => {
     if (this.state === "failed") return
-    const text = isBatch(message) ? `[${message.map(JsonRpc.encode).join(",")}]` : JsonRpc.encode(message)
+    const text = JsonRpc.isBatch(message) ? `[${message.map(JsonRpc.encode).join(",")}]` : JsonRpc.encode(message)
     if (lane === "data") {
       this.data += text.length
       if (this.data >= this.highWater) this.ready.closeUnsafe()
@@ -235,6 +235,3 @@ export const make = Effect.fnUntraced(function* (
     size: () => queue.size
   }
 })
-
-const isBatch = (u: JsonRpc.Message | ReadonlyArray<JsonRpc.Message>): u is ReadonlyArray<JsonRpc.Message> =>
-  Array.isArray(u)

@@ -7,6 +7,8 @@
  */
 import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
+import { isJsonObject } from "./JsonObject.ts"
+import { lazy } from "./lazy.ts"
 
 export type Check = (value: unknown) => boolean
 
@@ -14,10 +16,9 @@ export type Check = (value: unknown) => boolean
 export const predicate = "@effect-mcp/protocol/predicate"
 
 const always: Check = () => true
-/** Built when it is first needed: most schemas never are, by one process. */
-const lazy = (make: () => Check): Check => {
-  let made: Check | undefined
-  return (value) => (made ??= make())(value)
+const deferred = (make: () => Check): Check => {
+  const made = lazy(make)
+  return (value) => made()(value)
 }
 
 const isPredicate = (u: unknown): u is Check => typeof u === "function"
@@ -37,7 +38,7 @@ export const compile = (ast: SchemaAST.AST): Check => {
     case "Literal":
       return (value) => value === ast.literal
     case "Suspend":
-      return lazy(() => compile(ast.thunk()))
+      return deferred(() => compile(ast.thunk()))
     case "Declaration": {
       const own = ast.annotations?.[predicate]
       return isPredicate(own) ? own : plain(ast)
@@ -57,7 +58,7 @@ export const compile = (ast: SchemaAST.AST): Check => {
   }
 }
 
-const plain = (ast: SchemaAST.AST): Check => lazy(() => Schema.is(Schema.make<Schema.Codec<unknown>>(ast)))
+const plain = (ast: SchemaAST.AST): Check => deferred(() => Schema.is(Schema.make<Schema.Codec<unknown>>(ast)))
 
 const arrayOf =
   (item: Check): Check =>
@@ -76,9 +77,6 @@ interface Property {
   readonly check: Check
 }
 
-const isRecord = (u: unknown): u is { readonly [name: string]: unknown } =>
-  typeof u === "object" && u !== null && !Array.isArray(u)
-
 const compileObject = (ast: SchemaAST.Objects): Check => {
   const { indexSignatures, propertySignatures } = ast
   // `{}` takes more than objects; and only records of whatever value need no look at their values.
@@ -96,7 +94,7 @@ const compileObject = (ast: SchemaAST.Objects): Check => {
     if (!optional) required++
   }
   return (value) => {
-    if (!isRecord(value)) return false
+    if (!isJsonObject(value)) return false
     // Over what is there: most of what a schema names is not.
     let found = 0
     for (const name in value) {

@@ -8,16 +8,17 @@
  * *Gotcha*: a model schema used alone is an ordinary `Schema.Struct`, which strips unknown keys; wrap it in `verbatim` to keep them.
  */
 import * as Effect from "effect/Effect"
-import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
 import * as SchemaParser from "effect/SchemaParser"
 import * as SchemaTransformation from "effect/SchemaTransformation"
 import * as Check from "../internal/Check.ts"
-import * as Direct from "../internal/Direct.ts"
+import * as Json from "../internal/JsonObject.ts"
+import { lazy } from "../internal/lazy.ts"
+import * as SchemaBypass from "../internal/SchemaBypass.ts"
 
-export type JsonObject = { readonly [key: string]: unknown }
-export const isJsonObject = (u: unknown): u is JsonObject => Predicate.isObject(u) && !Array.isArray(u)
+export type JsonObject = Json.JsonObject
+export const isJsonObject = Json.isJsonObject
 
 /** Any JSON object, unread: one type test, however large it is. */
 export const JsonObject: Schema.declare<JsonObject> = Schema.declare<JsonObject>(isJsonObject, {
@@ -51,11 +52,6 @@ export const verbatim = <T>(schema: Schema.Codec<T>): Verbatim<T> => {
     if (isT(input)) return Effect.succeed(input)
     return Effect.andThen(explain()(input, options), Effect.fail(new SchemaIssue.InvalidType(self, input, options)))
   })
-  const same = (value: unknown): unknown => (check()(value) ? value : Direct.none)
-  return Direct.attach(codec, { decode: same, encode: same })
-}
-
-const lazy = <A>(make: () => A): (() => A) => {
-  let made: A | undefined
-  return () => (made ??= make())
+  const same = (value: unknown): unknown => (check()(value) ? value : SchemaBypass.none)
+  return SchemaBypass.attach(codec, { decode: same, encode: same })
 }

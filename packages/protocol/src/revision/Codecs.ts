@@ -6,7 +6,8 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { excerpt } from "../Excerpt.ts"
-import * as Direct from "../internal/Direct.ts"
+import { lazy } from "../internal/lazy.ts"
+import * as SchemaBypass from "../internal/SchemaBypass.ts"
 import type { MethodCodec } from "./Revision.ts"
 
 /** One method's params or result, both ways. The failure is a sentence. */
@@ -25,20 +26,18 @@ export const issue = (error: { readonly message: string }): string =>
   excerpt(error.message.replaceAll("\n  at ", " at ").replaceAll("\n", "; "), 1000)
 
 const make = <A>(schema: Schema.Codec<A, unknown>): Coder<A> => {
-  const direct = Direct.of(schema)
+  const bypass = SchemaBypass.of(schema)
   // Compiled when a value needs it: most never do.
-  const compile = () => ({ decode: Schema.decodeUnknownEffect(schema), encode: Schema.encodeEffect(schema) })
-  let slow: ReturnType<typeof compile> | undefined
-  const bySchema = () => (slow ??= compile())
+  const bySchema = lazy(() => ({ decode: Schema.decodeUnknownEffect(schema), encode: Schema.encodeEffect(schema) }))
   return {
     decode: (wire) => {
-      const value = direct.decode(wire)
+      const value = bypass.decode(wire)
       // The codec's own fast path gives what the codec gives.
-      return value === Direct.none ? Effect.mapError(bySchema().decode(wire), issue) : Effect.succeed(value as A)
+      return value === SchemaBypass.none ? Effect.mapError(bySchema().decode(wire), issue) : Effect.succeed(value as A)
     },
     encode: (value) => {
-      const wire = direct.encode(value)
-      return wire === Direct.none ? Effect.mapError(bySchema().encode(value), issue) : Effect.succeed(wire)
+      const wire = bypass.encode(value)
+      return wire === SchemaBypass.none ? Effect.mapError(bySchema().encode(value), issue) : Effect.succeed(wire)
     }
   }
 }

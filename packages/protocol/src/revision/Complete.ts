@@ -8,7 +8,7 @@ import * as Schema from "effect/Schema"
 import * as SchemaGetter from "effect/SchemaGetter"
 import * as SchemaIssue from "effect/SchemaIssue"
 import { excerpt } from "../Excerpt.ts"
-import * as Direct from "../internal/Direct.ts"
+import * as SchemaBypass from "../internal/SchemaBypass.ts"
 import { isJsonObject } from "../model/Shape.ts"
 import * as ResultType from "../model/ResultType.ts"
 
@@ -24,12 +24,12 @@ const wrap = <R>(codec: Schema.Codec<R, unknown>, write: (wire: unknown) => unkn
       encode: SchemaGetter.transform(write)
     })
   )
-  const { decode, encode } = Direct.of(codec)
-  return Direct.attach(whole, {
-    decode: (wire) => (ResultType.of(wire) === "complete" ? decode(ResultType.unmarked(wire)) : Direct.none),
+  const { decode, encode } = SchemaBypass.of(codec)
+  return SchemaBypass.attach(whole, {
+    decode: (wire) => (ResultType.of(wire) === "complete" ? decode(ResultType.unmarked(wire)) : SchemaBypass.none),
     encode: (value) => {
       const wire = encode(value)
-      return wire === Direct.none ? Direct.none : write(wire)
+      return wire === SchemaBypass.none ? SchemaBypass.none : write(wire)
     }
   })
 }

@@ -57,8 +57,7 @@ export const rowsOf = <F extends Schema.Struct.Fields>(schema: Schema.Struct<F>)
       field,
       since,
       how,
-      // A codec rewrites only what it has just checked against `schema`, so this is a `Value`.
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the codec has just checked the value against `schema`
       apply: (value, refuse) => f(value as Value, refuse)
     })
   }

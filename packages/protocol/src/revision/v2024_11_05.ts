@@ -2,10 +2,10 @@
  * 2024-11-05: the first revision.
  */
 import type { Revision } from "./types.ts"
-import { messages, without } from "./Messages.ts"
+import { methodCodecs, without } from "./MethodCodecs.ts"
 import { revision as next } from "./v2025_03_26.ts"
 
-const all = messages("2024-11-05")
+const all = methodCodecs("2024-11-05")
 const clientRequests = without(all.clientRequests, "elicitation/create")
 const serverNotifications = without(all.serverNotifications, "notifications/elicitation/complete")
 

@@ -4,10 +4,10 @@
  * New in it: batches, audio, tool annotations, messages of progress, the `completions` capability.
  */
 import type { Revision } from "./types.ts"
-import { messages, without } from "./Messages.ts"
+import { methodCodecs, without } from "./MethodCodecs.ts"
 import { revision as next } from "./v2025_06_18.ts"
 
-const all = messages("2025-03-26")
+const all = methodCodecs("2025-03-26")
 const clientRequests = without(all.clientRequests, "elicitation/create")
 const serverNotifications = without(all.serverNotifications, "notifications/elicitation/complete")
 

@@ -5,10 +5,10 @@
  * Batches went.
  */
 import type { Revision } from "./types.ts"
-import { messages, without } from "./Messages.ts"
+import { methodCodecs, without } from "./MethodCodecs.ts"
 import { revision as next } from "./v2025_11_25.ts"
 
-const all = messages("2025-06-18")
+const all = methodCodecs("2025-06-18")
 const serverNotifications = without(all.serverNotifications, "notifications/elicitation/complete")
 
 export const revision: Revision = {

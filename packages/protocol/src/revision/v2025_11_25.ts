@@ -5,12 +5,12 @@
  * `execution` of a tool. The fields are dated in `Downgrade`.
  */
 import type { Revision } from "./types.ts"
-import { messages } from "./Messages.ts"
+import { methodCodecs } from "./MethodCodecs.ts"
 
 export const revision: Revision = {
   version: "2025-11-25",
   era: "stateful",
-  ...messages("2025-11-25"),
+  ...methodCodecs("2025-11-25"),
   rules: {
     batches: false,
     unreadableId: undefined,

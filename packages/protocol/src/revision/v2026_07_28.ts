@@ -6,6 +6,7 @@
  * ping, the request for a log level, and requests from server to client.
  */
 import type * as Schema from "effect/Schema"
+import { lazy } from "../internal/lazy.ts"
 import { Declaration } from "../model/Declaration.ts"
 import { DiscoverResult } from "../model/Discover.ts"
 import { InputRequiredResult } from "../model/Input.ts"
@@ -13,13 +14,13 @@ import { RequestParams } from "../model/Meta.ts"
 import { AcknowledgedParams, ListenParams, ListenResult } from "../model/Subscriptions.ts"
 import type { MethodCodec, Revision } from "./types.ts"
 import { cacheable, complete } from "./Complete.ts"
-import { dated, late } from "./Dated.ts"
-import { codec, messages, without } from "./Messages.ts"
+import { lazyCodec, perRevision } from "./PerRevision.ts"
+import { codec, methodCodecs, without } from "./MethodCodecs.ts"
 import { revision as previous } from "./v2025_11_25.ts"
 
 const version = "2026-07-28"
-const acknowledged = dated(AcknowledgedParams)
-const { requests, clientRequests, clientNotifications, serverNotifications } = messages(version)
+const acknowledged = perRevision(AcknowledgedParams)
+const { requests, clientRequests, clientNotifications, serverNotifications } = methodCodecs(version)
 const questions = without(clientRequests, "ping")
 
 /** Made when they are needed, as those that they are made of. */
@@ -27,13 +28,13 @@ const ending = <P, R>(
   codec: MethodCodec<P, R>,
   end: (result: Schema.Codec<R, unknown>) => Schema.Codec<R, unknown>
 ): MethodCodec<P, R> => {
-  let result: Schema.Codec<R, unknown> | undefined
+  const result = lazy(() => end(codec.result))
   return {
     get params() {
       return codec.params
     },
     get result() {
-      return (result ??= end(codec.result))
+      return result()
     }
   }
 }
@@ -41,16 +42,19 @@ const final = <P, R>(codec: MethodCodec<P, R>): MethodCodec<P, R> => ending(code
 const cached = <P, R>(codec: MethodCodec<P, R>): MethodCodec<P, R> => ending(codec, cacheable)
 
 /** What a request declares in its `_meta`, without which it is malformed. The codecs of params do not look at it. */
-export const declaration: Schema.Codec<Declaration, unknown> = late(dated(Declaration), version)
+export const declaration: Schema.Codec<Declaration, unknown> = lazyCodec(perRevision(Declaration), version)
 /** The result of `tools/call`, `prompts/get` and `resources/read` that is not the final one (`ResultType.isInputRequired`). */
-export const inputRequired: Schema.Codec<InputRequiredResult, unknown> = late(dated(InputRequiredResult), version)
+export const inputRequired: Schema.Codec<InputRequiredResult, unknown> = lazyCodec(
+  perRevision(InputRequiredResult),
+  version
+)
 
 export const revision: Revision = {
   version,
   era: "stateless",
   requests: {
-    "server/discover": cached(codec(dated(RequestParams), dated(DiscoverResult), version)),
-    "subscriptions/listen": final(codec(dated(ListenParams), dated(ListenResult), version)),
+    "server/discover": cached(codec(perRevision(RequestParams), perRevision(DiscoverResult), version)),
+    "subscriptions/listen": final(codec(perRevision(ListenParams), perRevision(ListenResult), version)),
     "completion/complete": final(requests["completion/complete"]),
     "prompts/get": final(requests["prompts/get"]),
     "prompts/list": cached(requests["prompts/list"]),

@@ -13,12 +13,13 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
 import { excerpt } from "../Excerpt.ts"
+import { isJsonObject, type JsonObject } from "../internal/JsonObject.ts"
 import { isVendorKey, representation, wireSchema, withoutJson, type Wire } from "./WireSchema.ts"
 import * as Elicitation from "../model/Elicitation.ts"
 
 export { later } from "./PlainSchema.ts"
 export type { Wire } from "./WireSchema.ts"
-export type JsonObject = { readonly [key: string]: unknown }
+export type { JsonObject } from "../internal/JsonObject.ts"
 /** A document whose root says `type: "object"`, as MCP demands of tool input. */
 export type ObjectSchema = JsonObject & { readonly type: "object" }
 
@@ -315,6 +316,4 @@ const withoutSafeBounds = ({ maximum, minimum, ...rest }: JsonObject): JsonObjec
   ...(maximum === undefined || maximum === Number.MAX_SAFE_INTEGER ? undefined : { maximum })
 })
 const applicators = ["anyOf", "oneOf", "allOf", "prefixItems", "items", "additionalProperties", "not", "propertyNames"]
-const isJsonObject = (value: unknown): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
 const isEmpty = (value: unknown): boolean => isJsonObject(value) && Object.keys(value).length === 0

@@ -1,24 +1,23 @@
 /**
- * Which schemas are plain: structs, arrays and unions of strings, booleans and numbers, with nothing but words about them.
+ * Which schemas are plain: structs, arrays and unions of strings, booleans and numbers, with no annotations but titles and descriptions.
  *
- * Owns the one question whether a JSON Schema can wait until somebody asks for it. A server with many tools would make all of them at
- * every start; of what is plain it is certain that it has a JSON form, so no mistake is found later than without waiting. Whatever
- * is not known here is not plain.
+ * Owns the decision whether a JSON Schema may be made when a client first asks for it. A plain schema certainly has a JSON form, so no
+ * mistake is found late. A schema that is not known here is not plain.
  */
 import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
+import { lazy } from "../internal/lazy.ts"
 
 type AST = SchemaAST.AST
 
-/** What `make` makes of a schema: at once, unless the schema is a plain struct, for which `make` cannot fail. */
+/** `make(schema)`, made at once unless the schema is a plain struct, for which `make` cannot fail: then on the first call. */
 export const later = <S extends Schema.Constraint, A>(schema: S, make: (schema: S) => A): (() => A) => {
-  let made: A | undefined
-  const once = () => (made ??= make(schema))
-  if (!isPlainStruct(schema.ast)) once()
-  return once
+  const made = lazy(() => make(schema))
+  if (!isPlainStruct(schema.ast)) made()
+  return made
 }
 
-/** The schema describes a JSON object, and nothing in it is a vendor's. */
+/** Whether a schema is a struct of plain parts. */
 export const isPlainStruct = (ast: AST): boolean => SchemaAST.isObjects(ast) && isPlain(ast)
 
 const isPlain = (ast: AST): boolean => {
@@ -56,7 +55,7 @@ const hasOnlyWords = (annotations: object | undefined): boolean =>
 const isUnchecked = (ast: SchemaAST.Arrays | SchemaAST.Union | SchemaAST.Objects): boolean =>
   ast.checks === undefined && ast.encodingChecks === undefined
 
-/** A check that `Schema.Finite` or `Schema.Int` itself has: its code cannot be another's. */
+/** Whether a check is that of `Schema.Finite` or `Schema.Int` itself. */
 const isNumeric = ({ annotations }: SchemaAST.Check<never>): boolean =>
   [Schema.Finite, Schema.Int].some(({ ast }) => {
     const own = ast.checks?.[0].annotations

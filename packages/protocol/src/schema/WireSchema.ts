@@ -14,6 +14,7 @@ import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
 import * as SchemaGetter from "effect/SchemaGetter"
 import * as SchemaTransformation from "effect/SchemaTransformation"
+import { isJsonObject } from "../internal/JsonObject.ts"
 
 /** A codec between a schema's values and plain JSON. */
 export type Wire<S extends Schema.Constraint> = Schema.Codec<
@@ -200,14 +201,11 @@ const documentation = (ast: AST): { readonly [key: string]: unknown } => {
   return out
 }
 
-const isRecord = (value: unknown): value is { readonly [key: string]: unknown } =>
-  typeof value === "object" && value !== null
-
 /** What a check or declaration of the schema module says it is. */
 export const representation = (annotations: object | undefined) => {
-  if (!isRecord(annotations) || !isRecord(annotations["representation"])) return undefined
+  if (!isJsonObject(annotations) || !isJsonObject(annotations["representation"])) return undefined
   const { id, payload } = annotations["representation"]
-  return typeof id === "string" ? { id, payload: isRecord(payload) ? payload : {} } : undefined
+  return typeof id === "string" ? { id, payload: isJsonObject(payload) ? payload : {} } : undefined
 }
 
 const mapChecks = (checks: SchemaAST.Checks | undefined): SchemaAST.Checks | undefined => {

@@ -4,7 +4,8 @@
  * The envelope is the hot path, so it is a few lines of plain code (a property test proves it equal to a Schema); params and
  * results are decoded later, by the codecs of a revision. Ids are compared, never tested for truthiness: `0` and `""` are ids.
  */
-import * as Predicate from "effect/Predicate"
+import { isJsonObject } from "../internal/JsonObject.ts"
+import { oneLine, progressLine } from "./JsonLine.ts"
 
 export type Id = string | number
 export type Params = { readonly [key: string]: unknown }
@@ -62,6 +63,8 @@ export const isId = (u: unknown): u is Id => typeof u === "string" || Number.isS
 export const isRequest = (m: Message): m is Request => "method" in m && "id" in m
 export const isNotification = (m: Message): m is Notification => "method" in m && !("id" in m)
 export const isResponse = (m: Message): m is Response => !("method" in m)
+/** Whether it is a batch (2025-03-26), and not one message. */
+export const isBatch = <M extends Message>(m: M | ReadonlyArray<M>): m is ReadonlyArray<M> => Array.isArray(m)
 
 export const request = (id: Id, method: string, params?: Params): Request =>
   params === undefined ? { jsonrpc: "2.0", id, method } : { jsonrpc: "2.0", id, method, params }
@@ -75,24 +78,23 @@ export const failure = (id: Id | null | undefined, error: ErrorObject): Failure 
   return id === undefined ? { jsonrpc: "2.0", error: plain } : { jsonrpc: "2.0", id, error: plain }
 }
 
-const isRecord = (u: unknown): u is { readonly [key: string]: unknown } => Predicate.isObject(u) && !Array.isArray(u)
 const invalid = (reason: string, id?: unknown): Invalid => new Invalid(reason, id)
 
 /* oxlint-disable typescript/no-unsafe-type-assertion -- the checks of `classify` are what makes its casts true */
 /** Says which of the four messages `u` is, or why it is none. It returns `u` itself: unknown fields survive. */
 export const classify = (u: unknown): Message | Invalid => {
   const message = u
-  if (!isRecord(u)) return invalid("A message must be a JSON object")
+  if (!isJsonObject(u)) return invalid("A message must be a JSON object")
   if (u.jsonrpc !== "2.0") return invalid(`"jsonrpc" must be "2.0"`, u.id)
   if ("method" in u) {
     if (typeof u.method !== "string") return invalid(`"method" must be a string`, u.id)
-    if ("params" in u && !isRecord(u.params)) return invalid(`"params" must be an object`, u.id)
+    if ("params" in u && !isJsonObject(u.params)) return invalid(`"params" must be an object`, u.id)
     if (!("id" in u)) return message as Notification
     return isId(u.id) ? (message as Request) : invalid(`"id" must be a string or an integer`)
   }
   if ("error" in u) {
     if ("result" in u) return invalid(`A response has "result" or "error", never both`, u.id)
-    if (!isRecord(u.error) || !Number.isInteger(u.error.code) || typeof u.error.message !== "string") {
+    if (!isJsonObject(u.error) || !Number.isInteger(u.error.code) || typeof u.error.message !== "string") {
       return invalid(`"error" must have an integer "code" and a string "message"`, u.id)
     }
     if (u.id !== undefined && u.id !== null && !isId(u.id)) return invalid(`"id" must be a string or an integer`)
@@ -107,7 +109,8 @@ export const isInvalid = (m: Message | Invalid): m is Invalid => m instanceof In
 
 /** One line of JSON, without the newline. Throws on what JSON has no words for. */
 export const encode = (message: Message): string => {
-  if (!("result" in message)) return progressLine(message) ?? oneLine(JSON.stringify(message))
+  if (!("result" in message))
+    return ("method" in message ? progressLine(message) : undefined) ?? oneLine(JSON.stringify(message))
   const { id, result } = message
   // At once: a text of parts would be copied before it can be written.
   if (isPlain(result)) return oneLine(JSON.stringify({ jsonrpc: "2.0", id, result }))
@@ -120,43 +123,3 @@ export const encode = (message: Message): string => {
 /** Whether it is an object that says by itself what it is as JSON. */
 const isPlain = (result: unknown): boolean =>
   typeof result === "object" && result !== null && !(result instanceof RawResult) && !("toJSON" in result)
-
-/** What a progress notification says, in the order of ours. */
-const counts: ReadonlyArray<string> = ["progressToken", "progress", "total", "message"]
-
-const scalar = (value: unknown): string | number | undefined => {
-  if (typeof value === "number") return Number.isFinite(value) ? value : undefined
-  return typeof value === "string" ? oneLine(JSON.stringify(value)) : undefined
-}
-
-/**
- * The line that JSON.stringify gives, of a progress notification: whoever counts sends thousands of them, and putting together what
- * hardly differs costs half as much.
- */
-const progressLine = (message: Request | Notification | Failure): string | undefined => {
-  if (!("method" in message) || message.method !== "notifications/progress") return undefined
-  const { params } = message
-  if (params === undefined) return undefined
-  // A request, or one with fields of somebody else's.
-  for (const key in message) if (key !== "jsonrpc" && key !== "method" && key !== "params") return undefined
-  let place = 0
-  for (const key in params) {
-    while (counts[place] !== key) if (++place >= counts.length) return undefined
-    place++
-  }
-  const token = scalar(params["progressToken"])
-  const progress = scalar(params["progress"])
-  if (token === undefined || progress === undefined) return undefined
-  const head = `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":${token},"progress":${progress}`
-  const total = "total" in params ? scalar(params["total"]) : ""
-  const said = "message" in params ? scalar(params["message"]) : ""
-  if (total === undefined || said === undefined) return undefined
-  if (said === "") return total === "" ? `${head}}}` : `${head},"total":${total}}}`
-  return total === "" ? `${head},"message":${said}}}` : `${head},"total":${total},"message":${said}}}`
-}
-
-/** Some peers read lines as Unicode has them (Node's readline does): its other two line ends are escaped, which JSON allows. */
-const oneLine = (json: string): string =>
-  json.includes("\u2028") || json.includes("\u2029")
-    ? json.replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029")
-    : json

@@ -61,7 +61,7 @@ export class Endpoint {
 
   /** Posts one message, or a batch. `extra`: headers of this request alone. */
   post(message: JsonRpc.Message | ReadonlyArray<JsonRpc.Message>, text: string, extra?: RequestHeaders): Answer {
-    const request = isBatch(message) || !JsonRpc.isRequest(message) ? undefined : message
+    const request = JsonRpc.isBatch(message) || !JsonRpc.isRequest(message) ? undefined : message
     const own =
       request === undefined
         ? this.ofSession
@@ -97,7 +97,3 @@ export class Endpoint {
     return Effect.flatMap(this.execute(HttpClientRequest.delete(this.url, { headers })), (answer) => Body.skip(answer))
   }
 }
-
-export const isBatch = (
-  message: JsonRpc.Message | ReadonlyArray<JsonRpc.Message>
-): message is ReadonlyArray<JsonRpc.Message> => Array.isArray(message)

@@ -30,7 +30,6 @@ import * as Stream from "effect/Stream"
 import { Hub } from "../../internal/Hub.ts"
 import * as Body from "./Body.ts"
 import { type Answered, placeOf } from "./Denial.ts"
-import { isBatch } from "./Endpoint.ts"
 import * as Exchange from "./Exchange.ts"
 import * as SessionExpired from "./SessionExpired.ts"
 import * as ResumeStream from "./ResumeStream.ts"
@@ -71,11 +70,11 @@ const retryPolicy = {
 }
 
 const isAnswer = (message: Told): boolean =>
-  isBatch(message) ? message.every(JsonRpc.isResponse) : JsonRpc.isResponse(message)
+  JsonRpc.isBatch(message) ? message.every(JsonRpc.isResponse) : JsonRpc.isResponse(message)
 
 /** What a message without an answer is called in errors. */
 const nameOf = (message: Told): string =>
-  isBatch(message) ? "a batch" : "method" in message ? message.method : "an answer"
+  JsonRpc.isBatch(message) ? "a batch" : "method" in message ? message.method : "an answer"
 
 /** Fails with why what has no answer was not accepted. */
 const accepted = (
@@ -233,19 +232,19 @@ export const make = Effect.fnUntraced(function* (
    */
   const tell = (message: Told, lane: Lane): void => {
     if (!handshaking) return
-    const text = isBatch(message) ? `[${message.map(JsonRpc.encode).join(",")}]` : JsonRpc.encode(message)
+    const text = JsonRpc.isBatch(message) ? `[${message.map(JsonRpc.encode).join(",")}]` : JsonRpc.encode(message)
     if (!room.take(lane, text.length)) {
       return fail(new TransportError({ reason: "Overflow", message: "The other side takes no answers" }))
     }
     const before = gate
     const done = Deferred.makeUnsafe<void>()
     const mine = Effect.asVoid(Effect.timeoutOption(Deferred.await(done), acceptTimeout))
-    if (!isBatch(message) && "method" in message && message.method !== "notifications/cancelled") gate = mine
+    if (!JsonRpc.isBatch(message) && "method" in message && message.method !== "notifications/cancelled") gate = mine
     const settle = (): void => {
       Deferred.doneUnsafe(done, Effect.void)
       if (gate === mine) gate = Effect.void
     }
-    const opens = !isBatch(message) && "method" in message && message.method === "notifications/initialized"
+    const opens = !JsonRpc.isBatch(message) && "method" in message && message.method === "notifications/initialized"
     let standing = false
     const session = endpoint.session
     const post = Effect.suspend((): Effect.Effect<HttpClientResponse, Refusal.ExchangeFailure> =>
@@ -286,7 +285,7 @@ export const make = Effect.fnUntraced(function* (
   const send: Sink["send"] = (message, lane, relatedTo, headers) => {
     if (other !== undefined) return other.send(message, lane, relatedTo, headers)
     if (over) return
-    if (isBatch(message)) tell(message, lane)
+    if (JsonRpc.isBatch(message)) tell(message, lane)
     else if (JsonRpc.isRequest(message)) ask(message, headers)
     else if ("method" in message && message.method === "notifications/cancelled") cancel(message, lane)
     else tell(message, lane)

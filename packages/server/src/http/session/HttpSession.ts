@@ -153,7 +153,7 @@ export class HttpSession implements Sink, ConnectOptions, Owner {
   }
 
   send(message: JsonRpc.Message | ReadonlyArray<JsonRpc.Message>, _lane: unknown, relatedTo?: JsonRpc.Id): void {
-    for (const one of isBatch(message) ? message : [message]) {
+    for (const one of JsonRpc.isBatch(message) ? message : [message]) {
       const post = relatedTo === undefined ? undefined : this.posts?.get(relatedTo)
       if (post !== undefined) post.send(one, "data")
       else if (JsonRpc.isRequest(one) && (relatedTo !== undefined || this.standing?.wasAttached !== true)) {
@@ -305,6 +305,3 @@ export class HttpSession implements Sink, ConnectOptions, Owner {
     })
   }
 }
-
-const isBatch = (u: JsonRpc.Message | ReadonlyArray<JsonRpc.Message>): u is ReadonlyArray<JsonRpc.Message> =>
-  Array.isArray(u)

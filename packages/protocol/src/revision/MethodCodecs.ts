@@ -1,7 +1,7 @@
 /**
- * Every message of the stateful era, and its codec in each revision; the newer one keeps most of them.
+ * The codecs of every method of the stateful era, per revision; the stateless revision takes most of them over.
  *
- * One line per method: the schema of its params and of its result. Which methods a revision lacks, and its rules, are in its file.
+ * One line per method: the schema of its params and of its result. The methods that a revision lacks and its rules are in its own file.
  */
 import * as Schema from "effect/Schema"
 import * as Completion from "../model/Completion.ts"
@@ -16,41 +16,41 @@ import * as Root from "../model/Root.ts"
 import * as Sampling from "../model/Sampling.ts"
 import * as Tool from "../model/Tool.ts"
 import type { MethodCodec, Version } from "./types.ts"
-import { type Dated, dated } from "./Dated.ts"
+import { type PerRevision, perRevision } from "./PerRevision.ts"
 
-const empty = dated(Meta.EmptyResult)
-const noParams = dated(Schema.UndefinedOr(Meta.RequestParams))
-const page = dated(Schema.UndefinedOr(Meta.PaginatedParams))
-const bare = dated(Schema.UndefinedOr(Meta.NotificationParams))
-const cancelled = dated(Progress.CancelledParams)
-const progress = dated(Progress.ProgressParams)
-const initializeParams = dated(Lifecycle.InitializeParams)
-const initializeResult = dated(Lifecycle.InitializeResult)
-const completeParams = dated(Completion.CompleteParams)
-const completeResult = dated(Completion.CompleteResult)
-const setLevelParams = dated(Logging.SetLevelParams)
-const logMessage = dated(Logging.LogMessageParams)
-const getPromptParams = dated(Prompt.GetPromptParams)
-const getPromptResult = dated(Prompt.GetPromptResult)
-const listPromptsResult = dated(Prompt.ListPromptsResult)
-const listResourcesResult = dated(Resource.ListResourcesResult)
-const listTemplatesResult = dated(Resource.ListResourceTemplatesResult)
-const readParams = dated(Resource.ReadResourceParams)
-const readResult = dated(Resource.ReadResourceResult)
-const subscribeParams = dated(Resource.SubscribeParams)
-const updated = dated(Resource.UpdatedParams)
-const callToolParams = dated(Tool.CallToolParams)
-const callToolResult = dated(Tool.CallToolResult)
-const listToolsResult = dated(Tool.ListToolsResult)
-const listRootsResult = dated(Root.ListRootsResult)
-const createMessageParams = dated(Sampling.CreateMessageParams)
-const createMessageResult = dated(Sampling.CreateMessageResult)
-const elicitParams = dated(Elicitation.ElicitParams)
-const elicitResult = dated(Elicitation.ElicitResult)
-const elicitationComplete = dated(Elicitation.ElicitationCompleteParams)
+const empty = perRevision(Meta.EmptyResult)
+const noParams = perRevision(Schema.UndefinedOr(Meta.RequestParams))
+const page = perRevision(Schema.UndefinedOr(Meta.PaginatedParams))
+const bare = perRevision(Schema.UndefinedOr(Meta.NotificationParams))
+const cancelled = perRevision(Progress.CancelledParams)
+const progress = perRevision(Progress.ProgressParams)
+const initializeParams = perRevision(Lifecycle.InitializeParams)
+const initializeResult = perRevision(Lifecycle.InitializeResult)
+const completeParams = perRevision(Completion.CompleteParams)
+const completeResult = perRevision(Completion.CompleteResult)
+const setLevelParams = perRevision(Logging.SetLevelParams)
+const logMessage = perRevision(Logging.LogMessageParams)
+const getPromptParams = perRevision(Prompt.GetPromptParams)
+const getPromptResult = perRevision(Prompt.GetPromptResult)
+const listPromptsResult = perRevision(Prompt.ListPromptsResult)
+const listResourcesResult = perRevision(Resource.ListResourcesResult)
+const listTemplatesResult = perRevision(Resource.ListResourceTemplatesResult)
+const readParams = perRevision(Resource.ReadResourceParams)
+const readResult = perRevision(Resource.ReadResourceResult)
+const subscribeParams = perRevision(Resource.SubscribeParams)
+const updated = perRevision(Resource.UpdatedParams)
+const callToolParams = perRevision(Tool.CallToolParams)
+const callToolResult = perRevision(Tool.CallToolResult)
+const listToolsResult = perRevision(Tool.ListToolsResult)
+const listRootsResult = perRevision(Root.ListRootsResult)
+const createMessageParams = perRevision(Sampling.CreateMessageParams)
+const createMessageResult = perRevision(Sampling.CreateMessageResult)
+const elicitParams = perRevision(Elicitation.ElicitParams)
+const elicitResult = perRevision(Elicitation.ElicitResult)
+const elicitationComplete = perRevision(Elicitation.ElicitationCompleteParams)
 
-/** The codecs of one method in one revision, which are made when they are needed. */
-export const codec = <P, R>(params: Dated<P>, result: Dated<R>, v: Version): MethodCodec<P, R> => ({
+/** The codecs of one method in one revision, made when a value needs them. */
+export const codec = <P, R>(params: PerRevision<P>, result: PerRevision<R>, v: Version): MethodCodec<P, R> => ({
   get params() {
     return params[v]
   },
@@ -59,16 +59,15 @@ export const codec = <P, R>(params: Dated<P>, result: Dated<R>, v: Version): Met
   }
 })
 
-/** A table without one of its messages; what is made when it is needed stays so. */
+/** The table without one method. The getters of the others are kept, not called. */
 export const without = <T extends object, K extends keyof T>(table: T, message: K): Omit<T, K> => {
   const { [message]: _gone, ...others } = Object.getOwnPropertyDescriptors(table)
-  // The descriptors of all but one property make an object with all but that property.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the descriptors are those of all properties of T but K
   return Object.defineProperties({}, others) as Omit<T, K>
 }
 
-/** The codecs of all messages as `v` writes them. */
-export const messages = (v: Version) => ({
+/** The codecs of all methods in revision `v`, by kind of message. */
+export const methodCodecs = (v: Version) => ({
   requests: {
     initialize: codec(initializeParams, initializeResult, v),
     ping: codec(noParams, empty, v),

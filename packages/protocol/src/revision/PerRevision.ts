@@ -1,21 +1,23 @@
 /**
- * One canonical codec, dated: the same codec as each revision writes it.
+ * One canonical codec per revision: what each dated wire format reads and writes.
  *
- * Reading is the canonical check in every revision; writing goes through the rows of the downgrade table, or in newer revisions
- * of its mirror. Revisions that do not differ share one codec.
+ * Reading is the canonical check in every revision. Writing goes through the rows of `Downgrade`, in newer revisions through those of
+ * `Removed`. Revisions that write alike share one codec.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as SchemaGetter from "effect/SchemaGetter"
 import * as SchemaIssue from "effect/SchemaIssue"
-import * as Direct from "../internal/Direct.ts"
+import { lazy } from "../internal/lazy.ts"
+import * as SchemaBypass from "../internal/SchemaBypass.ts"
 import { verbatim } from "../model/Shape.ts"
 import type { Version } from "./types.ts"
 import { table } from "./Downgrade.ts"
 import { removed } from "./Removed.ts"
 import { compile, type Rewrite } from "./Rewrite.ts"
 
-export type Dated<T> = { readonly [V in Version]: Schema.Codec<T, unknown> }
+/** A codec for every revision; `perRevision` makes it. */
+export type PerRevision<T> = { readonly [V in Version]: Schema.Codec<T, unknown> }
 
 const rewritten = <T>(codec: Schema.Codec<T>, version: Version, rewrite: Rewrite): Schema.Codec<T, unknown> => {
   const whole = Schema.Unknown.pipe(
@@ -32,23 +34,23 @@ const rewritten = <T>(codec: Schema.Codec<T>, version: Version, rewrite: Rewrite
       })
     })
   )
-  const { decode, encode } = Direct.of(codec)
-  return Direct.attach(whole, {
+  const { decode, encode } = SchemaBypass.of(codec)
+  return SchemaBypass.attach(whole, {
     decode,
     encode: (value) => {
       const checked = encode(value)
-      if (checked === Direct.none) return Direct.none
+      if (checked === SchemaBypass.none) return SchemaBypass.none
       let refused = false
       const out = rewrite(checked, () => void (refused = true))
-      return refused ? Direct.none : out
+      return refused ? SchemaBypass.none : out
     }
   })
 }
 
-/** Made when the first of its codecs is needed: one process speaks hardly any of all messages, and a start should not wait for them. */
-export const dated = <T>(schema: Schema.Codec<T>): Dated<T> => {
-  let made: Dated<T> | undefined
-  const of = (version: Version): Schema.Codec<T, unknown> => (made ??= makeDated(schema))[version]
+/** The codecs of a canonical schema, made together when the first is needed. */
+export const perRevision = <T>(schema: Schema.Codec<T>): PerRevision<T> => {
+  const made = lazy(() => makePerRevision(schema))
+  const of = (version: Version): Schema.Codec<T, unknown> => made()[version]
   return {
     get "2026-07-28"() {
       return of("2026-07-28")
@@ -68,17 +70,16 @@ export const dated = <T>(schema: Schema.Codec<T>): Dated<T> => {
   }
 }
 
-/** One of them as a codec that is made when it is needed. */
-export const late = <T>(codecs: Dated<T>, version: Version): Schema.Codec<T, unknown> => {
-  let made: Direct.Direct | undefined
-  const direct = (): Direct.Direct => (made ??= Direct.of(codecs[version]))
-  return Direct.attach(
+/** The codec of one revision, made when a value needs it. */
+export const lazyCodec = <T>(codecs: PerRevision<T>, version: Version): Schema.Codec<T, unknown> => {
+  const bypass = lazy(() => SchemaBypass.of(codecs[version]))
+  return SchemaBypass.attach(
     Schema.suspend(() => codecs[version]),
-    { decode: (wire) => direct().decode(wire), encode: (value) => direct().encode(value) }
+    { decode: (wire) => bypass().decode(wire), encode: (value) => bypass().encode(value) }
   )
 }
 
-const makeDated = <T>(schema: Schema.Codec<T>): Dated<T> => {
+const makePerRevision = <T>(schema: Schema.Codec<T>): PerRevision<T> => {
   const canonical = verbatim(schema)
   let [codec, rows]: [Schema.Codec<T, unknown>, number] = [canonical, 0]
   // From newer to older the rows that apply only grow in number: as many rows means the same rows.
