@@ -19,29 +19,22 @@ export class ElicitationTest extends Context.Service<
     /** The questions so far, oldest first. */
     readonly asked: Effect.Effect<ReadonlyArray<ElicitParams>>
   }
->()("@effect-mcp/testing/ElicitationTest") {
-  /** Answers the first question with the first answer, and so on; a question beyond the script fails with -32603. */
-  static readonly layerScripted = (
-    answers: ReadonlyArray<Answer>
-  ): Layer.Layer<Elicitation.Elicitation | ElicitationTest> =>
-    Layer.effectContext(
-      Effect.sync(() => {
-        const asked: Array<ElicitParams> = []
-        const elicit = (params: ElicitParams): Effect.Effect<ElicitResult, McpError.McpError> =>
-          Effect.suspend(() => {
-            const answer = answers[asked.length]
-            asked.push(params)
-            if (answer === undefined) return Effect.fail(McpError.internalError("The script has no more answers"))
-            return Effect.succeed(
-              typeof answer === "string" ? { action: answer } : { action: "accept", content: answer }
-            )
-          })
-        return Context.make(Elicitation.Elicitation, { modes: { form: true, url: true }, elicit }).pipe(
-          Context.add(ElicitationTest, { asked: Effect.sync(() => [...asked]) })
-        )
-      })
-    )
-}
+>()("@effect-mcp/testing/ElicitationTest") {}
 
-/** The layers of the tag, for who imports the module as a namespace. */
-export const { layerScripted } = ElicitationTest
+/** Answers the first question with the first answer, and so on; a question beyond the script fails with -32603. */
+export const layerScripted = (answers: ReadonlyArray<Answer>): Layer.Layer<Elicitation.Elicitation | ElicitationTest> =>
+  Layer.effectContext(
+    Effect.sync(() => {
+      const asked: Array<ElicitParams> = []
+      const elicit = (params: ElicitParams): Effect.Effect<ElicitResult, McpError.McpError> =>
+        Effect.suspend(() => {
+          const answer = answers[asked.length]
+          asked.push(params)
+          if (answer === undefined) return Effect.fail(McpError.internalError("The script has no more answers"))
+          return Effect.succeed(typeof answer === "string" ? { action: answer } : { action: "accept", content: answer })
+        })
+      return Context.make(Elicitation.Elicitation, { modes: { form: true, url: true }, elicit }).pipe(
+        Context.add(ElicitationTest, { asked: Effect.sync(() => [...asked]) })
+      )
+    })
+  )

@@ -20,25 +20,22 @@ export class SamplingTest extends Context.Service<
     /** The prompts so far, oldest first. */
     readonly prompts: Effect.Effect<ReadonlyArray<CreateMessageParams>>
   }
->()("@effect-mcp/testing/SamplingTest") {
-  /** Answers the first prompt with the first answer, and so on; a prompt beyond the script fails with -32603. Can use tools. */
-  static readonly layerScripted = (answers: ReadonlyArray<Answer>): Layer.Layer<Sampling | SamplingTest> =>
-    Layer.effectContext(
-      Effect.sync(() => {
-        const prompts: Array<CreateMessageParams> = []
-        const createMessage = (params: CreateMessageParams): Effect.Effect<CreateMessageResult, McpError.McpError> =>
-          Effect.suspend(() => {
-            const answer = answers[prompts.length]
-            prompts.push(params)
-            if (answer === undefined) return Effect.fail(McpError.internalError("The script has no more answers"))
-            return answer instanceof McpError.McpError ? Effect.fail(answer) : Effect.succeed(messageOf(answer))
-          })
-        return Context.make(Sampling, { capabilities: { tools: true, context: true }, createMessage }).pipe(
-          Context.add(SamplingTest, { prompts: Effect.sync(() => [...prompts]) })
-        )
-      })
-    )
-}
+>()("@effect-mcp/testing/SamplingTest") {}
 
-/** The layers of the tag, for who imports the module as a namespace. */
-export const { layerScripted } = SamplingTest
+/** Answers the first prompt with the first answer, and so on; a prompt beyond the script fails with -32603. Can use tools. */
+export const layerScripted = (answers: ReadonlyArray<Answer>): Layer.Layer<Sampling | SamplingTest> =>
+  Layer.effectContext(
+    Effect.sync(() => {
+      const prompts: Array<CreateMessageParams> = []
+      const createMessage = (params: CreateMessageParams): Effect.Effect<CreateMessageResult, McpError.McpError> =>
+        Effect.suspend(() => {
+          const answer = answers[prompts.length]
+          prompts.push(params)
+          if (answer === undefined) return Effect.fail(McpError.internalError("The script has no more answers"))
+          return answer instanceof McpError.McpError ? Effect.fail(answer) : Effect.succeed(messageOf(answer))
+        })
+      return Context.make(Sampling, { capabilities: { tools: true, context: true }, createMessage }).pipe(
+        Context.add(SamplingTest, { prompts: Effect.sync(() => [...prompts]) })
+      )
+    })
+  )

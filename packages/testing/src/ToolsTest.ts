@@ -19,34 +19,31 @@ export class ToolsTest extends Context.Service<
     /** The calls so far, oldest first; those of unknown tools too. */
     readonly calls: Effect.Effect<ReadonlyArray<CallToolParams>>
   }
->()("@effect-mcp/testing/ToolsTest") {
-  /** One tool per name, each taking any arguments. */
-  static readonly layerStub = (stubs: { readonly [name: string]: Stub }): Layer.Layer<Tools | ToolsTest> =>
-    Layer.effectContext(
-      Effect.sync(() => {
-        const calls: Array<CallToolParams> = []
-        return Context.make(Tools, {
-          list: Effect.succeed(
-            Object.keys(stubs).map((name) => ({
-              name,
-              description: "A stub.",
-              inputSchema: { type: "object" } as const
-            }))
-          ),
-          changes: Stream.empty,
-          call: (params) => {
-            calls.push(params)
-            const stub = Object.hasOwn(stubs, params.name) ? stubs[params.name] : undefined
-            if (stub === undefined) return undefined
-            return Effect.suspend(() => {
-              const answer = typeof stub === "function" ? stub(params.arguments ?? {}) : stub
-              return answer instanceof McpError.McpError ? Effect.fail(answer) : Effect.succeed(resultOf(answer))
-            })
-          }
-        }).pipe(Context.add(ToolsTest, { calls: Effect.sync(() => [...calls]) }))
-      })
-    )
-}
+>()("@effect-mcp/testing/ToolsTest") {}
 
-/** The layers of the tag, for who imports the module as a namespace. */
-export const { layerStub } = ToolsTest
+/** One tool per name, each taking any arguments. */
+export const layerStub = (stubs: { readonly [name: string]: Stub }): Layer.Layer<Tools | ToolsTest> =>
+  Layer.effectContext(
+    Effect.sync(() => {
+      const calls: Array<CallToolParams> = []
+      return Context.make(Tools, {
+        list: Effect.succeed(
+          Object.keys(stubs).map((name) => ({
+            name,
+            description: "A stub.",
+            inputSchema: { type: "object" } as const
+          }))
+        ),
+        changes: Stream.empty,
+        call: (params) => {
+          calls.push(params)
+          const stub = Object.hasOwn(stubs, params.name) ? stubs[params.name] : undefined
+          if (stub === undefined) return undefined
+          return Effect.suspend(() => {
+            const answer = typeof stub === "function" ? stub(params.arguments ?? {}) : stub
+            return answer instanceof McpError.McpError ? Effect.fail(answer) : Effect.succeed(resultOf(answer))
+          })
+        }
+      }).pipe(Context.add(ToolsTest, { calls: Effect.sync(() => [...calls]) }))
+    })
+  )

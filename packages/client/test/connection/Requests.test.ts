@@ -38,7 +38,7 @@ const run = <A, E>(effect: unknown) =>
     Context.make(ClientInput, { ask: () => Effect.never, once: (_name, _schema, step) => step }).pipe(
       Context.add(RequestContext, { outbound: { connection: undefined } } as RequestContext["Service"])
     )
-  ).pipe(Effect.provide(Progress.Progress.layerNone))
+  ).pipe(Effect.provide(Progress.layerNone))
 
 /** `_meta` of the first call, without what it asks of progress. */
 const metaOf = (server: Scripted.Scripted) => {

@@ -82,7 +82,7 @@ describe.each(all)("a client of %s as a source", (version) => {
             argument: { name: "a", value: "" }
           })
           assert.deepStrictEqual(completed, { completion: { values: ["v"] } })
-        }).pipe(Effect.provide(Progress.Progress.layerNone))
+        }).pipe(Effect.provide(Progress.layerNone))
       )
       const [call] = server.requests("tools/call")
       assert.deepStrictEqual(call?.params?.arguments, { a: 1 })
@@ -133,7 +133,7 @@ describe.each(all)("a client of %s as a source", (version) => {
           assert.deepStrictEqual(yield* (yield* Prompts).list, [])
           assert.deepStrictEqual(yield* (yield* Resources).list, [])
           assert.isUndefined((yield* Resources).watch("a:"))
-        }).pipe(Effect.provide(Progress.Progress.layerNone))
+        }).pipe(Effect.provide(Progress.layerNone))
       )
     })
   )

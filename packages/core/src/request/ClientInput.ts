@@ -1,8 +1,8 @@
 /**
- * The one door from a running handler back to its client. `Elicitation`, `Sampling` and `Roots` are built on it.
+ * Questions of a running handler to its client. `Elicitation`, `Sampling` and `Roots` are built on it.
  *
- * An interpreter decides how a question travels: `remote` asks over the open connection and waits; replay and durable ones live
- * beside the eras they belong to. What a question may be (capability, revision) is checked here, before any interpreter sees it.
+ * An interpreter decides how a question travels: `remote` asks over the open connection and waits; replay is `mrtr/` of the server. Whether
+ * the client can be asked (capability, revision) is checked here.
  */
 import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
 import * as Codecs from "@effect-mcp/protocol/Codecs"
@@ -19,12 +19,12 @@ import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import { type Closed, type Peer, Timeout } from "../peer/Peer.ts"
 
-/** What a server may ask a client inside a request. */
+/** The methods by which a server asks its client. */
 export type Question = "elicitation/create" | "roots/list" | "sampling/createMessage"
 
-/** The client did not declare what the question needs, or its revision has no such question. Never a wire message. */
+/** The client did not declare what the question needs, or its revision has no such question. Nothing was sent. */
 export class CapabilityMissing extends Data.TaggedError("CapabilityMissing")<{
-  /** The declaration that would be needed, dotted: `sampling.tools`. */
+  /** The missing declaration, dotted: `sampling.tools`. */
   readonly capability: string
   readonly message: string
 }> {
@@ -35,33 +35,35 @@ export class CapabilityMissing extends Data.TaggedError("CapabilityMissing")<{
     })
 }
 
-/** What a declaration would look like: `sampling.tools` is `{ sampling: { tools: {} } }`. */
+/** The declaration of a capability: `sampling.tools` is `{ sampling: { tools: {} } }`. */
 const declarationOf = (capability: string): ClientCapabilities =>
   capability.split(".").reduceRight<{ readonly [name: string]: object }>((inner, name) => ({ [name]: inner }), {})
 
-/** What an uncaught `CapabilityMissing` answers where a missing declaration is a protocol error (-32021, 2026-07-28 on). */
+/** The error of an uncaught `CapabilityMissing` where that is a protocol error (-32021, 2026-07-28 on). */
 export const missingCapabilityError = ({ capability }: CapabilityMissing): McpError.McpError =>
   McpError.missingClientCapability(declarationOf(capability))
 
-/** The user said no, or dismissed the question. */
+/** The user declined the question, or dismissed it. */
 export class Declined extends Data.TaggedError("Declined")<{
   readonly action: "decline" | "cancel"
   readonly message: string
 }> {}
 
-/** Everything that asking can end with, beside an answer and an error that the client sent. */
+/** How a question fails, beside an error that the client sent. */
 export type AskError = CapabilityMissing | Closed | Declined | Timeout
 
+/** Options of one question. */
 export interface AskOptions {
-  /** Names the question where requests are replayed: needed when two identical ones are open at once. Elsewhere it has no effect. */
+  /** Names the question where requests are replayed: needed for two identical ones at once. Elsewhere it has no effect. */
   readonly key?: string | undefined
   /**
-   * Called for each progress event of the client, in the reader: it must not block. Where questions travel in results (2026-07-28) there
-   * is none.
+   * Called for each progress event of the client, in the reader: it must not block. Never called in 2026-07-28, where questions travel in
+   * results.
    */
   readonly onProgress?: ((event: ProgressParams) => void) | undefined
 }
 
+/** The client of the running request. */
 export class ClientInput extends Context.Service<
   ClientInput,
   {
@@ -71,7 +73,7 @@ export class ClientInput extends Context.Service<
       params: Method.ServerRequests[M]["params"],
       options?: AskOptions
     ) => Effect.Effect<Method.ServerRequests[M]["result"], AskError | McpError.McpError>
-    /** Runs `effect` at most once per logical request; a later round of the same request sees the recorded value. */
+    /** Runs `effect` at most once per request; a later round of the same request gets the recorded value. */
     readonly once: <A, E, R>(
       name: string,
       schema: Schema.Codec<A, unknown>,
@@ -80,7 +82,7 @@ export class ClientInput extends Context.Service<
   }
 >()("@effect-mcp/core/ClientInput") {}
 
-/** What a peer's revision and declarations allow it to be asked. */
+/** What decides which questions a client can answer. */
 export interface ClientDeclaration {
   readonly revision: Revision
   readonly capabilities: ClientCapabilities
@@ -95,13 +97,13 @@ export const elicitationModes = ({ revision, capabilities: { elicitation } }: Cl
   url: revision.rules.elicitation.url && elicitation?.url !== undefined
 })
 
-/** What a client's model can do beside plain text. */
+/** Whether requests to a client's model may have tools, and include context of servers. */
 export const samplingCapabilities = ({ revision, capabilities: { sampling } }: ClientDeclaration) => ({
   tools: revision.rules.samplingTools && sampling?.tools !== undefined,
   context: sampling !== undefined && (!revision.rules.samplingContextDeclared || sampling.context !== undefined)
 })
 
-/** The declaration that a question needs and the client lacks, dotted; nothing when it may be asked. */
+/** The declaration that a question needs and the client lacks, dotted; undefined when the client can be asked. */
 export const missingCapability = <M extends Question>(
   method: M,
   params: Method.ServerRequests[M]["params"],
@@ -121,21 +123,21 @@ export const missingCapability = <M extends Question>(
   return wantsContext && !can.context ? "sampling.context" : undefined
 }
 
-/** Refuses every question by `CapabilityMissing` with this message: where an answer could not reach the request that asks. */
+/** Refuses every question by `CapabilityMissing` with this message. */
 export const unavailable = (message: string): ClientInput["Service"] => ({
   once: (_name, _schema, effect) => effect,
   ask: (method) => Effect.fail(new CapabilityMissing({ capability: method, message }))
 })
 
-/** Asks over the open connection and waits; the question travels with the request that caused it. */
+/** Asks over the open connection and waits; the question leaves on the stream of its request. */
 export const remote = (
   options: ClientDeclaration & {
     readonly peer: Peer
-    /** The request that asks; undefined for what belongs to none. */
+    /** The request whose handler asks; undefined for a question that relates to none. */
     readonly relatedTo: JsonRpc.Id | undefined
-    /** How long the client (a person, often) has to answer. */
+    /** How long the client, and its user, may take to answer. */
     readonly timeout: Duration.Input
-    /** When the client may be asked anything at all: not before it said that it is initialized. */
+    /** Completes when the client may be asked: it has sent `notifications/initialized`. */
     readonly ready: Effect.Effect<void>
   }
 ): ClientInput["Service"] => ({
@@ -160,7 +162,7 @@ export const remote = (
         Effect.flatMap((wire) =>
           peer.request(method, toParams(wire), { relatedTo, timeout, onProgress: asking?.onProgress })
         ),
-        // A refusal is an answer that a handler may expect, not a mishap of the protocol.
+        // A refusal is a failure that handlers expect, not a protocol error.
         Effect.catchIf(isRejection, ({ message }) => Effect.fail(new Declined({ action: "decline", message }))),
         Effect.flatMap((answer) =>
           Effect.mapError(result.decode(answer), (message) =>

@@ -1,8 +1,8 @@
 /**
- * Asking the user (spec: client/elicitation). One tag on both sides: the client implements it, a server's handler holds a proxy.
+ * Questions to the user (spec: client/elicitation). One tag on both sides: the client implements it, a server's handler holds a proxy.
  *
- * Owns the straight-line questions (`form`, `confirm`, `url`). A question whose mode the client did not declare fails with
- * `CapabilityMissing` before anything is sent.
+ * Owns the questions of a handler (`form`, `confirm`, `url`). A question whose mode the client did not declare fails with
+ * `CapabilityMissing` and is not sent.
  */
 import * as JsonSchema from "@effect-mcp/protocol/JsonSchema"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -17,17 +17,32 @@ import { type AskError, type AskOptions, CapabilityMissing, type ClientInput, De
 type FormParams = Extract<ElicitParams, { readonly requestedSchema: unknown }>
 type UrlParams = Extract<ElicitParams, { readonly url: string }>
 
+/** Why there is no answer. */
 export type ElicitError = AskError | McpError.McpError
 
+/** The client's user. */
 export class Elicitation extends Context.Service<
   Elicitation,
   {
+    /** The modes that the client declared. */
     readonly modes: { readonly form: boolean; readonly url: boolean }
     readonly elicit: (params: ElicitParams, options?: AskOptions) => Effect.Effect<ElicitResult, ElicitError>
   }
 >()("@effect-mcp/core/Elicitation") {}
 
-/** A client's implementation, with the modes that it has. The client checks the answers against the requested schema. */
+/**
+ * A client's implementation, with the modes that it has. The client checks the answers against the requested schema.
+ *
+ * @example
+ * ```ts
+ * import { Elicitation } from "@effect-mcp/core"
+ * import { Effect } from "effect"
+ *
+ * export const user = Elicitation.layer({
+ *   form: ({ message }) => Effect.as(Effect.log(message), { action: "accept", content: { name: "Ada" } })
+ * })
+ * ```
+ */
 export const layer = <R1 = never, R2 = never>(modes: {
   readonly form?: (params: FormParams) => Effect.Effect<ElicitResult, McpError.McpError, R1>
   readonly url?: (params: UrlParams) => Effect.Effect<ElicitResult, McpError.McpError, R2>
@@ -76,7 +91,7 @@ const accepted = (result: ElicitResult): Effect.Effect<ElicitResult, Declined> =
         })
       )
 
-/** Asks with params given verbatim, and answers whatever came back: also a refusal, and content that nobody has checked. */
+/** Asks with the params as they are and gives the result as it is: also a refusal, and content that is not checked. */
 export const elicit = (
   params: ElicitParams,
   options?: AskOptions
@@ -90,15 +105,36 @@ const requestedSchemas = new WeakMap<object, FormParams["requestedSchema"]>()
 const requestedSchemaOf = (schema: Schema.Codec<any, any>): FormParams["requestedSchema"] => {
   const known = requestedSchemas.get(schema)
   if (known !== undefined) return known
-  // A schema that no form can show is the programmer's mistake.
+  // A schema that no form can show is a defect.
   const made = Result.getOrThrow(JsonSchema.elicitation(schema))
   requestedSchemas.set(schema, made)
   return made
 }
 
 /**
- * Shows a form and waits for the user. `schema` is a flat struct of strings, numbers, booleans and choices; anything else is a
- * defect that names the field. Fails with `Declined` unless the user accepts, and with -32602 when the answer does not fit.
+ * Shows a form and waits for the user. `schema` is a flat struct of strings, numbers, booleans and choices; any other field is a defect
+ * that names it. Fails with `Declined` unless the user accepts, and with -32602 when the answer does not fit.
+ *
+ * @example
+ * ```ts
+ * import { Elicitation, Tool, Tools } from "@effect-mcp/core"
+ * import { McpTest } from "@effect-mcp/testing"
+ * import { Console, Effect, Schema } from "effect"
+ *
+ * const Order = Tool.make("order", { description: "Orders a pizza", output: { ordered: Schema.String } })
+ * const Pizza = Schema.Struct({ size: Schema.Literals(["small", "large"]), note: Schema.optionalKey(Schema.String) })
+ *
+ * const order = Tools.layer(Order, () =>
+ *   Effect.map(Elicitation.form("Which pizza?", Pizza), ({ size }) => ({ ordered: `A ${size} pizza` }))
+ * )
+ *
+ * const program = Effect.gen(function* () {
+ *   const client = yield* McpTest.connect(order, "2026-07-28")
+ *   yield* Console.log((yield* client.callTool(Order, {})).ordered) // => A large pizza
+ * })
+ *
+ * await Effect.runPromise(Effect.scoped(Effect.provide(program, Elicitation.layerAccept({ size: "large" }))))
+ * ```
  */
 export const form = <A>(
   message: string,
@@ -113,7 +149,21 @@ export const form = <A>(
     )
   )
 
-/** Asks yes or no: succeeds when the user accepts, fails with `Declined` otherwise. */
+/**
+ * Asks yes or no: succeeds when the user accepts, fails with `Declined` otherwise.
+ *
+ * @example
+ * ```ts
+ * import { Elicitation, Tool, Tools } from "@effect-mcp/core"
+ * import { Effect } from "effect"
+ *
+ * const Deploy = Tool.make("deploy", { description: "Deploys the service" })
+ *
+ * export const deploy = Tools.layer(Deploy, () =>
+ *   Effect.as(Elicitation.confirm("Deploy to production?"), "Deployed")
+ * )
+ * ```
+ */
 export const confirm = (
   message: string,
   options?: AskOptions
@@ -121,8 +171,15 @@ export const confirm = (
   Effect.asVoid(ask({ message, requestedSchema: { type: "object", properties: {} } }, options))
 
 /**
- * Asks the user to visit a URL (2025-11-25 on). Success is consent only: whether the interaction was completed is for the server to
- * find out. Gives the id that names the interaction in the completion notification.
+ * Asks the user to visit a URL (2025-11-25 on). Success is consent only: the server finds out whether the interaction was completed. Gives
+ * the id of the interaction, which the completion notification names.
+ *
+ * @example
+ * ```ts
+ * import { Elicitation } from "@effect-mcp/core"
+ *
+ * export const connect = Elicitation.url({ message: "Connect your account", url: "https://example.com/connect" })
+ * ```
  */
 export const url = (options: UrlQuestion): Effect.Effect<string, Declined | ElicitError, Elicitation> =>
   Effect.suspend(() => {
@@ -137,9 +194,11 @@ const withId = ({ elicitationId = globalThis.crypto.randomUUID(), message, url }
   elicitationId
 })
 
-/** What a person is to do at a URL. */
+/** An interaction at a URL. */
 export interface UrlQuestion {
+  /** Why the user should visit the URL. */
   readonly message: string
+  /** Absolute; an invalid one is a defect. */
   readonly url: string
   /** Unique within the server. Default: a random one. */
   readonly elicitationId?: string | undefined
@@ -149,8 +208,8 @@ const isUrlOrDie = ({ url }: UrlQuestion): Effect.Effect<void> =>
   URL.canParse(url) ? Effect.void : Effect.die(new Error(`Not a URL: ${url}`))
 
 /**
- * Fails with error -32042: the request cannot go on before these interactions were completed; the client is to try again then
- * (2025-11-25). A client without URL mode is not told of URLs: `CapabilityMissing`.
+ * Fails with error -32042 (2025-11-25): the client sends the request again once these interactions are completed. Fails with
+ * `CapabilityMissing` for a client without URL mode.
  */
 export const required = (
   message: string,
@@ -172,7 +231,7 @@ export const ifSupported = <A, E, R, B, E2, R2>(
     error instanceof CapabilityMissing ? otherwise : Effect.fail(error)
   )
 
-/** What a server's handler holds: the client, wherever it is. */
+/** The `Elicitation` of a server's handler: it asks the client. */
 export const proxy = (
   input: ClientInput["Service"],
   modes: Elicitation["Service"]["modes"]

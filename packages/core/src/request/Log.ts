@@ -1,8 +1,8 @@
 /**
  * Log messages for the client (spec: server/utilities/logging).
  *
- * Sends only what the client's level admits. Logs are hints: on a wire that does not move they are dropped, and counted. `Effect.log`
- * inside a handler is forwarded here by the server, message and annotations only; causes stay on stderr.
+ * Only messages of the client's level or above are sent. Where the outbox is full they are dropped and counted. The server forwards
+ * `Effect.log` of a handler, message and annotations only; causes stay on stderr.
  */
 import type { LoggingLevel } from "@effect-mcp/protocol/model/Logging"
 import * as Context from "effect/Context"
@@ -12,33 +12,56 @@ import * as Logger from "effect/Logger"
 import type * as LogLevel from "effect/LogLevel"
 import * as References from "effect/References"
 
+/** Log messages to the client of the running request. */
 export class Log extends Context.Service<
   Log,
   {
-    /** `data` is any JSON value; `logger` names the part of the server that speaks. Never waits. */
+    /** `data` is any JSON value; `logger` names the part of the server that logs. Never waits. */
     readonly log: (level: LoggingLevel, data: unknown, logger?: string) => Effect.Effect<void>
-    /** The same for code that is not an Effect: a Logger. */
+    /** The same outside of an Effect: for a Logger. */
     readonly logUnsafe: (level: LoggingLevel, data: unknown, logger?: string) => void
   }
->()("@effect-mcp/core/Log") {
-  /** Drops everything. */
-  static readonly layerNone: Layer.Layer<Log> = Layer.sync(Log, () => none)
-}
+>()("@effect-mcp/core/Log") {}
 
+/** Drops every message. */
 export const none: Log["Service"] = { log: () => Effect.void, logUnsafe: () => {} }
+
+/** A `Log` that drops every message, for handlers outside of a request. */
+export const layerNone: Layer.Layer<Log> = Layer.succeed(Log, none)
 
 const at =
   (level: LoggingLevel) =>
   (data: unknown, logger?: string): Effect.Effect<void, never, Log> =>
     Effect.flatMap(Log, (service) => service.log(level, data, logger))
 
+/** Logs detail for developers. */
 export const debug = at("debug")
+/**
+ * Logs that work proceeds. The other levels, from `debug` to `emergency` (RFC 5424), have functions as well.
+ *
+ * @example
+ * ```ts
+ * import { Log } from "@effect-mcp/core"
+ * import { Effect } from "effect"
+ *
+ * export const index = Effect.gen(function* () {
+ *   yield* Log.info({ files: 12 }, "indexer")
+ *   yield* Effect.log("Forwarded to the client as well")
+ * })
+ * ```
+ */
 export const info = at("info")
+/** Logs a normal event that matters. */
 export const notice = at("notice")
+/** Logs a condition that may become an error. */
 export const warning = at("warning")
+/** Logs an error of one operation. */
 export const error = at("error")
+/** Logs that a component failed. */
 export const critical = at("critical")
+/** Logs a condition that needs action at once. */
 export const alert = at("alert")
+/** Logs that the system is unusable. */
 export const emergency = at("emergency")
 
 const levels: { readonly [level in LogLevel.LogLevel]: LoggingLevel } = {
@@ -52,7 +75,7 @@ const levels: { readonly [level in LogLevel.LogLevel]: LoggingLevel } = {
   None: "debug"
 }
 
-/** The annotations around a handler, made by whoever called it: they are not for the client. */
+/** The log annotations of the code that calls a handler: they are not sent to the client. */
 export const callerAnnotations = Context.Reference<{ readonly [key: string]: unknown }>(
   "@effect-mcp/core/Log/callerAnnotations",
   {
@@ -61,8 +84,8 @@ export const callerAnnotations = Context.Reference<{ readonly [key: string]: unk
 )
 
 /**
- * Passes what a handler logs by `Effect.log` on to its `Log`: the message and the handler's own annotations, never a cause. Outside
- * of a request it does nothing.
+ * Forwards `Effect.log` of a handler to its `Log`: the message and the handler's own annotations, never a cause. Outside of a request it
+ * does nothing.
  */
 export const forwarder: Logger.Logger<unknown, void> = Logger.make(({ fiber, logLevel, message }) => {
   const log: Log["Service"] | undefined = fiber.context.mapUnsafe.get(Log.key)

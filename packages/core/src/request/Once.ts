@@ -1,18 +1,33 @@
 /**
- * Effects that must happen once per request, however many rounds the request takes.
+ * Effects that run once per request, however many rounds the request takes.
  *
- * In a stateful session a request has one round, so the effect simply runs; where a request is replayed, its recorded value is
- * returned. A handler that uses it reads the same in every revision.
+ * In a session a request has one round, so the effect simply runs. Where a request is replayed (2026-07-28), later rounds get the recorded
+ * value. A handler reads the same in every revision.
  */
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import { ClientInput } from "./ClientInput.ts"
 
 /**
- * Runs `effect` and records its value under `name`, which must be unique within the handler. `schema` is how it is recorded, as JSON.
+ * Runs `effect` and records its value under `name`, which must be unique within the handler. `schema` encodes the value to JSON.
  *
- * Gotcha: where requests are replayed the effect is not interrupted by a cancel, has a time limit of its own, and must not ask. One that
- * fails is not recorded; it may be tried again.
+ * Where requests are replayed, a cancel does not interrupt the effect, it has a time limit of its own, and it must not ask the client. A
+ * failure is not recorded, so a later round may run the effect again.
+ *
+ * @example
+ * ```ts
+ * import { Elicitation, Once } from "@effect-mcp/core"
+ * import { Effect, Schema } from "effect"
+ *
+ * declare const reserve: Effect.Effect<string>
+ *
+ * // Without `Once` the answer to the question would run `reserve` again.
+ * export const book = Effect.gen(function* () {
+ *   const seat = yield* Once.run("reserve", Schema.String, reserve)
+ *   yield* Elicitation.confirm(`Book seat ${seat}?`)
+ *   return seat
+ * })
+ * ```
  */
 export const run = <A, E, R>(
   name: string,

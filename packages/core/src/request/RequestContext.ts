@@ -1,7 +1,7 @@
 /**
- * What a handler may know about the request it serves. Provided per request, in every revision and transport.
+ * What a handler may know about its request. Provided per request, in every revision and transport.
  *
- * `RequestServices` names everything that is supplied afresh to each request and so never shows in a feature layer's requirements.
+ * `RequestServices` are the services of each request: they never appear in the requirements of a feature's layer.
  */
 import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -21,50 +21,64 @@ import type { Roots } from "./Roots.ts"
 import type { Sampling } from "./Sampling.ts"
 import type { Envelope } from "../transport/Transport.ts"
 
-/** What outlives a request: its session, or the duplex wire it came by. For code that relays what others say (a gateway). */
+/** What outlives a request: its session, or its duplex transport. For code that relays messages (a gateway). */
 export interface Connection {
-  /** Closes with it. */
+  /** Closes with the connection. */
   readonly scope: Scope.Scope
-  /** Tells the client what belongs to no request, as it is. */
+  /** Sends a notification that relates to no request, unchanged. */
   readonly notify: (method: string, params?: JsonRpc.Params) => void
-  /** Completes when the client may be told things (a session is opened in steps) and the wire has room. */
+  /** Completes when the session is initialized and the outbox has room. */
   readonly ready: Effect.Effect<void>
-  /** Asks the client what belongs to no request; undefined where that is not possible. */
+  /** Asks the client questions that relate to no request; undefined where that is not possible. */
   readonly input: ClientInput["Service"] | undefined
   /** Announcements that the client's roots changed, where it makes any. */
   readonly rootsChanges: Stream.Stream<void> | undefined
 }
 
-/** What a request travels on. For code that relays what others say (a gateway): it neither waits nor checks. */
+/** What may leave beside the answer of a request. For code that relays messages (a gateway): it neither waits nor checks. */
 export interface Outbound {
-  /** Tells the client something on the request's own stream, as it is. */
+  /** Sends a notification on the request's own stream, unchanged. */
   readonly notify: (method: string, params?: JsonRpc.Params) => void
   /** Completes when that stream has room. */
   readonly ready: Effect.Effect<void>
-  /** Completes when the server is about to end by itself: requests that stand open by design are answered then. */
+  /** Completes when the server is about to end: subscriptions are answered then. */
   readonly closing: Effect.Effect<void>
-  /** Undefined for a request that came alone (a POST without a session). */
+  /** Undefined for a POST without a session. */
   readonly connection: Connection | undefined
 }
 
+/**
+ * The running request.
+ *
+ * @example
+ * ```ts
+ * import { RequestContext } from "@effect-mcp/core"
+ * import { Effect } from "effect"
+ *
+ * export const client = Effect.map(
+ *   RequestContext.RequestContext,
+ *   ({ clientInfo, method, revision }) => `${method} by ${clientInfo?.name ?? "a client"} over ${revision.version}`
+ * )
+ * ```
+ */
 export class RequestContext extends Context.Service<
   RequestContext,
   {
     readonly id: JsonRpc.Id
     readonly method: string
     readonly revision: Revision
-    /** The session the request belongs to; undefined where there is none (stateless revisions). */
+    /** The session of the request; undefined in a stateless revision. */
     readonly sessionId: string | undefined
     readonly clientInfo: Implementation | undefined
-    /** What the client declared; nothing when it declared nothing. */
+    /** What the client declared; empty when it declared nothing. */
     readonly clientCapabilities: ClientCapabilities
-    /** The request's `_meta`, as it came. */
+    /** The request's `_meta`, unchanged. */
     readonly meta: { readonly [key: string]: unknown }
     readonly envelope: Envelope
     readonly outbound: Outbound
     /**
-     * Ends the connection that the answer would travel on, where the client can come back for it (Streamable HTTP, 2025-11-25: polling);
-     * it is told to wait `retry` first. The handler goes on. Anywhere else nothing happens.
+     * Closes the SSE stream of the answer where the client can resume it (Streamable HTTP, 2025-11-25: polling), after it was told to wait
+     * `retry`. The handler continues. Does nothing elsewhere.
      */
     readonly closeStream: (retry?: Duration.Input) => void
   }

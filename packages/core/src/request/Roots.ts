@@ -1,5 +1,5 @@
 /**
- * The folders a client lets a server work in (spec: client/roots). One tag on both sides: the client implements it, a server's
+ * The folders in which a client lets a server work (spec: client/roots). One tag on both sides: the client implements it, a server's
  * handler holds a proxy.
  */
 import type { McpError } from "@effect-mcp/protocol/McpError"
@@ -11,13 +11,15 @@ import * as Stream from "effect/Stream"
 import * as SubscriptionRef from "effect/SubscriptionRef"
 import type { AskError, ClientInput } from "./ClientInput.ts"
 
+/** Why the roots could not be had. */
 export type RootsError = AskError | McpError
 
+/** The client's roots. */
 export class Roots extends Context.Service<
   Roots,
   {
     readonly list: Effect.Effect<ReadonlyArray<Root>, RootsError>
-    /** One event whenever the list may have changed; `undefined` when changes are never announced. */
+    /** One event whenever the list may have changed; `undefined` where changes are not announced. */
     readonly changes: Stream.Stream<void> | undefined
   }
 >()("@effect-mcp/core/Roots") {}
@@ -36,10 +38,30 @@ export const layerRef = (ref: SubscriptionRef.SubscriptionRef<ReadonlyArray<Root
     )
   })
 
-/** Asks the client for its roots. */
+/**
+ * Asks the client for its roots. Fails with `CapabilityMissing` where it declared none.
+ *
+ * @example
+ * ```ts
+ * import { Roots, Tool, Tools } from "@effect-mcp/core"
+ * import { McpTest } from "@effect-mcp/testing"
+ * import { Console, Effect } from "effect"
+ *
+ * const CountRoots = Tool.make("count_roots", { description: "Counts the folders of the client" })
+ * const countRoots = Tools.layer(CountRoots, () => Effect.map(Roots.list, (roots) => `Roots: ${roots.length}`))
+ *
+ * const program = Effect.gen(function* () {
+ *   const client = yield* McpTest.connect(countRoots, "2025-11-25")
+ *   const { content } = yield* client.callTool(CountRoots, {})
+ *   for (const block of content) if (block.type === "text") yield* Console.log(block.text) // => Roots: 1
+ * })
+ *
+ * await Effect.runPromise(Effect.scoped(Effect.provide(program, Roots.layerStatic([{ uri: "file:///work" }]))))
+ * ```
+ */
 export const list: Effect.Effect<ReadonlyArray<Root>, RootsError, Roots> = Effect.flatMap(Roots, (roots) => roots.list)
 
-/** What a server's handler holds: the client, wherever it is. */
+/** The `Roots` of a server's handler: they ask the client. */
 export const proxy = (input: ClientInput["Service"], changes: Stream.Stream<void> | undefined): Roots["Service"] => ({
   list: Effect.map(
     Effect.suspend(() => input.ask("roots/list", {}, { key: "roots/list" })),

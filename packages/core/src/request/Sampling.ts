@@ -1,5 +1,5 @@
 /**
- * Asking the client's model (spec: client/sampling). One tag on both sides: the client implements it, a server's handler holds a
+ * Questions to the client's model (spec: client/sampling). One tag on both sides: the client implements it, a server's handler holds a
  * proxy.
  *
  * Owns the rules about tool_use and tool_result messages, which both sides check (-32602).
@@ -11,12 +11,14 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { AskError, AskOptions, ClientInput } from "./ClientInput.ts"
 
+/** Why there is no message. */
 export type SamplingError = AskError | McpError.McpError
 
+/** The client's model. */
 export class Sampling extends Context.Service<
   Sampling,
   {
-    /** What the model can do beside plain text: use tools, be given context of servers. */
+    /** Whether requests may have tools, and include context of servers. */
     readonly capabilities: { readonly tools: boolean; readonly context: boolean }
     readonly createMessage: (
       params: CreateMessageParams,
@@ -38,20 +40,35 @@ export const layer = <E extends McpError.McpError, R>(
     }))
   )
 
-/** Asks the client's model for one message. `maxTokens` is in tokens of that model. */
+/**
+ * Asks the client's model for one message. Fails with `CapabilityMissing` where the client declared no sampling, and with `Declined`
+ * where the user refused.
+ *
+ * @example
+ * ```ts
+ * import { Sampling } from "@effect-mcp/core"
+ * import { Effect } from "effect"
+ *
+ * export const summarize = (text: string) =>
+ *   Sampling.createMessage({
+ *     messages: [{ role: "user", content: { type: "text", text: `Summarize: ${text}` } }],
+ *     maxTokens: 200
+ *   }).pipe(Effect.map(({ content }) => content))
+ * ```
+ */
 export const createMessage = (
   params: CreateMessageParams,
   options?: AskOptions
 ): Effect.Effect<CreateMessageResult, SamplingError, Sampling> =>
   Effect.flatMap(Sampling, (sampling) => sampling.createMessage(params, options))
 
-/** The answer to a user who refused (-1, as the specification's example has it). */
+/** The error of a client whose user refused: code -1, as in the specification's example. */
 export const rejected = (message = "The user rejected the sampling request"): McpError.McpError =>
   new McpError.McpError({ code: McpError.UserRejected, message })
 
 /**
- * The model that a server's hints lead to: the first hint that is part of any name wins, whatever the priorities say; a hint matches
- * without regard to case. Nothing when no hint matches: then the priorities are all there is to choose by.
+ * The model that a server's hints name: the first hint that is part of a name, without regard to case. Undefined when no hint matches: then
+ * only the priorities remain.
  */
 export const hinted = (
   models: ReadonlyArray<string>,
@@ -65,7 +82,7 @@ export const hinted = (
   return undefined
 }
 
-/** What a server's handler holds: the client, wherever it is. */
+/** The `Sampling` of a server's handler: it asks the client. */
 export const proxy = (
   input: ClientInput["Service"],
   capabilities: Sampling["Service"]["capabilities"]
@@ -78,8 +95,8 @@ export const proxy = (
 const blocks = (message: SamplingMessage) => (Array.isArray(message.content) ? message.content : [message.content])
 
 /**
- * Every assistant message with tool uses must be followed by one user message that consists of tool results only and answers each
- * of them (spec 2025-11-25: client/sampling, message content constraints).
+ * Fails with -32602 unless every assistant message with tool uses is followed by one user message that consists of tool results only and
+ * answers each of them (spec 2025-11-25: client/sampling, message content constraints).
  */
 export const check = (messages: ReadonlyArray<SamplingMessage>): Effect.Effect<void, McpError.McpError> =>
   Effect.suspend(() => {
