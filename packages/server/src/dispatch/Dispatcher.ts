@@ -29,8 +29,12 @@ export interface Operation extends Codec {
   readonly mayAsk: boolean
   /** The hint that its results carry; undefined where they carry none, or their own. */
   readonly hint: CacheHint | undefined
+  /** Whether the result depends on the caller, and is private whatever the hint says. */
+  readonly variesByCaller: () => boolean
   readonly rateLimit: Rule | undefined
 }
+
+const sameForAll = (): boolean => false
 
 export interface Options {
   readonly identity: Identity
@@ -66,7 +70,7 @@ export class Dispatcher {
     const codec = codecOf(revision, method)
     if (info === undefined || codec === undefined || !Object.hasOwn(methods, method)) return undefined
     if (MethodInfo.missingCapability(info, identity.capabilities(), revision.rules) !== undefined) return undefined
-    const { cacheHint, handle } = methods[method as keyof Methods]
+    const { cacheHint, handle, variesByCaller = sameForAll } = methods[method as keyof Methods]
     return {
       ...codec,
       method,
@@ -75,6 +79,7 @@ export class Dispatcher {
       needsSession: info.needsSession === true,
       mayAsk: info.mayAsk === true,
       hint: cacheHint && caching[cacheHint],
+      variesByCaller,
       rateLimit: rateLimit.ruleOf(method)
     }
   }

@@ -71,6 +71,12 @@ const meant = ({ code, data }: McpError.McpError): boolean =>
 const permitted = (error: McpError.McpError): McpError.McpError =>
   error.code <= -32000 && error.code >= -32099 && !meant(error) ? McpError.internalError(error.message) : error
 
+/** The result with its caching hint, which a result of its own overrides. */
+const hinted = ({ hint, variesByCaller }: Operation, result: Result): Result => {
+  if (hint === undefined) return result
+  return { ...CacheHint.fields(variesByCaller() ? { ...hint, scope: "private" } : hint), ...result }
+}
+
 /** Answers requests of this era. */
 export const make = (options: Options) => {
   const { dispatcher, features, identity, logging, rateLimit, rounds } = options
@@ -172,9 +178,7 @@ export const make = (options: Options) => {
     const encode = (result: Result | InputRounds.InputRequired): Effect.Effect<unknown, McpError.McpError> => {
       if (InputRounds.isInputRequired(result)) return Effect.succeed(signed(result.wire))
       return EncodedLists.encoded(result, revision.version, () => {
-        const { hint } = operation
-        const canonical = hint === undefined ? result : { ...CacheHint.fields(hint), ...result }
-        return Effect.mapEager(operation.encode(canonical), signed)
+        return Effect.mapEager(operation.encode(hinted(operation, result)), signed)
       })
     }
     const answered = Effect.flatMapEager(declarations.decode(metaOf(request)), (declared) => {

@@ -40,6 +40,8 @@ export interface Row<M extends keyof Requests> {
   readonly handle: Handler<M>
   /** The option of `caching` whose hint the result carries; a resource that is read has its own. */
   readonly cacheHint?: keyof Caching.Hints
+  /** Whether the result depends on the caller: such a result is private, whatever its hint says. */
+  readonly variesByCaller?: () => boolean
 }
 
 export type Methods = { readonly [M in Exclude<keyof Requests, "initialize" | "ping">]: Row<M> }
@@ -58,7 +60,11 @@ export const make = (options: Options): Methods => {
   const { features, identity, limits, pageSize } = options
   const { prompts, resources, tools } = features
   return {
-    "tools/list": { handle: listTools(features, pageSize), cacheHint: "tools" },
+    "tools/list": {
+      handle: listTools(features, pageSize),
+      cacheHint: "tools",
+      variesByCaller: () => tools.isRestricted()
+    },
     "tools/call": { handle: (params, request) => tools.call(params, request) },
     "prompts/list": {
       handle: (params) =>
@@ -69,7 +75,8 @@ export const make = (options: Options): Methods => {
           pageSize,
           (prompts) => ({ prompts })
         ),
-      cacheHint: "prompts"
+      cacheHint: "prompts",
+      variesByCaller: () => prompts.isRestricted()
     },
     "prompts/get": { handle: (params) => prompts.get(params) ?? Effect.fail(unknownPrompt(params.name)) },
     "resources/list": {
@@ -81,7 +88,8 @@ export const make = (options: Options): Methods => {
           pageSize,
           (resources) => ({ resources })
         ),
-      cacheHint: "resources"
+      cacheHint: "resources",
+      variesByCaller: () => resources.isRestricted()
     },
     "resources/templates/list": {
       handle: (params) =>
@@ -92,7 +100,8 @@ export const make = (options: Options): Methods => {
           pageSize,
           (resourceTemplates) => ({ resourceTemplates })
         ),
-      cacheHint: "resourceTemplates"
+      cacheHint: "resourceTemplates",
+      variesByCaller: () => resources.isRestricted()
     },
     "resources/read": { handle: (params) => resources.read(params) ?? notFound(params.uri) },
     "resources/subscribe": {

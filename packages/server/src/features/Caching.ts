@@ -3,7 +3,10 @@
  */
 import type { CacheHint } from "@effect-mcp/core/CacheHint"
 
-/** One hint per list; a list without one is stale at once and private. */
+/**
+ * One hint per list; a list without one is stale at once and private. A list with an entry that is `visible` to some callers only is
+ * private, whatever its hint says.
+ */
 export interface Hints {
   readonly tools?: CacheHint | undefined
   readonly prompts?: CacheHint | undefined

@@ -7,7 +7,7 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import type { Prompt } from "@effect-mcp/protocol/model/Prompt"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import { Registry, uniqueBy } from "./Registry.ts"
+import { hasVisibility, Registry, uniqueBy } from "./Registry.ts"
 import { SourceOwners } from "./SourceOwners.ts"
 
 const prefixed = (source: PromptSource, prefix: string): PromptSource => ({
@@ -28,6 +28,8 @@ const unsuggested = Effect.succeed([])
 
 export interface PromptSet extends PromptSource {
   readonly isEmpty: () => boolean
+  /** Whether some prompts are visible to some callers only. */
+  readonly isRestricted: () => boolean
   readonly hasCompleters: () => boolean
   /** The completer of one argument; undefined when it has none; an error for a prompt or argument that does not exist. */
   readonly completer: (
@@ -75,6 +77,7 @@ export const make: Effect.Effect<{ readonly prompts: PromptSet; readonly context
       get,
       changes: registry.changes,
       isEmpty: () => registry.isEmpty,
+      isRestricted: () => registry.entries.some(hasVisibility),
       hasCompleters: () =>
         registry.sources.some((source) => source.completerOf !== undefined) ||
         registry.entries.some((entry) => Object.keys(entry.complete).length > 0),

@@ -189,6 +189,9 @@ export const listOf = <Entry, A>(item: (entry: Entry) => A): ((view: ReadonlyArr
   }
 }
 
+/** Whether an entry is visible to some callers only. */
+export const hasVisibility = ({ visible }: { readonly visible?: unknown }): boolean => visible !== undefined
+
 /** The first item of every key. */
 export const uniqueBy = <A>(items: ReadonlyArray<A>, key: (item: A) => string): ReadonlyArray<A> => {
   const byKey = new Map<string, A>()

@@ -25,7 +25,7 @@ import * as RcMap from "effect/RcMap"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { Registry, uniqueBy } from "./Registry.ts"
+import { hasVisibility, Registry, uniqueBy } from "./Registry.ts"
 import { SourceOwners } from "./SourceOwners.ts"
 
 type Listed<A> = Effect.Effect<ReadonlyArray<A>, McpError.McpError, QueryServices>
@@ -42,6 +42,8 @@ interface Subscription {
 
 export interface ResourceSet extends ResourceSource {
   readonly isEmpty: () => boolean
+  /** Whether some resources or templates are visible to some callers only. */
+  readonly isRestricted: () => boolean
   readonly hasCompleters: () => boolean
   /** Whether anything can be subscribed to. */
   readonly watchable: () => boolean
@@ -264,6 +266,7 @@ export const make: Effect.Effect<
     },
     changes,
     isEmpty: () => statics.isEmpty && templates.isEmpty,
+    isRestricted: () => statics.entries.some(hasVisibility) || templates.entries.some(hasVisibility),
     watchable: () =>
       statics.sources.length > 0 ||
       statics.entries.some((entry) => entry.watch !== undefined) ||

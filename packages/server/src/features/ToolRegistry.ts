@@ -9,7 +9,7 @@ import type { CallToolParams, CallToolResult, Tool } from "@effect-mcp/protocol/
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import { listOf, Registry, uniqueBy } from "./Registry.ts"
+import { hasVisibility, listOf, Registry, uniqueBy } from "./Registry.ts"
 import { SourceOwners } from "./SourceOwners.ts"
 import * as ToolLimits from "./ToolLimits.ts"
 
@@ -32,6 +32,8 @@ export interface ToolSet extends Pick<ToolSource, "changes"> {
     request?: HandlerRunner
   ) => Effect.Effect<CallToolResult, McpError.McpError, RequestServices>
   readonly isEmpty: () => boolean
+  /** Whether some tools are visible to some callers only. */
+  readonly isRestricted: () => boolean
   /** The arguments of one of the server's own tools that travel in headers too; none where the caller sees no such tool. */
   readonly headerParams: (name: unknown, principal: Principal["Service"]) => ReadonlyArray<HeaderParams.HeaderParam>
 }
@@ -84,7 +86,8 @@ export const make = (
       call,
       headerParams,
       changes: registry.changes,
-      isEmpty: () => registry.isEmpty
+      isEmpty: () => registry.isEmpty,
+      isRestricted: () => registry.entries.some(hasVisibility)
     }
     return {
       tools,

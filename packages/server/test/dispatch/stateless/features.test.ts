@@ -2,7 +2,7 @@
 import { Elicitation, Principal, Prompt, Prompts, Resources, Tool, Tools } from "@effect-mcp/core"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Layer, Schema } from "effect"
+import { type Context, Deferred, Effect, Fiber, Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { connect, serve, session, settle, versions } from "../../support/raw.ts"
 import { join, modern, open } from "../../support/modern.ts"
@@ -109,6 +109,59 @@ describe("caching hints", () => {
         ])
       }),
     verifies("caching.pages.same-scope")
+  )
+
+  it.effect("are private where an entry is visible to some callers only, whatever the option says (2026-07-28)", () =>
+    Effect.gen(function* () {
+      const cache = { timeToLive: 1000, scope: "public" } as const
+      const caching = { tools: cache, prompts: cache, resources: cache, resourceTemplates: cache }
+      const visible = () => true
+      const restricted = Layer.mergeAll(
+        tool("open"),
+        Tools.layer(Tool.make("secret", { description: "" }), () => Effect.succeed("x"), { visible }),
+        Prompts.layer(Prompt.make("secret"), () => Effect.succeed("x"), { visible }),
+        resource({ visible, cache }),
+        Resources.layerTemplate({ uriTemplate: "secret://{id}", name: "secret", visible, cache }, () =>
+          Effect.succeed("x")
+        )
+      )
+      const client = yield* open(restricted, {}, { caching })
+      for (const [method, params] of [
+        ["tools/list", {}],
+        ["prompts/list", {}],
+        ["resources/list", {}],
+        ["resources/templates/list", {}],
+        read("a://b"),
+        read("secret://1")
+      ] as const) {
+        assert.deepInclude(yield* client.request(method, params), { ttlMs: 1000, cacheScope: "private" }, method)
+      }
+    })
+  )
+
+  it.effect("become private when an entry that only some callers see is registered (2026-07-28)", () =>
+    Effect.gen(function* () {
+      const registry = yield* Deferred.make<Context.Context<Tools.ToolRegistry>>()
+      const registers = Layer.effectDiscard(
+        Effect.flatMap(Effect.context<Tools.ToolRegistry>(), (context) => Deferred.succeed(registry, context))
+      )
+      const client = yield* open(Layer.merge(tool("open"), registers), {}, { caching: { tools: { scope: "public" } } })
+      const scopeOfTools = Effect.map(client.request("tools/list"), ({ cacheScope }) => cacheScope)
+      const secret = Tools.layer(Tool.make("secret", { description: "" }), () => Effect.succeed("x"), {
+        visible: () => true
+      })
+      assert.strictEqual(yield* scopeOfTools, "public")
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          yield* Effect.provideContext(
+            Layer.buildWithScope(secret, yield* Effect.scope),
+            yield* Deferred.await(registry)
+          )
+          assert.strictEqual(yield* scopeOfTools, "private")
+        })
+      )
+      assert.strictEqual(yield* scopeOfTools, "public")
+    })
   )
 
   for (const version of versions()) {
