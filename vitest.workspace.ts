@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
 
 const packages = [
@@ -16,13 +17,15 @@ const packages = [
   "conformance"
 ]
 
-/** Their files share one process: half of the time went into loading the same modules again. */
-const shared = new Set(["protocol", "core", "client", "auth", "spec"])
+/**
+ * Files of a project share a process: most of the time would go into loading the same modules again. Only benchmarks have one each.
+ */
+const alone = new Set(["bench"])
 
 const project = (name: string) => ({
   extends: true as const,
   root: `packages/${name}`,
-  test: { name, include: ["test/**/*.test.ts"], exclude: ["test/perf/**"], isolate: !shared.has(name) }
+  test: { name, include: ["test/**/*.test.ts"], exclude: ["test/perf/**"], isolate: alone.has(name) }
 })
 
 /** Tests of modules that see no listener: they run once, in the project of the server. */
@@ -49,6 +52,7 @@ const over = (listener: "node" | "web") => ({
     name: `server:${listener}`,
     include: ["test/http/**/*.test.ts"],
     exclude: ["test/http/legacy/**", ...withoutListener],
+    isolate: false,
     env: { MCP_TEST_LISTENER: listener }
   }
 })
@@ -62,6 +66,9 @@ const perf = {
 export default defineConfig({
   test: {
     passWithNoTests: false,
+    setupFiles: [fileURLToPath(new URL("packages/spec/src/setup.ts", import.meta.url))],
+    // Processes that tests start keep what Node compiles: each begins in half of the time.
+    env: { NODE_COMPILE_CACHE: fileURLToPath(new URL("node_modules/.cache/compile", import.meta.url)) },
     // Generous: a busy machine may take long to start a process. No test waits for time to pass.
     testTimeout: 120_000,
     hookTimeout: 120_000,

@@ -81,7 +81,7 @@ describe.concurrent("The program", () => {
         const steps = prompts.map((until) => ({ until, type: "\r" }))
         const { code, stdout } = yield* onTerminal(argv, steps)
         assert.strictEqual(code, 0, stdout)
-        assert.include(stdout, `${everything.slice(1).join(" ")} asks: Check these values.`)
+        assert.include(stdout, `${everything.slice(everything.indexOf("--") + 1).join(" ")} asks: Check these values.`)
         assert.include(stdout, `Elicitation completed: action=accept, content={"name":"John Doe","age":30`)
       }),
     needs(hasScript, terminal, verifies("elicitation.ui.shows-server").meta)

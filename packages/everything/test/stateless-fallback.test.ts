@@ -1,4 +1,5 @@
 /** Whoever speaks both eras finds out what the other side speaks: our client everywhere, everyone with our server. */
+import { compileCache } from "@effect-mcp/spec/compileCache"
 import { NodeServices } from "@effect/platform-node"
 import { McpClient } from "@effect-mcp/client"
 import type { Revision } from "@effect-mcp/protocol"
@@ -74,7 +75,12 @@ describe("Our client, told nothing,", () => {
             Effect.scoped(
               Layer.build(
                 Layer.provide(
-                  McpClient.layerStdio({ command: process.execPath, args, revisions: ["2026-07-28"] }),
+                  McpClient.layerStdio({
+                    command: process.execPath,
+                    args,
+                    env: compileCache,
+                    revisions: ["2026-07-28"]
+                  }),
                   NodeServices.layer
                 )
               )

@@ -1,4 +1,5 @@
 /** The servers and clients that the README shows run; `docs.test.ts` compares its code with theirs. */
+import { compileCache } from "@effect-mcp/spec/compileCache"
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { McpClient } from "@effect-mcp/client"
@@ -40,7 +41,7 @@ describe("the README", () => {
       assert.deepStrictEqual(yield* Effect.provide(add, clientOf(place)), { sum: 3 })
       const gateway = fileURLToPath(new URL("../src/gateway.ts", import.meta.url))
       const behind = Layer.provide(
-        McpClient.layerStdio({ command: process.execPath, args: [gateway, `${place}/mcp`] }),
+        McpClient.layerStdio({ command: process.execPath, args: [gateway, `${place}/mcp`], env: compileCache }),
         NodeServices.layer
       )
       assert.deepStrictEqual(yield* Effect.provide(add, behind), { sum: 3 })

@@ -1,4 +1,5 @@
 /** Runs the command: in this process with captured streams, or as a process of its own. */
+import { compileCache } from "@effect-mcp/spec/compileCache"
 import { NodeServices } from "@effect/platform-node"
 import { Memory } from "@effect-mcp/core"
 import { McpServer } from "@effect-mcp/server"
@@ -14,8 +15,9 @@ const path = (relative: string): string => fileURLToPath(new URL(relative, impor
 
 /** The program, and servers to talk to: their command lines after `--`. */
 const main = path("../../src/main.ts")
-export const everything = ["--", process.execPath, path("../../../everything/src/server.ts"), "--stdio"]
-export const raw = (...args: ReadonlyArray<string>) => ["--", process.execPath, path("raw.ts"), ...args]
+const cache = Object.entries(compileCache).flatMap(([name, value]) => ["--env", `${name}=${value}`])
+export const everything = [...cache, "--", process.execPath, path("../../../everything/src/server.ts"), "--stdio"]
+export const raw = (...args: ReadonlyArray<string>) => [...cache, "--", process.execPath, path("raw.ts"), ...args]
 
 /** The reference server without a process. */
 export const here = ["--", "here"]

@@ -1,4 +1,5 @@
 /** Wires to the reference server that are more than memory: a process of its own, a Unix socket, HTTP, and a gateway. */
+import { compileCache } from "@effect-mcp/spec/compileCache"
 import { NodeHttpServer, NodeServices, NodeSocket, NodeSocketServer } from "@effect/platform-node"
 import { Http, McpClient, Sse, Stdio } from "@effect-mcp/client"
 import { McpServer } from "@effect-mcp/server"
@@ -21,7 +22,11 @@ export const stdio: Harness.Harness = {
     Effect.flatMap(Layer.build(NodeServices.layer), (services) =>
       Effect.provideContext(
         McpClient.open(
-          Stdio.open({ command: process.execPath, args: [serverFile, "--stdio", "--revision", version] }),
+          Stdio.open({
+            command: process.execPath,
+            args: [serverFile, "--stdio", "--revision", version],
+            env: compileCache
+          }),
           { revisions: [version], ...options?.client }
         ),
         services

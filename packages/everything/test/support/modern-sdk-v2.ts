@@ -1,4 +1,5 @@
 /** The official TypeScript SDK v2 as a client of the reference server, at the revision that it is told or finds out. */
+import { compileCache } from "@effect-mcp/spec/compileCache"
 import { Client, StreamableHTTPClientTransport, type VersionNegotiationMode } from "@modelcontextprotocol/client"
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio"
 import { type Cause, Context, Effect, PubSub, type Scope } from "effect"
@@ -62,7 +63,12 @@ export const connect = Effect.fnUntraced(function* ({
   const Transport = mode === "auto" ? StdioClientTransport : InPlace
   const transport =
     url === undefined
-      ? new Transport({ command: process.execPath, args: [serverFile, "--stdio", ...args], stderr: "ignore" })
+      ? new Transport({
+          command: process.execPath,
+          args: [serverFile, "--stdio", ...args],
+          env: compileCache,
+          stderr: "ignore"
+        })
       : new StreamableHTTPClientTransport(new URL(url))
   yield* Effect.acquireRelease(
     Effect.tryPromise(() => client.connect(transport)),

@@ -1,4 +1,5 @@
 /** Our client with a host whose answers the tests choose, connected to a server in a process of its own. */
+import { compileCache } from "@effect-mcp/spec/compileCache"
 import { NodeServices } from "@effect/platform-node"
 import { McpClient } from "@effect-mcp/client"
 import { Elicitation, Roots, Sampling } from "@effect-mcp/core"
@@ -69,7 +70,7 @@ export const layerClient = (
   options: Partial<Parameters<typeof McpClient.layerStdio>[0]> = {}
 ) =>
   layerHosted((hosted) =>
-    McpClient.layerStdio({ command: process.execPath, args, ...hosted, ...options }).pipe(
+    McpClient.layerStdio({ command: process.execPath, args, env: compileCache, ...hosted, ...options }).pipe(
       Layer.provide(NodeServices.layer)
     )
   )

@@ -1,4 +1,5 @@
 /** Gateways between a client and a server of the official SDK, v1 or v2: in memory, over stdio, over HTTP and over HTTP with SSE. */
+import { compileCache } from "@effect-mcp/spec/compileCache"
 import { NodeHttpServer } from "@effect/platform-node"
 import { McpServer } from "@effect-mcp/server"
 import { Memory } from "@effect-mcp/core"
@@ -75,6 +76,7 @@ const stdio: Open = Effect.sync(
     new StdioClientTransport({
       command: process.execPath,
       args: [main, "proxy", "--", process.execPath, fileOf("../fixtures/relayed-server.ts")],
+      env: compileCache,
       stderr: "ignore"
     })
 )

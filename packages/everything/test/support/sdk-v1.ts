@@ -1,4 +1,5 @@
 /** The official TypeScript SDK v1 as a client. */
+import { compileCache } from "@effect-mcp/spec/compileCache"
 import { Client } from "@modelcontextprotocol/sdk/client/index.js"
 import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js"
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
@@ -12,7 +13,10 @@ import {
 import { capabilities, clientInfo, type Connector, type Host, type OfficialClient } from "./official.ts"
 
 export const connector: Connector = (host) =>
-  connect(host, new StdioClientTransport({ command: process.execPath, args: [...host.args], stderr: "ignore" }))
+  connect(
+    host,
+    new StdioClientTransport({ command: process.execPath, args: [...host.args], env: compileCache, stderr: "ignore" })
+  )
 
 /** To a server that is there already, over HTTP with SSE. */
 export const sseConnector =

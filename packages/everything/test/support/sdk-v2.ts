@@ -1,10 +1,14 @@
 /** The official TypeScript SDK v2 as a client. */
+import { compileCache } from "@effect-mcp/spec/compileCache"
 import { Client, StreamableHTTPClientTransport, type Transport } from "@modelcontextprotocol/client"
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio"
 import { capabilities, clientInfo, type Connector, type Host, type OfficialClient } from "./official.ts"
 
 export const connector: Connector = (host) =>
-  connect(host, new StdioClientTransport({ command: process.execPath, args: [...host.args], stderr: "ignore" }))
+  connect(
+    host,
+    new StdioClientTransport({ command: process.execPath, args: [...host.args], env: compileCache, stderr: "ignore" })
+  )
 
 /** To a server that is there already, over Streamable HTTP. */
 export const httpConnector =

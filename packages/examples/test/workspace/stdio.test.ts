@@ -1,4 +1,5 @@
 /** The program itself, as a child process. */
+import { compileCache } from "@effect-mcp/spec/compileCache"
 import { NodeServices } from "@effect/platform-node"
 import { McpClient } from "@effect-mcp/client"
 import { Elicitation } from "@effect-mcp/core"
@@ -20,7 +21,7 @@ layer(NodeServices.layer, { excludeTestServices: true })("the workspace server a
       yield* fs.makeDirectory(place("notes"))
       yield* fs.writeFileString(place("notes/today.md"), "Buy a needle.\n")
 
-      const connection = McpClient.layerStdio({ command: process.execPath, args: [program, folder] })
+      const connection = McpClient.layerStdio({ command: process.execPath, args: [program, folder], env: compileCache })
       const client = Context.get(
         yield* Layer.build(Layer.provide(connection, Elicitation.layerAccept())),
         McpClient.McpClient

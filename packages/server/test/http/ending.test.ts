@@ -107,7 +107,34 @@ describe("a shutdown with sessions", () => {
   )
 })
 
-const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length
+/** The timers that this process starts from here on, without those of Node's own `fetch`: gives how many wait. */
+const countTimers = Effect.map(
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const { clearTimeout, setTimeout } = globalThis
+      const waiting = new Set<unknown>()
+      const start = (callback: (...args: ReadonlyArray<unknown>) => void, ...rest: ReadonlyArray<unknown>) => {
+        const timer: unknown = Reflect.apply(setTimeout, undefined, [
+          (...args: ReadonlyArray<unknown>) => {
+            waiting.delete(timer)
+            callback(...args)
+          },
+          ...rest
+        ])
+        waiting.add(timer)
+        return timer
+      }
+      const clear: typeof clearTimeout = (timer) => {
+        waiting.delete(timer)
+        clearTimeout(timer)
+      }
+      Object.assign(globalThis, { setTimeout: start, clearTimeout: clear })
+      return { count: () => waiting.size, restore: () => Object.assign(globalThis, { setTimeout, clearTimeout }) }
+    }),
+    ({ restore }) => Effect.sync(restore)
+  ),
+  ({ count }) => count
+)
 
 describe("a session that is over", () => {
   it.live("leaves nothing behind: no session, no handler, no events, no timer", () =>
@@ -127,32 +154,33 @@ describe("a session that is over", () => {
             memory.forget(session, stream)
           )
       })
+      const timers = yield* countTimers
       const puppet = yield* Puppet.make
       const client = yield* open(Layer.merge(puppet.layer, echo), { store })
-      yield* Effect.flatMap(openSession(client), (session) => session.delete)
+      const use = Effect.fnUntraced(function* (version: (typeof revisions)[number]) {
+        const session = yield* openSession(client, version)
+        const stream = yield* session.get()
+        yield* session.call("echo", { text: "" })
+        yield* puppet.tell("runs", Progress.report(1))
+        const running = yield* session.follow("puppet", { name: "runs" }, 1)
+        yield* running.event
+        yield* puppet.tell("cut", Progress.report(1))
+        const cut = yield* session.follow("puppet", { name: "cut" }, 2)
+        yield* cut.event
+        yield* cut.disconnect
+        yield* session.delete
+        yield* eventsOf(running)
+        yield* eventsOf(stream)
+        const ended = yield* Queue.takeN(puppet.ended, 2)
+        assert.deepStrictEqual(
+          ended.map(([, how]) => how),
+          ["interrupted", "interrupted"]
+        )
+      })
+      // The endpoint's own timers begin with its first session.
+      yield* Effect.forEach(revisions, use)
       const before = timers()
-      for (const version of revisions) {
-        for (let round = 0; round < 10; round++) {
-          const session = yield* openSession(client, version)
-          const stream = yield* session.get()
-          yield* session.call("echo", { text: "" })
-          yield* puppet.tell("runs", Progress.report(1))
-          const running = yield* session.follow("puppet", { name: "runs" }, 1)
-          yield* running.event
-          yield* puppet.tell("cut", Progress.report(1))
-          const cut = yield* session.follow("puppet", { name: "cut" }, 2)
-          yield* cut.event
-          yield* cut.disconnect
-          yield* session.delete
-          yield* eventsOf(running)
-          yield* eventsOf(stream)
-          const ended = yield* Queue.takeN(puppet.ended, 2)
-          assert.deepStrictEqual(
-            ended.map(([, how]) => how),
-            ["interrupted", "interrupted"]
-          )
-        }
-      }
+      for (const version of revisions) yield* Effect.repeat(use(version), { times: 9 })
       assert.deepStrictEqual(yield* client.server.sessions, [])
       yield* Effect.repeat(Effect.yieldNow, { until: () => kept.size === 0, times: 1000 })
       assert.strictEqual(kept.size, 0)
