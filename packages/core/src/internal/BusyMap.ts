@@ -43,6 +43,13 @@ export class BusyMap<K, V> {
     return (this.alone === undefined ? 0 : 1) + (this.map?.size ?? 0)
   }
 
+  /** The oldest entry. */
+  first(): readonly [K, V] | undefined {
+    if (this.alone !== undefined) return this.alone
+    const next = this.map?.entries().next()
+    return next?.done === false ? next.value : undefined
+  }
+
   /** A copy of the keys, so that entries may come and go while it is read. */
   keys(): ReadonlyArray<K> {
     const others = this.map === undefined ? [] : [...this.map.keys()]

@@ -1,7 +1,5 @@
 /**
  * The requests a peer has sent and not yet seen answered: one waiting continuation each, with its timeout and its progress.
- *
- * One fiber watches the time for all of them, and only while there are any: many requests are sent, and few are late.
  */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { McpError } from "@effect-mcp/protocol/McpError"
@@ -12,9 +10,9 @@ import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import type * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import { BusyMap } from "../internal/BusyMap.ts"
+import { Deadlines, type Entries, type Fork } from "../internal/Deadlines.ts"
 import * as CancelReason from "./CancelReason.ts"
 import * as TraceContext from "./TraceContext.ts"
 import type { RequestHeaders, Sink, TransportError } from "../transport/Transport.ts"
@@ -67,41 +65,25 @@ const millis = (input: Duration.Input | undefined): number => {
 
 const dueAt = ({ deadline, hardDeadline }: Waiting): number => Math.min(deadline, hardDeadline)
 
-/** How long the watch goes on when nothing waits, in milliseconds: the next request need not start it, nor is the process kept alive. */
-const linger = 1000
-
 /** Little is made before it is needed: most conversations never ask anything. */
-export class OutboundRequests {
+export class OutboundRequests implements Entries {
   private readonly sink: Sink
-  private readonly clock: Clock.Clock
-  private readonly runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<unknown, unknown>
-  private watch: Fiber.Fiber<unknown, unknown> | undefined = undefined
-  /** When the watch looks next. */
-  private wakesAt = Infinity
+  private readonly deadlines: Deadlines
   private waiting: BusyMap<JsonRpc.Id, Waiting> | undefined = undefined
   private closed: Closed | undefined = undefined
   private gone: Deferred.Deferred<never, Closed> | undefined = undefined
   // From 1: some peers take a falsy id for none.
   private nextId = 1
 
-  constructor(sink: Sink, clock: Clock.Clock, runFork: OutboundRequests["runFork"]) {
+  constructor(sink: Sink, clock: Clock.Clock, runFork: Fork) {
     this.sink = sink
-    this.clock = clock
-    this.runFork = runFork
-  }
-
-  /** In milliseconds since some moment: the time of day may be set while a request waits. */
-  private get now(): number {
-    return Number(this.clock.monotonicTimeNanosUnsafe()) / 1e6
+    this.deadlines = new Deadlines(clock, runFork, this)
   }
 
   /** The request does not wait any more: `false` when it did not. */
   private remove(id: JsonRpc.Id): boolean {
     if (this.waiting?.delete(id) !== true) return false
-    if (this.waiting.size === 0 && this.wakesAt !== Infinity && this.closed === undefined) {
-      const soon = this.now + linger
-      if (this.wakesAt > soon) this.wake(soon)
-    }
+    if (this.waiting.size === 0 && this.closed === undefined) this.deadlines.relax()
     return true
   }
 
@@ -140,8 +122,7 @@ export class OutboundRequests {
         waiting.delete(id)
         return resume(Effect.die(notJson))
       }
-      const due = dueAt(entry)
-      if (due < this.wakesAt) this.wake(due)
+      this.deadlines.add(dueAt(entry))
     })
     // What ends otherwise than by an interruption does not wait any more.
     return Effect.onExit(sent, (exit) => {
@@ -168,43 +149,31 @@ export class OutboundRequests {
 
   /** Room while the request may still wait for it. */
   private roomFor(entry: Waiting): Effect.Effect<void, Closed | Timeout> {
-    const left = dueAt(entry) - this.now
+    const left = dueAt(entry) - this.deadlines.now
     if (left === Infinity) return this.room
     return Effect.timeoutOrElse(this.room, { duration: left, orElse: () => Effect.fail(late(entry)) })
   }
 
-  /** Has the watch look at that time, instead of later. */
-  private wake(at: number): void {
-    this.watch?.interruptUnsafe()
-    this.wakesAt = at
-    this.watch = this.runFork(Effect.andThen(Effect.sleep(Math.max(0, at - this.now)), this.look()))
-  }
-
-  /** Ends what is late, and sleeps until the next may be. */
-  private look(): Effect.Effect<void> {
-    return Effect.suspend(() => {
-      const { now, waiting } = this
-      // Who hears of its end may ask anew, here and now: nothing wakes the watch meanwhile, and what is new is looked at below.
-      this.wakesAt = -Infinity
-      for (const id of waiting?.keys() ?? []) {
-        const entry = waiting?.get(id)
-        if (entry === undefined || dueAt(entry) > now) continue
-        waiting?.delete(id)
-        this.cancel(id, entry, "The request timed out")
-        entry.resume(Effect.fail(late(entry)))
-      }
-      let next = Infinity
-      for (const entry of waiting?.values() ?? []) next = Math.min(next, dueAt(entry))
-      this.wakesAt = next
-      return next === Infinity ? Effect.void : Effect.andThen(Effect.sleep(Math.max(0, next - now)), this.look())
-    })
+  /** Ends requests that are late; the next deadline. */
+  look(now: number): number {
+    const { waiting } = this
+    for (const id of waiting?.keys() ?? []) {
+      const entry = waiting?.get(id)
+      if (entry === undefined || dueAt(entry) > now) continue
+      waiting?.delete(id)
+      this.cancel(id, entry, "The request timed out")
+      entry.resume(Effect.fail(late(entry)))
+    }
+    let next = Infinity
+    for (const entry of waiting?.values() ?? []) next = Math.min(next, dueAt(entry))
+    return next
   }
 
   request(method: string, params?: JsonRpc.Params, options: RequestOptions = {}): Effect.Effect<unknown, RequestError> {
     return Effect.withFiber((fiber) => {
       const trace = TraceContext.entries(fiber.context)
       const timeout = millis(options.timeout)
-      const now = this.now
+      const { now } = this.deadlines
       const entry: Waiting = {
         method,
         options,
@@ -242,7 +211,7 @@ export class OutboundRequests {
     if (!JsonRpc.isId(token) || typeof params?.progress !== "number") return
     const entry = this.waiting?.get(token)
     if (entry?.options.onProgress === undefined) return
-    if (entry.options.resetOnProgress !== false) entry.deadline = this.now + entry.timeout
+    if (entry.options.resetOnProgress !== false) entry.deadline = this.deadlines.now + entry.timeout
     const { progress, total, message } = params
     entry.options.onProgress({
       progressToken: token,
@@ -260,7 +229,7 @@ export class OutboundRequests {
     }))
     if (this.gone !== undefined) Deferred.doneUnsafe(this.gone, Effect.fail(closed))
     for (const id of this.waiting?.keys() ?? []) this.settle(id, Effect.fail(closed))
-    this.watch?.interruptUnsafe()
+    this.deadlines.close()
   }
 
   get size(): number {

@@ -22,6 +22,7 @@ describe("a BusyMap", () => {
       busy.delete("passing")
     }
     assert.strictEqual(busy.size, model.size)
+    assert.deepStrictEqual(busy.first(), [...model][0])
     assert.deepStrictEqual(busy.keys(), [...model.keys()])
     assert.deepStrictEqual(busy.values(), [...model.values()])
     for (const key of model.keys()) assert.isTrue(busy.has(key) && busy.get(key) === model.get(key))

@@ -2,6 +2,7 @@
  * Makes a session of a transport: a peer, its record, and everything that lives as long as both.
  */
 import type { KeepAlive } from "@effect-mcp/core/KeepAlive"
+import * as Incoming from "@effect-mcp/core/internal/Incoming"
 import * as Peer from "@effect-mcp/core/Peer"
 import * as Principal from "@effect-mcp/core/Principal"
 import * as TraceContext from "@effect-mcp/core/TraceContext"
@@ -16,7 +17,7 @@ import type * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import type * as Fiber from "effect/Fiber"
+import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import { Session } from "../session/Session.ts"
 import * as Stateful from "./StatefulEra.ts"
@@ -31,6 +32,10 @@ export interface ConnectOptions {
   readonly passive?: Passive | undefined
   /** Whether the session ends with the answers of one POST. Default false. */
   readonly sessionless?: boolean | undefined
+  /** The transport of a passive session as its endpoint made it. Where another one is connected, that one is read. */
+  readonly transport?: Transport | undefined
+  /** Called when the transport of a passive session is read: from then on what arrives is handed to its reader, not to the peer. */
+  readonly reading?: (() => void) | undefined
   /** Called when a passive session has ended by itself: its scope is to be closed. */
   readonly over?: (() => void) | undefined
 }
@@ -181,6 +186,15 @@ export const make = (shared: Options) => {
       const peer = Peer.makeWithoutTransport(transport.sink, conversation, conversation, clock, runFork)
       const opened = conversation.of(peer)
       sessions.add(opened)
+      if (options.transport !== transport) {
+        options.reading?.()
+        const reading = Effect.raceFirst(
+          Incoming.forEach(transport, (inbound) => peer.receive(inbound)),
+          transport.broken
+        )
+        const over = Effect.sync(() => options.over?.())
+        Fiber.runIn(runFork(Effect.ensuring(Effect.exit(reading), over)), scope)
+      }
       const finish = (): Effect.Effect<void> => {
         const drained = drain === undefined ? Effect.void : Effect.interruptible(opened.drain(drain))
         const closed = Effect.ensuring(

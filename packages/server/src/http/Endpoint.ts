@@ -1,11 +1,12 @@
 /**
- * The Streamable HTTP endpoint (spec: basic/transports), whatever hands it its requests: one for all revisions. A request of 2026-07-28
- * is a POST of its own; older clients open a session first. What a request is says the request, never the method it calls.
+ * The Streamable HTTP endpoint (spec: basic/transports), independent of what receives its requests: one for all revisions. A POST of
+ * 2026-07-28 is a request of its own; older clients open a session first. The message decides which, never its method.
  *
- * Owns the order of the checks. As little as possible is a step of a fiber: what can be answered at once is.
+ * Owns the order of the checks. A request that can be answered at once is answered without a fiber.
  */
-import type { Decoded } from "@effect-mcp/core/Transport"
+import { DeadlineQueue } from "@effect-mcp/core/internal/Deadlines"
 import { Fibers } from "@effect-mcp/core/internal/Fibers"
+import type { Decoded } from "@effect-mcp/core/Transport"
 import * as Headers from "@effect-mcp/protocol/Headers"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -16,50 +17,71 @@ import * as Fiber from "effect/Fiber"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
-import { Patience } from "./response/SlowResponseTimer.ts"
-import { Pulse } from "./response/KeepAliveTimer.ts"
 import { McpServer } from "../dispatch/Server.ts"
-import { EventStore, makeMemory } from "./session/EventStore.ts"
-import * as Sessions from "./session/Sessions.ts"
 import { isModern } from "../dispatch/StatelessEra.ts"
 import * as Admission from "./request/Admission.ts"
-import type { Asked } from "./request/HttpRequest.ts"
 import * as Body from "./request/Body.ts"
+import type { HttpExchange } from "./request/HttpExchange.ts"
+import type { HttpRequest } from "./request/HttpRequest.ts"
+import { InFlightRequests, type Limits } from "./request/InFlightRequests.ts"
+import { accepted, type ErrorResponse, refuse, shuttingDown, tooMany } from "./response/Responses.ts"
+import { keepAliveTimer } from "./response/SseBody.ts"
+import { EventStore, makeMemory } from "./session/EventStore.ts"
 import type { HttpSession } from "./session/HttpSession.ts"
-import { accepted, refuse, type Refusal, shuttingDown, tooMany } from "./response/Responses.ts"
-import * as Stateful from "./session/SessionEndpoint.ts"
+import { sessionIdHeader } from "./session/HttpSessions.ts"
+import { SessionEndpoint } from "./session/SessionEndpoint.ts"
+import type { SessionResponse } from "./session/SessionResponse.ts"
+import * as SessionTable from "./session/SessionTable.ts"
 import * as Stateless from "./stateless/StatelessEndpoint.ts"
-import * as Work from "./request/InFlightRequests.ts"
 
-export interface Options extends Admission.Options, Work.Limits {
-  /** A stream says that it is alive after as long without a message; 0: never. Default 15 seconds. */
+/**
+ * Options of an endpoint, whatever receives its requests.
+ *
+ * @example
+ * ```ts
+ * import * as Http from "@effect-mcp/server/Http"
+ *
+ * const options: Http.Options = {
+ *   path: "/mcp",
+ *   allowedHosts: ["mcp.example.com"],
+ *   sessions: { idle: "10 minutes", perCaller: 100 },
+ *   resume: { window: "1 minute" }
+ * }
+ * ```
+ */
+export interface Options extends Admission.Options, Limits {
+  /** How long a stream may be silent before a comment is sent; 0: no comments. Default 15 seconds. */
   readonly keepAlive?: Duration.Input | undefined
   /** At shutdown: how long requests may still run. Default 10 seconds. Subscriptions end at once. */
   readonly drain?: Duration.Input | undefined
   /**
    * Sessions of the revisions up to 2025-11-25. `false`: these revisions are served without sessions, each POST by itself, as on nodes
-   * that share nothing. Then the server declares no subscriptions, changes and logs, asks nothing, and `resume` has no effect; a client that hangs up interrupts its request.
+   * that share nothing. Then the server declares no subscriptions, list changes and logs, asks the client nothing, and `resume` has no
+   * effect; a client that hangs up interrupts its request. Default: sessions, with the defaults of `SessionOptions`.
    */
   readonly sessions?: SessionOptions | false | undefined
-  /** Whether clients may come back for what a cut connection lost, and how; `false`: they may not. The `EventStore` keeps it. */
+  /**
+   * Resumption (spec 2025-11-25: basic/transports, resumability and redelivery): whether clients may come back for the events of a cut
+   * connection. The `EventStore` keeps them. `false`: they may not. Default: they may, with the defaults of `ResumeOptions`.
+   */
   readonly resume?: ResumeOptions | false | undefined
 }
 
-export interface SessionOptions extends Sessions.Options {
-  /** Requests of one session at once (default 128); one more is answered by 429. */
+export interface SessionOptions extends SessionTable.Options {
+  /** Requests of one session at once. Default 128; one more is answered by 429. */
   readonly inFlight?: number | undefined
-  /** How long a request goes on after its client has gone and cannot come back. Default 10 seconds. */
+  /** How long a request runs on after its client has gone and cannot come back. Default 10 seconds. */
   readonly grace?: Duration.Input | undefined
 }
 
 export interface ResumeOptions {
-  /** How long a client may stay away from a running request before it is interrupted, and from an answer. Default 2 minutes. */
+  /** How long a client may stay away from a running request before it is interrupted, and from its answer. Default 2 minutes. */
   readonly window?: Duration.Input | undefined
-  /** When a client is told to come back, if a handler says nothing else. Default 1 second. */
+  /** When a client that is sent away is told to come back, unless its handler says so. Default 1 second. */
   readonly retry?: Duration.Input | undefined
-  /** After so long without an answer a request becomes a stream that can be resumed (2025-11-25). Default 100 milliseconds. */
+  /** How long a request may run before its response becomes a stream that can be resumed (2025-11-25). Default 100 milliseconds. */
   readonly patience?: Duration.Input | undefined
-  /** How long a connection lasts before its client is sent away to come back (2025-11-25). Default as long as the stream. */
+  /** How long a connection lasts before its client is sent away to come back (2025-11-25). Default: as long as its stream. */
   readonly lifetime?: Duration.Input | undefined
 }
 
@@ -68,15 +90,132 @@ type Answer = Effect.Effect<Response>
 
 export interface Endpoint {
   readonly admission: Admission.Admission
-  readonly work: Work.Work
-  /** What speaks against a request whatever it says, and against a POST before its body is read. */
-  readonly refusal: (asked: Asked) => Refusal | undefined
-  /** Answers a POST that was entered as work, once its body was read. */
-  readonly posted: (asked: Asked, body: Body.Read, post: Work.Post) => Answer
-  /** Answers all but POSTs. */
-  readonly other: (asked: Asked, post: Work.Post) => Answer
-  /** Ends what is open, in order: for a shutdown. */
+  readonly exchanges: InFlightRequests
+  /** The error response to a request by its headers alone; for a POST it is asked before the body is read. */
+  readonly refusal: (http: HttpRequest) => ErrorResponse | undefined
+  /** Answers a POST once its body was read. */
+  readonly post: (http: HttpRequest, body: Body.Read, exchange: HttpExchange) => Answer
+  /** Answers a request of any other method. */
+  readonly other: (http: HttpRequest, exchange: HttpExchange) => Answer
+  /** Ends what is open, in order: for a shutdown. A second run does nothing. */
   readonly end: Effect.Effect<void>
+}
+
+const onlyPost = HttpServerResponse.empty({ status: 405, headers: { allow: "POST" } })
+const notAllowed = HttpServerResponse.empty({ status: 405, headers: { allow: "GET, POST, DELETE" } })
+
+const hasSessionId = ({ headers }: HttpRequest): boolean => headers[sessionIdHeader] !== undefined
+
+class Streamable implements Endpoint {
+  readonly admission: Admission.Admission
+  readonly exchanges: InFlightRequests
+  private readonly stateful: SessionEndpoint
+  private readonly stateless: ReturnType<typeof Stateless.make>
+  private readonly sessionless: boolean
+  private readonly drain: Duration.Input
+
+  constructor(
+    options: Options,
+    {
+      admission,
+      exchanges,
+      stateful,
+      stateless
+    }: Pick<Endpoint, "admission" | "exchanges"> & {
+      readonly stateful: SessionEndpoint
+      readonly stateless: ReturnType<typeof Stateless.make>
+    }
+  ) {
+    this.admission = admission
+    this.exchanges = exchanges
+    this.stateful = stateful
+    this.stateless = stateless
+    this.sessionless = options.sessions === false
+    this.drain = options.drain ?? "10 seconds"
+  }
+
+  /** Whether the client speaks the stateless era, or a version that is not known. */
+  private speaksModern(http: HttpRequest): boolean {
+    const version = http.headers[Headers.version]
+    return !hasSessionId(http) && version !== undefined && !this.stateful.knows(version)
+  }
+
+  readonly refusal = (http: HttpRequest): ErrorResponse | undefined => {
+    const refused = this.admission.caller(http)
+    if (refused !== undefined || http.method !== "POST") return refused
+    const malformed = this.admission.post(http)
+    if (malformed !== undefined) return malformed
+    // A running request may wait for a message of its session.
+    if (this.exchanges.draining && !hasSessionId(http)) return shuttingDown()
+    return this.exchanges.crowded ? tooMany("messages are in flight", this.exchanges.inFlight * 2) : undefined
+  }
+
+  // ---- POST
+
+  readonly post = (http: HttpRequest, read: Body.Read, exchange: HttpExchange): Answer => {
+    this.exchanges.arrived(exchange)
+    const body = Body.decode(read, http, this.admission)
+    return HttpServerResponse.isHttpServerResponse(body) ? Effect.succeed(body) : this.decoded(http, body, exchange)
+  }
+
+  private decoded(http: HttpRequest, body: Decoded, exchange: HttpExchange): Answer {
+    const { exchanges, stateful } = this
+    if (body._tag !== "Message" || !JsonRpc.isRequest(body.message)) return this.noRequest(http, body, exchange)
+    const { message } = body
+    const isStateless = !stateful.isServed || isModern(message) || this.speaksModern(http)
+    if (isStateless && exchanges.draining) return Effect.succeed(shuttingDown(message.id))
+    const busy = exchanges.busy(exchange, message.id)
+    if (busy !== undefined) return Effect.succeed(busy)
+    if (isStateless) return this.stateless(message, http, exchange)
+    return message.method === "initialize" && !hasSessionId(http)
+      ? stateful.initialize(body, message, http, exchange)
+      : stateful.post(http, body, exchange)
+  }
+
+  private noRequest(http: HttpRequest, body: Decoded, exchange: HttpExchange): Answer {
+    const isSessionless = body._tag === "InvalidMessage" && !hasSessionId(http)
+    return !this.stateful.isServed || isSessionless || this.speaksModern(http)
+      ? Effect.succeed(refuseAlone(body))
+      : this.stateful.post(http, body, exchange)
+  }
+
+  // ---- other methods
+
+  readonly other = (http: HttpRequest, exchange: HttpExchange): Answer => {
+    const { stateful } = this
+    if (!stateful.isServed || this.sessionless || this.speaksModern(http)) return Effect.succeed(onlyPost)
+    if (http.method === "DELETE") return Effect.succeed(stateful.delete(http))
+    if (http.method !== "GET") return Effect.succeed(notAllowed)
+    const unacceptable = this.admission.get(http)
+    return unacceptable === undefined ? stateful.get(http, exchange) : Effect.succeed(unacceptable)
+  }
+
+  // ---- shutdown
+
+  readonly end: Effect.Effect<void> = Effect.suspend(() => {
+    const { exchanges, stateful } = this
+    if (exchanges.draining) return Effect.void
+    const { sessions } = stateful
+    exchanges.close()
+    sessions.endGetStreams()
+    const idle = Effect.andThen(exchanges.settled, sessions.idle)
+    return Effect.interruptible(Effect.timeoutOption(idle, this.drain)).pipe(
+      Effect.andThen(Effect.sync(() => exchanges.stop())),
+      Effect.andThen(sessions.closeAll("The server is shutting down")),
+      Effect.andThen(Effect.interruptible(Effect.timeoutOption(exchanges.silent, "1 second"))),
+      // A client that does not read would hold up the HTTP server.
+      Effect.andThen(Effect.sync(() => exchanges.cut()))
+    )
+  })
+}
+
+/** The response to a message that is no request, where it belongs to no session. */
+const refuseAlone = (body: Decoded): Response => {
+  if (body._tag === "Batch") return refuse(400, McpError.invalidRequest("A body is one message, not a batch"))
+  if (body._tag === "InvalidMessage") return refuse(400, body.error, body.response ? undefined : body.id)
+  return JsonRpc.isNotification(body.message)
+    ? accepted
+    : refuse(400, McpError.invalidRequest("Responses are not posted in this revision"))
 }
 
 const storeOf = (resume: ResumeOptions | undefined | false) =>
@@ -84,11 +223,10 @@ const storeOf = (resume: ResumeOptions | undefined | false) =>
     ? Effect.succeed(undefined)
     : Effect.map(Effect.serviceOption(EventStore), (store) => Option.getOrElse(store, () => makeMemory()))
 
-/** Lives as long as the scope. */
+/** The endpoint lives as long as the scope. */
 export const make = Effect.fnUntraced(function* (
   options: Options
 ): Effect.fn.Return<Endpoint, never, McpServer | Scope.Scope> {
-  const { drain = "10 seconds", keepAlive = "15 seconds" } = options
   const sessionless = options.sessions === false
   const sessionOptions = options.sessions === false ? {} : (options.sessions ?? {})
   const resume = options.resume === false ? {} : (options.resume ?? {})
@@ -97,21 +235,21 @@ export const make = Effect.fnUntraced(function* (
   const scope = yield* Scope.Scope
   const context = yield* Effect.context<never>()
   const runFork = Effect.runForkWith(context)
-  const fork = (effect: Effect.Effect<void>) => void Fiber.runIn(runFork(effect), scope)
+  const fork = (effect: Effect.Effect<void>) => Fiber.runIn(runFork(effect), scope)
   const admission = Admission.make(options, (refused) => fork(Effect.logWarning(refused)))
-  const work = new Work.Work(options, fork)
+  const exchanges = new InFlightRequests(options, clock, fork)
   const fibers = new Fibers()
   yield* Effect.addFinalizer(() => fibers.end)
-  const sessions = new Sessions.Sessions<HttpSession>(sessionOptions, clock, fork)
-  const pulse = new Pulse(keepAlive, clock, (effect) => Fiber.runIn(runFork(effect), scope))
-  const stateless = Stateless.make({ server, fibers, context, work, pulse })
-  const stateful = Stateful.make({
+  const table = new SessionTable.SessionTable<HttpSession>(sessionOptions, clock, fork)
+  const keepAlive = keepAliveTimer(options.keepAlive ?? "15 seconds", clock, fork)
+  const patience = Duration.toMillis(Duration.fromInputUnsafe(resume.patience ?? "100 millis"))
+  const stateful = new SessionEndpoint({
     server,
-    sessions,
-    work,
-    pulse,
+    table,
+    exchanges,
+    keepAlive,
     inFlight: sessionOptions.inFlight ?? 128,
-    patience: new Patience(resume.patience ?? "100 millis", clock, fork),
+    slow: new DeadlineQueue<SessionResponse>(patience, clock, fork, (response) => response.streaming()),
     lifetime: resume.lifetime,
     config: {
       clock,
@@ -120,87 +258,13 @@ export const make = Effect.fnUntraced(function* (
       sessionless,
       store: yield* storeOf(!sessionless && options.resume),
       window: Duration.fromInputUnsafe(resume.window ?? "2 minutes"),
-      // Without sessions nothing else cancels a request: a notification does not reach it.
+      // Without sessions only the end of its POST cancels a request.
       grace: Duration.fromInputUnsafe(sessionless ? 0 : (sessionOptions.grace ?? "10 seconds")),
       retry: Duration.fromInputUnsafe(resume.retry ?? "1 second"),
-      leftBehind: (change, caller) => work.leftBehind(change, caller),
-      ended: (session) => sessions.end(session, "The session has ended")
+      leftBehind: (change, caller) => exchanges.leftBehind(change, caller),
+      ended: (session) => table.end(session, "The session has ended")
     }
   })
-
-  const end = Effect.suspend(() => {
-    // Once is enough: who served it may have ended it before the router does.
-    if (work.draining) return Effect.void
-    work.close()
-    for (const session of sessions.all()) session.endStanding()
-    const idle = Effect.forEach(sessions.all(), (session) => session.idle, { concurrency: "unbounded" })
-    return Effect.interruptible(Effect.timeoutOption(Effect.andThen(work.settled, idle), drain)).pipe(
-      Effect.andThen(Effect.sync(() => work.stop())),
-      Effect.andThen(sessions.endAll("The server is shutting down")),
-      Effect.andThen(Effect.interruptible(Effect.timeoutOption(work.silent, "1 second"))),
-      // Who does not read would hold up the HTTP server.
-      Effect.andThen(Effect.sync(() => work.cut()))
-    )
-  })
-
-  /** Whether it came from a client of the stateless era, or one that is to be told of it. */
-  const modern = ({ headers }: Asked): boolean => {
-    const version = headers[Headers.version]
-    return headers[Stateful.sessionId] === undefined && version !== undefined && !stateful.knows(version)
-  }
-
-  const refusal = (asked: Asked): Refusal | undefined => {
-    const refused = admission.caller(asked)
-    if (refused !== undefined || asked.method !== "POST") return refused
-    const malformed = admission.post(asked)
-    if (malformed !== undefined) return malformed
-    // What a running request waits for may still come.
-    if (work.draining && asked.headers[Stateful.sessionId] === undefined) return shuttingDown()
-    return work.crowded ? tooMany("messages are in flight", work.inFlight * 2) : undefined
-  }
-
-  const single = (asked: Asked, body: Decoded, post: Work.Post): Answer => {
-    if (body._tag !== "Message" || !JsonRpc.isRequest(body.message)) {
-      const nameless = body._tag === "InvalidMessage" && asked.headers[Stateful.sessionId] === undefined
-      if (!stateful.isServed || nameless || modern(asked)) return Effect.succeed(unasked(body))
-      return stateful.posted(asked, body, post)
-    }
-    const { message } = body
-    const alone = !stateful.isServed || isModern(message) || modern(asked)
-    if (alone && work.draining) return Effect.succeed(shuttingDown(message.id))
-    const busy = work.busy(post, message.id)
-    if (busy !== undefined) return Effect.succeed(busy)
-    if (alone) return stateless(message, asked, post)
-    return message.method === "initialize" && asked.headers[Stateful.sessionId] === undefined
-      ? stateful.opened(body, message, asked, post)
-      : stateful.posted(asked, body, post)
-  }
-
-  const posted = (asked: Asked, read: Body.Read, post: Work.Post): Answer => {
-    work.arrived(post)
-    const body = Body.decode(read, asked, admission)
-    return HttpServerResponse.isHttpServerResponse(body) ? Effect.succeed(body) : single(asked, body, post)
-  }
-
-  const onlyPosts = HttpServerResponse.empty({ status: 405, headers: { allow: "POST" } })
-  const notAllowed = HttpServerResponse.empty({ status: 405, headers: { allow: "GET, POST, DELETE" } })
-  const other = (asked: Asked, post: Work.Post): Answer => {
-    // Without sessions there is no other method.
-    if (!stateful.isServed || sessionless || modern(asked)) return Effect.succeed(onlyPosts)
-    if (asked.method === "DELETE") return Effect.succeed(stateful.deleted(asked))
-    if (asked.method !== "GET") return Effect.succeed(notAllowed)
-    const unacceptable = admission.get(asked)
-    return unacceptable === undefined ? stateful.got(asked, post) : Effect.succeed(unacceptable)
-  }
-
-  return { admission, work, refusal, posted, other, end }
+  const stateless = Stateless.make({ server, fibers, context, exchanges, keepAlive })
+  return new Streamable(options, { admission, exchanges, stateful, stateless })
 })
-
-/** What is no request, where there are no sessions. */
-const unasked = (body: Decoded): Response => {
-  if (body._tag === "Batch") return refuse(400, McpError.invalidRequest("A body is one message, not a batch"))
-  if (body._tag === "InvalidMessage") return refuse(400, body.error, body.response ? undefined : body.id)
-  return JsonRpc.isNotification(body.message)
-    ? accepted
-    : refuse(400, McpError.invalidRequest("Responses are not posted in this revision"))
-}

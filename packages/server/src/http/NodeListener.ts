@@ -1,9 +1,9 @@
 /**
- * Serves over Streamable HTTP (spec: basic/transports) straight on `node:http`: a listener for `createServer`, or for whatever framework
- * hands out Node's own requests: with their bodies unread, or with what it parsed as `request.body`. The same endpoint as `endpoint/Http`, without a router, its context and its
- * middleware: a call costs a quarter less.
+ * Serves Streamable HTTP (spec: basic/transports) on `node:http`: a listener for `createServer`, or for a framework that hands out Node's
+ * own requests, with their bodies unread or parsed as `request.body`. The same endpoint as `RouterEndpoint`, without a router, its
+ * context and its middleware, which are a quarter of a call's cost.
  *
- * Owns what of a response Node is told. Cross-origin answers and who asks are the business of what stands before it.
+ * Owns what is written to Node's response. Cross-origin requests and authentication are for what runs before the listener.
  */
 import { exitOf } from "@effect-mcp/core/internal/eager"
 import { Fibers } from "@effect-mcp/core/internal/Fibers"
@@ -11,6 +11,7 @@ import type { Principal } from "@effect-mcp/core/Principal"
 import type { Headers } from "@effect-mcp/protocol/Headers"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Cause from "effect/Cause"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -18,26 +19,30 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import type { IncomingMessage, ServerResponse } from "node:http"
-import type { Asked } from "./request/HttpRequest.ts"
-import * as Body from "./request/Body.ts"
-import * as Direct from "./response/NodeResponseWriter.ts"
-import * as Endpoint from "./Endpoint.ts"
-import { Events } from "./response/SseResponse.ts"
-import { refuse } from "./response/Responses.ts"
-import type * as Work from "./request/InFlightRequests.ts"
 import type { McpServer } from "../dispatch/Server.ts"
+import * as Endpoint from "./Endpoint.ts"
+import * as Body from "./request/Body.ts"
+import type { HttpExchange } from "./request/HttpExchange.ts"
+import type { HttpRequest } from "./request/HttpRequest.ts"
+import * as NodeResponseWriter from "./response/NodeResponseWriter.ts"
+import { refuse } from "./response/Responses.ts"
+import { SseHttpBody } from "./response/SseResponse.ts"
 
 export interface Options extends Endpoint.Options {
-  /** Answers at this path alone, and by 404 at all others. Default: wherever it is mounted, whatever the path says. */
+  /** The path of the endpoint; others are answered by 404. Default: every path that reaches the listener. */
   readonly path?: string | undefined
-  /** Who asks, where something before the listener found that out: it is asked at once, and must not throw. Default: `anonymous`. */
+  /**
+   * The user of a request, where something before the listener authenticated it. It is called at once, and must not throw. Default:
+   * `anonymous`.
+   */
   readonly principal?: ((request: IncomingMessage) => Principal["Service"] | undefined) | undefined
 }
 
-/** Answers a request. A body that was read before must be there as `request.body`, as Express's parsers leave it; else it is 500. */
+/** Answers a request. A body that was read before must be in `request.body`, as Express's parsers leave it; otherwise it is 500. */
 export type Listener = (request: IncomingMessage, response: ServerResponse) => void
 
-class FromNode implements Asked {
+/** A request of Node's. */
+class NodeRequest implements HttpRequest {
   readonly method: string
   readonly headers: Headers
   readonly principal: Principal["Service"] | undefined
@@ -59,12 +64,14 @@ class FromNode implements Asked {
   }
 }
 
-const readBefore = refuse(
+const bodyMissing = refuse(
   500,
   McpError.internalError("The body was read before it came to the MCP endpoint, and is not there as request.body")
 )
+const notFound = HttpServerResponse.empty({ status: 404 })
+const failed = refuse(500, McpError.internalError())
 
-/** What a host has read of a body, and parsed or not: as text again. */
+/** The body that a framework has read, and maybe parsed; undefined where it is unread, or not there. */
 const readOf = (request: IncomingMessage, limit: number): Body.Read | undefined => {
   if (!request.readableDidRead || !("body" in request)) return undefined
   const { body } = request
@@ -72,12 +79,10 @@ const readOf = (request: IncomingMessage, limit: number): Body.Read | undefined 
   const bytes = body instanceof Uint8Array ? body : Buffer.from(typeof body === "string" ? body : JSON.stringify(body))
   return bytes.length > limit ? "TooLarge" : bytes
 }
-const notFound = HttpServerResponse.empty({ status: 404 })
-const failed = refuse(500, McpError.internalError())
 
 type Answer = HttpServerResponse.HttpServerResponse
 
-/** What is there and whole. Who stands before the listener may have given up on it, and answered. */
+/** Writes a response that is no stream, unless something before the listener has answered already. */
 const write = (response: ServerResponse, { body, headers, status }: Answer): void => {
   if (response.headersSent) return
   response.writeHead(status, headers)
@@ -85,150 +90,191 @@ const write = (response: ServerResponse, { body, headers, status }: Answer): voi
   else response.end()
 }
 
-/** A fault of ours is said as long as there is a way to. */
+/** A defect is answered by 500 as long as no head was written. */
 const cutOff = (response: ServerResponse, cause: Cause.Cause<never>): void => {
   if (response.headersSent || !Cause.hasDies(cause)) response.destroy()
   else write(response, failed)
 }
 
-/** The listener, as long as the scope lives: its end is that of all that is open, in order. */
-export const make = Effect.fnUntraced(function* (
-  options: Options = {}
-): Effect.fn.Return<Listener, never, McpServer | Scope.Scope> {
-  const { path, principal } = options
-  const fibers = new Fibers()
-  yield* Effect.addFinalizer(() => fibers.end)
-  const { admission, end, other, posted, refusal, work } = yield* Endpoint.make(options)
-  yield* Effect.addFinalizer(() => end)
-  const runFork = Effect.runForkWith(yield* Effect.context<never>())
+const failure = (cause: Cause.Cause<never>) => Effect.logError("A request could not be answered", cause)
 
-  const failure = (cause: Cause.Cause<never>) => Effect.logError("A request could not be answered", cause)
+/** One listener: each request goes through `receive`, `respond` and `send`. */
+class NodeListener {
+  private readonly endpoint: Endpoint.Endpoint
+  private readonly options: Options
+  private readonly fibers: Fibers
+  private readonly runFork: ReturnType<typeof Effect.runForkWith<never>>
 
-  const report = (defect: unknown): void => void runFork(failure(Cause.die(defect)))
-
-  /** What is thrown here would end the process. */
-  const fail = (response: ServerResponse, defect: unknown): void => {
-    report(defect)
-    write(response, failed)
+  constructor(endpoint: Endpoint.Endpoint, options: Options, fibers: Fibers, context: Context.Context<never>) {
+    this.endpoint = endpoint
+    this.options = options
+    this.fibers = fibers
+    this.runFork = Effect.runForkWith(context)
   }
 
-  /** What was answered is written without a fiber: a stream may be open for long. */
-  const send = (answer: Answer, post: Work.Post, request: IncomingMessage, response: ServerResponse): void => {
-    const over = (): void => work.leave(post)
-    if (response.destroyed) return over()
-    if (answer.body instanceof Events && !response.headersSent) {
-      response.writeHead(answer.status, answer.headers)
-      Direct.whenOver(request, response, over)
-      return Direct.pipe(answer.body, response, report)
+  receive(request: IncomingMessage, response: ServerResponse): void {
+    // The client has gone while middleware before the listener ran: no event will say so.
+    if (response.destroyed || request.socket.destroyed) return
+    const { path, principal } = this.options
+    if (path !== undefined && request.url?.split("?", 1)[0] !== path) return write(response, notFound)
+    try {
+      const http = new NodeRequest(request, principal?.(request))
+      const refused = this.endpoint.refusal(http)
+      if (refused !== undefined) return write(response, refused)
+      if (http.method === "POST") this.post(http, request, response)
+      else this.other(http, request, response)
+    } catch (defect) {
+      this.fail(response, defect)
     }
-    write(response, answer)
-    // Who does not read it is still at it.
-    if (response.writableLength === 0) over()
-    else Direct.whenOver(request, response, over)
   }
 
-  /** Waits for the answer in a fiber, which ends with the response. */
-  const wait = (
-    answer: Effect.Effect<Answer>,
-    post: Work.Post,
+  private post(http: HttpRequest, request: IncomingMessage, response: ServerResponse): void {
+    const { admission, exchanges } = this.endpoint
+    const read = readOf(request, admission.maxMessageBytes)
+    if (read !== undefined) {
+      const exchange = exchanges.enter(cutOf(request, response), http)
+      return this.respond(() => this.endpoint.post(http, read, exchange), exchange, request, response)
+    }
+    // Middleware before the listener has read a part of it.
+    if (request.readableDidRead || request.destroyed) return write(response, bodyMissing)
+    const exchange = exchanges.enter(cutOf(request, response), http)
+    Body.collect(request, admission.maxMessageBytes, (read) => {
+      // The rest is discarded, so that the client comes to read the response.
+      if (read === "TooLarge") request.resume()
+      if (read === "Gone") exchanges.leave(exchange)
+      else this.respond(() => this.endpoint.post(http, read, exchange), exchange, request, response)
+    })
+  }
+
+  private other(http: HttpRequest, request: IncomingMessage, response: ServerResponse): void {
+    // Over HTTP/2 Node does not report a cancelled request while its body is unread.
+    request.resume()
+    const exchange = this.endpoint.exchanges.open(cutOf(request, response))
+    this.respond(() => this.endpoint.other(http, exchange), exchange, request, response)
+  }
+
+  /** Answers at once where that is possible. */
+  private respond(
+    answering: () => Effect.Effect<Answer>,
+    exchange: HttpExchange,
     request: IncomingMessage,
     response: ServerResponse
-  ): void => {
+  ): void {
+    try {
+      const answer = answering()
+      const done = exitOf(answer)
+      if (done !== undefined && Exit.isSuccess(done)) this.send(done.value, exchange, request, response)
+      else this.wait(answer, exchange, request, response)
+    } catch (defect) {
+      this.endpoint.exchanges.leave(exchange)
+      this.fail(response, defect)
+    }
+  }
+
+  /** Waits for the answer in a fiber, which the end of the response interrupts. */
+  private wait(
+    answer: Effect.Effect<Answer>,
+    exchange: HttpExchange,
+    request: IncomingMessage,
+    response: ServerResponse
+  ): void {
     const gone = (): void => fiber.interruptUnsafe()
-    const fiber = runFork(
-      Effect.map(answer, (answer) => send(answer, post, request, response)).pipe(
+    const fiber = this.runFork(
+      Effect.map(answer, (answer) => this.send(answer, exchange, request, response)).pipe(
         Effect.tapCause(failure),
         Effect.onExit((exit) =>
           Effect.sync(() => {
             response.off("close", gone)
             if (Exit.isSuccess(exit)) return
             cutOff(response, exit.cause)
-            work.leave(post)
+            this.endpoint.exchanges.leave(exchange)
           })
         )
       )
     )
-    fibers.add(fiber)
-    if (fiber.pollUnsafe() === undefined) Direct.whenOver(request, response, gone)
+    this.fibers.add(fiber)
+    if (fiber.pollUnsafe() === undefined) NodeResponseWriter.whenOver(request, response, gone)
   }
 
-  /** Answers what was entered as work: at once where that is possible. */
-  const respond = (
-    answering: () => Effect.Effect<Answer>,
-    post: Work.Post,
-    request: IncomingMessage,
-    response: ServerResponse
-  ): void => {
-    try {
-      const answer = answering()
-      const done = exitOf(answer)
-      if (done !== undefined && Exit.isSuccess(done)) send(done.value, post, request, response)
-      else wait(answer, post, request, response)
-    } catch (defect) {
-      work.leave(post)
-      fail(response, defect)
+  /** Writes the answer without a fiber: a stream may be open for long. */
+  private send(answer: Answer, exchange: HttpExchange, request: IncomingMessage, response: ServerResponse): void {
+    const over = (): void => this.endpoint.exchanges.leave(exchange)
+    if (response.destroyed) return over()
+    if (answer.body instanceof SseHttpBody && !response.headersSent) {
+      response.writeHead(answer.status, answer.headers)
+      NodeResponseWriter.whenOver(request, response, over)
+      return NodeResponseWriter.pipe(answer.body, response, (defect) => this.report(defect))
     }
+    write(response, answer)
+    // The exchange of a client that does not read lasts on.
+    if (response.writableLength === 0) over()
+    else NodeResponseWriter.whenOver(request, response, over)
   }
 
-  const post = (asked: Asked, post: Work.Post, request: IncomingMessage, response: ServerResponse): void => {
-    Body.collect(request, admission.maxMessageBytes, (read) => {
-      // What is left of it is thrown away, so that its sender comes to read the answer.
-      if (read === "TooLarge") request.resume()
-      if (read === "Gone") work.leave(post)
-      else respond(() => posted(asked, read, post), post, request, response)
-    })
+  private report(defect: unknown): void {
+    this.runFork(failure(Cause.die(defect)))
   }
 
-  return (request, response) => {
-    // Whoever asked has gone while something before the listener was at it: there will be no other sign of that.
-    if (response.destroyed || request.socket.destroyed) return
-    if (path !== undefined && request.url?.split("?", 1)[0] !== path) return write(response, notFound)
-    // Whose body is still to come is cut off by its connection; over HTTP/2 the response has the stream.
-    const cut = (): void => {
-      request.destroy()
-      response.destroy()
-    }
-    try {
-      const asked = new FromNode(request, principal?.(request))
-      const refused = refusal(asked)
-      if (refused !== undefined) return write(response, refused)
-      if (asked.method !== "POST") {
-        // Over HTTP/2 Node may not say that a request was given up as long as there is something of it to read.
-        request.resume()
-        const entered = work.open(cut)
-        return respond(() => other(asked, entered), entered, request, response)
-      }
-      const read = readOf(request, admission.maxMessageBytes)
-      if (read !== undefined) {
-        const entered = work.enter(cut, asked)
-        return respond(() => posted(asked, read, entered), entered, request, response)
-      }
-      // A mistake of what stands before the listener: some of it was read there.
-      if (request.readableDidRead || request.destroyed) return write(response, readBefore)
-      post(asked, work.enter(cut, asked), request, response)
-    } catch (defect) {
-      fail(response, defect)
-    }
+  /** An error that a listener throws would end the process. */
+  private fail(response: ServerResponse, defect: unknown): void {
+    this.report(defect)
+    write(response, failed)
   }
+}
+
+/** Cuts off both: the connection has a body that is arriving; over HTTP/2 the response has the stream. */
+const cutOf = (request: IncomingMessage, response: ServerResponse) => (): void => {
+  request.destroy()
+  response.destroy()
+}
+
+/**
+ * A listener that lives as long as the scope, whose end closes what is open, in order.
+ *
+ * @example
+ * ```ts
+ * import * as Node from "@effect-mcp/server/Node"
+ * import { Effect } from "effect"
+ * import { createServer } from "node:http"
+ *
+ * const serve = Effect.gen(function* () {
+ *   const listener = yield* Node.make({ path: "/mcp" })
+ *   const server = createServer(listener)
+ *   yield* Effect.acquireRelease(
+ *     Effect.sync(() => server.listen(3000)),
+ *     () => Effect.sync(() => server.close())
+ *   )
+ * })
+ * ```
+ */
+export const make = Effect.fnUntraced(function* (
+  options: Options = {}
+): Effect.fn.Return<Listener, never, McpServer | Scope.Scope> {
+  const fibers = new Fibers()
+  yield* Effect.addFinalizer(() => fibers.end)
+  const endpoint = yield* Endpoint.make(options)
+  yield* Effect.addFinalizer(() => endpoint.end)
+  const listener = new NodeListener(endpoint, options, fibers, yield* Effect.context<never>())
+  return (request, response) => listener.receive(request, response)
 })
 
 export interface Built {
   readonly listener: Listener
-  /** Ends what is open, in order: subscriptions at once, requests within `drain`. */
+  /** Ends what is open: subscriptions at once, requests within `drain`. */
   readonly dispose: () => Promise<void>
 }
 
-/** A listener that may still be in the making: then `dispose` interrupts that. */
+/** A listener that is being built: `dispose` interrupts that. */
 export interface Building extends Pick<Built, "dispose"> {
   readonly listener: Promise<Listener>
 }
 
 export interface BuildOptions extends Options {
-  /** Where layers are that are built already, as `ManagedRuntime` has one: they are shared. Default: a new one. */
+  /** Layers in it, as in that of a `ManagedRuntime`, are shared. Default: a new one. */
   readonly memoMap?: Layer.MemoMap | undefined
 }
 
-/** Builds the server and its listener, in a scope of their own. */
+/** Builds the server and its listener in a scope of their own. `listener` rejects where the server cannot be built. */
 export const build = <E>(
   server: Layer.Layer<McpServer, E>,
   { memoMap = Layer.makeMemoMapUnsafe(), ...options }: BuildOptions = {}

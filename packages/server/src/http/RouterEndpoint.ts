@@ -1,12 +1,13 @@
 /**
- * Serves over Streamable HTTP (spec: basic/transports) on Effect's router: mounts beside the user's own routes, whose middleware applies;
- * one that provides a `Principal` says who asks. What the endpoint does is in `http/`; `endpoint/Node` is the same without a router.
+ * Serves Streamable HTTP (spec: basic/transports) on Effect's router: mounts beside the user's own routes, whose middleware applies and
+ * may provide a `Principal`. `Endpoint` is the endpoint itself; `NodeListener` serves the same without a router.
  */
-import { attempt } from "@effect-mcp/core/internal/eager"
+import { attempt, exitOf } from "@effect-mcp/core/internal/eager"
 import { Principal } from "@effect-mcp/core/Principal"
 import type * as Headers from "@effect-mcp/protocol/Headers"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as HttpRouter from "effect/http/HttpRouter"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
@@ -14,32 +15,50 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import * as Tracer from "effect/Tracer"
-import type { Asked } from "./request/HttpRequest.ts"
+import type { McpServer } from "../dispatch/Server.ts"
+import * as Endpoint from "./Endpoint.ts"
 import * as Body from "./request/Body.ts"
 import * as Cors from "./request/Cors.ts"
-import * as Direct from "./response/NodeResponseWriter.ts"
-import * as Endpoint from "./Endpoint.ts"
-import * as Work from "./request/InFlightRequests.ts"
+import type { HttpExchange } from "./request/HttpExchange.ts"
+import type { HttpRequest } from "./request/HttpRequest.ts"
 import { onShutdown } from "./request/Shutdown.ts"
-import type { McpServer } from "../dispatch/Server.ts"
+import * as NodeResponseWriter from "./response/NodeResponseWriter.ts"
 
 export type { ResumeOptions, SessionOptions } from "./Endpoint.ts"
 export { serve } from "./request/Shutdown.ts"
 
 export interface Options extends Endpoint.Options {
-  /** Where the endpoint is. */
+  /** The path of the endpoint. */
   readonly path: HttpRouter.PathInput
-  /** Lets pages of other sites in, if they are allowed origins. Default no. */
+  /** Allows pages of other sites, if they are among `allowedOrigins`. Default false. */
   readonly cors?: Cors.Options | boolean | undefined
 }
 
-/** Adds the endpoint to the router. Where `serve` of this module is not used, open streams hold up the server's shutdown. */
+/**
+ * Adds the endpoint to the router. Serve the app with `serve` of this module: otherwise open streams hold up the shutdown.
+ *
+ * @example
+ * ```ts
+ * import { NodeHttpServer } from "@effect/platform-node"
+ * import * as Http from "@effect-mcp/server/Http"
+ * import * as McpServer from "@effect-mcp/server/McpServer"
+ * import { Layer } from "effect"
+ * import { createServer } from "node:http"
+ *
+ * const server = McpServer.layer({ name: "example", version: "1.0.0", features: Layer.empty })
+ *
+ * const main = Http.serve(Http.layer({ path: "/mcp" })).pipe(
+ *   Layer.provide(server),
+ *   Layer.provide(NodeHttpServer.layer(createServer, { port: 3000 }))
+ * )
+ * ```
+ */
 export const layer = (options: Options): Layer.Layer<never, never, McpServer | HttpRouter.HttpRouter> =>
   HttpRouter.use((router) => Effect.flatMap(make(options), (handle) => router.add("*", options.path, handle)))
 
 /**
- * The endpoint as a `fetch` handler. Built at once; `dispose` ends what is open, in order. To put routes or middleware beside it, give
- * `layer` to `HttpRouter.toWebHandler`.
+ * The endpoint as a `fetch` handler, for Workers, Deno and Bun. It is built at once; `dispose` ends what is open, in order. For routes or
+ * middleware beside it, give `layer` to `HttpRouter.toWebHandler`.
  */
 export const toWebHandler = <E>(
   server: Layer.Layer<McpServer, E>,
@@ -49,8 +68,8 @@ export const toWebHandler = <E>(
   readonly dispose: () => Promise<void>
 } => HttpRouter.toWebHandler(Layer.provide(layer(options), server), { disableLogger: true, memoMap })
 
-/** A request of the router, in whose context it runs. Handlers get to see it, and none of what it was made of. */
-class Routed implements Asked {
+/** A request of the router. Handlers may see it, and neither the router's request nor its context. */
+class RouterRequest implements HttpRequest {
   readonly method: string
   readonly headers: Headers.Headers
   readonly principal: Principal["Service"] | undefined
@@ -78,47 +97,54 @@ class Routed implements Asked {
   }
 }
 
+/** Whether the answer is there and no stream, so that the exchange is over. */
+const isWhole = <R>(answer: Effect.Effect<HttpServerResponse, never, R>): boolean => {
+  const exit = exitOf(answer)
+  return exit !== undefined && Exit.isSuccess(exit) && exit.value.body._tag !== "Stream"
+}
+
 type Handle = Effect.Effect<HttpServerResponse, never, HttpServerRequest | Scope.Scope>
 
 const make = Effect.fnUntraced(function* (options: Options): Effect.fn.Return<Handle, never, McpServer | Scope.Scope> {
   const endpoint = yield* Endpoint.make(options)
   yield* onShutdown(endpoint.end)
-  const { admission, other, posted, refusal, work } = endpoint
+  const { admission, exchanges } = endpoint
   const read = Body.reader(admission)
 
-  /** Answers, and leaves when the scope of the HTTP request ends, with its response: written, or cut off by the other side. */
+  /** Answers. The exchange ends with the scope of the HTTP request: when its response was written or cut off. */
   const finish = (
     http: HttpServerRequest,
     context: Context.Context<never>,
-    post: Work.Post,
-    answering: () => ReturnType<typeof posted>
-  ): ReturnType<typeof posted> => {
-    // What it throws would be thrown at whoever has the body, which ends the process.
+    exchange: HttpExchange,
+    answering: () => ReturnType<Endpoint.Endpoint["post"]>
+  ): ReturnType<Endpoint.Endpoint["post"]> => {
+    // An error that is thrown here would reach the reader of the body and end the process.
     const answered = attempt(answering)
-    if (Work.whole(answered) !== undefined) {
-      work.leave(post)
+    if (isWhole(answered)) {
+      exchanges.leave(exchange)
       return answered
     }
-    const leave = Effect.sync(() => work.leave(post))
+    const leave = Effect.sync(() => exchanges.leave(exchange))
     return Effect.andThen(
       Scope.addFinalizer(Context.getUnsafe(context, Scope.Scope), leave),
-      Effect.map(answered, (answer) => Direct.answer(http, context, answer))
+      Effect.map(answered, (answer) => NodeResponseWriter.answer(http, context, answer))
     )
   }
 
   const handle: Handle = Effect.withFiber<HttpServerResponse, never, HttpServerRequest | Scope.Scope>((fiber) => {
     const http = Context.getUnsafe(fiber.context, HttpServerRequest)
-    const asked = new Routed(http, fiber.context)
-    const refused = refusal(asked)
+    const request = new RouterRequest(http, fiber.context)
+    const refused = endpoint.refusal(request)
     if (refused !== undefined) return Effect.succeed(refused)
     const cut = () => fiber.interruptUnsafe()
-    if (asked.method !== "POST") {
-      const post = work.open(cut)
-      return finish(http, fiber.context, post, () => other(asked, post))
+    if (request.method !== "POST") {
+      const exchange = exchanges.open(cut)
+      return finish(http, fiber.context, exchange, () => endpoint.other(request, exchange))
     }
-    const post = work.enter(cut, asked)
-    const answer = (body: Body.Read) => finish(http, fiber.context, post, () => posted(asked, body, post))
-    return read(http, answer, () => work.leave(post))
+    const exchange = exchanges.enter(cut, request)
+    const answer = (body: Body.Read) =>
+      finish(http, fiber.context, exchange, () => endpoint.post(request, body, exchange))
+    return read(http, answer, () => exchanges.leave(exchange))
   })
   const { cors = false } = options
   return cors === false ? handle : Cors.cors(cors === true ? {} : cors, options)(handle)

@@ -9,7 +9,7 @@ const rateLimit = "packages/server/src/features/RateLimit.ts"
 const rateLimitTest = "packages/server/test/features/rate-limit.test.ts"
 const toolLimits = "packages/server/src/features/ToolLimits.ts"
 const toolLimitsTest = "packages/server/test/features/tool-limits.test.ts"
-const sessions = "packages/server/src/http/session/Sessions.ts"
+const sessions = "packages/server/src/http/session/SessionTable.ts"
 const sessionsTest = "packages/server/test/http/session/SessionTable.test.ts"
 
 export const coreFaults: ReadonlyArray<Fault> = [
@@ -92,17 +92,17 @@ export const coreFaults: ReadonlyArray<Fault> = [
     test: toolLimitsTest
   },
   {
-    name: "all anonymous callers share one limit of sessions",
+    name: "callers without an address share one limit of sessions",
     file: sessions,
-    from: 'owner !== "" && ',
+    from: 'if (caller === "") return undefined\n',
     to: "",
     test: sessionsTest
   },
   {
     name: "the end of the endpoint interrupts the end of a session",
     file: sessions,
-    from: "Effect.uninterruptible(entry.close(reason))",
-    to: "entry.close(reason)",
+    from: "Effect.uninterruptible(session.close(reason))",
+    to: "session.close(reason)",
     test: sessionsTest
   },
   {

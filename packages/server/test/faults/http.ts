@@ -2,10 +2,11 @@
 import type { Fault } from "@effect-mcp/spec/Fault"
 
 const store = "packages/server/src/http/session/EventStore.ts"
-const work = "packages/server/src/http/request/InFlightRequests.ts"
+const inFlight = "packages/server/src/http/request/InFlightRequests.ts"
 const fairness = "packages/server/test/http/request/fairness.test.ts"
 const session = "packages/server/src/http/session/HttpSession.ts"
-const stateful = "packages/server/src/http/session/SessionEndpoint.ts"
+const sessions = "packages/server/src/http/session/HttpSessions.ts"
+const sessionEndpoint = "packages/server/src/http/session/SessionEndpoint.ts"
 const sessionTest = "packages/server/test/http/session/HttpSession.test.ts"
 const sessionModel = "packages/server/test/http/session/HttpSession.model.test.ts"
 const storeModel = "packages/server/test/http/session/EventStore.model.test.ts"
@@ -62,28 +63,28 @@ export const httpFaults: ReadonlyArray<Fault> = [
   },
   {
     name: "One caller may have all requests in flight",
-    file: work,
+    file: inFlight,
     from: "own > limit ?",
     to: "own > this.inFlight ?",
     test: fairness
   },
   {
     name: "Requests whose client has gone count for no caller",
-    file: work,
-    from: " + (this.awayOf.get(post.caller) ?? 0)",
+    file: inFlight,
+    from: " + (this.awayOf.get(exchange.caller) ?? 0)",
     to: "",
     test: fairness
   },
   {
     name: "Bodies that are slow do not give way",
-    file: work,
-    from: "if (this.reading >= this.inFlight) this.giveWay()",
+    file: inFlight,
+    from: "if (this.reading >= this.inFlight) this.cutSlowest()",
     to: "",
     test: fairness
   },
   {
     name: "A body that has come counts as one that is coming",
-    file: work,
+    file: inFlight,
     from: "    this.reading--\n",
     to: "",
     test: fairness
@@ -98,7 +99,7 @@ export const httpFaults: ReadonlyArray<Fault> = [
   {
     name: "A POST that settles late ends a newer one with the same id",
     file: session,
-    from: "if (this.posts?.get(id) !== post) return\n",
+    from: "if (this.responses?.get(id) !== response) return\n",
     to: "",
     test: sessionTest
   },
@@ -112,7 +113,7 @@ export const httpFaults: ReadonlyArray<Fault> = [
   {
     name: "The event store is not told of a stream that is forgotten",
     file: session,
-    from: "      this.written?.forget(first.stream.name)\n",
+    from: "      this.log?.forget(first.stream.name)\n",
     to: "",
     test: sessionTest
   },
@@ -132,42 +133,56 @@ export const httpFaults: ReadonlyArray<Fault> = [
   },
   {
     name: "A request is no use of its session",
-    file: stateful,
-    from: "    session.touch()\n    return session\n",
-    to: "    return session\n",
+    file: sessions,
+    from: "    found.touch()\n",
+    to: "",
     test: sessionModel
   },
   {
     name: "A session is opened while the endpoint ends",
-    file: stateful,
-    from: "    if (work.draining) return shuttingDown(request.id)\n    if (sessions.full)",
-    to: "    if (sessions.full)",
+    file: sessionEndpoint,
+    from: "    if (this.options.exchanges.draining) return Effect.succeed(shuttingDown(request.id))\n    if (!this",
+    to: "    if (!this",
     test: sessionTest
   },
   {
     name: "A client that hangs up while its events are read stays attached",
-    file: stateful,
-    from: "    post.left = () => stream.detach(connection)\n    return Effect.match",
+    file: sessionEndpoint,
+    from: "    exchange.left = () => stream.detach(body)\n    return Effect.match",
     to: "    return Effect.match",
     test: sessionTest
   },
   {
     name: "The lifetime of a connection outlives it",
-    file: stateful,
+    file: sessionEndpoint,
     from: "      timer?.interruptUnsafe()\n",
     to: "",
     test: sessionTest
   },
   {
+    name: "Anonymous callers of one address open sessions without a limit",
+    file: "packages/server/src/http/session/SessionTable.ts",
+    from: "? ([this.perAddress,",
+    to: "? ([Infinity,",
+    test: "packages/server/test/http/session/SessionTable.test.ts"
+  },
+  {
+    name: "The client that comes back does not stop the interruption of its request",
+    file: "packages/server/src/http/session/SessionResponse.ts",
+    from: '    this.state = "Streaming"\n    this.stopTimer()\n',
+    to: '    this.state = "Streaming"\n',
+    test: sessionModel
+  },
+  {
     name: "Another principal may use a session",
-    file: stateful,
-    from: " || session.owner !== ownerOf(asked)",
+    file: sessions,
+    from: " || found.owner !== ownerOf(http)",
     to: "",
     test: sessionModel
   },
   {
     name: "A stream that was resumed gives events twice",
-    file: "packages/server/src/http/session/EventStream.ts",
+    file: "packages/server/src/http/session/ResumableStream.ts",
     from: "      this.drop(last)\n",
     to: "",
     test: sessionModel
@@ -175,8 +190,8 @@ export const httpFaults: ReadonlyArray<Fault> = [
   {
     name: "A question of a request is also on the stream of the session",
     file: session,
-    from: 'if (post !== undefined) post.send(one, "data")',
-    to: 'if (post !== undefined) {\n        post.send(one, "data")\n        if (JsonRpc.isRequest(one)) this.standalone().write(JsonRpc.encode(one))\n      }',
+    from: 'if (response !== undefined) response.send(one, "data")',
+    to: 'if (response !== undefined) {\n        response.send(one, "data")\n        if (JsonRpc.isRequest(one)) this.standaloneStream().write(JsonRpc.encode(one))\n      }',
     test: "packages/server/test/http/session/delivery.test.ts",
     ids: ["http.streams.no-broadcast"]
   },

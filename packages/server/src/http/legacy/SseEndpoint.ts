@@ -1,13 +1,13 @@
 /**
- * Serves HTTP with server-sent events (spec 2024-11-05: basic/transports, HTTP with SSE), deprecated since 2025-03-26, for clients that
- * know nothing newer. A GET opens a session and carries all that the server says; the client POSTs what it says to the URI that comes
- * first on it. Any revision with a handshake may be agreed on.
+ * HTTP with server-sent events (spec 2024-11-05: basic/transports, HTTP with SSE), deprecated since 2025-03-26, for clients that support
+ * nothing newer. A GET opens a session and carries all messages of the server; the client POSTs its messages to the URI of the first
+ * event, `endpoint`. Any revision with a handshake may be negotiated.
  *
- * Owns the sessions: each lives as long as its GET, and only who opened it may post to it. It mounts beside the user's own routes,
- * whose middleware applies; one that provides a `Principal` says who asks. Refuses the stateless era, which has a transport of its own.
+ * Owns the sessions: each lives as long as its GET, and only the principal that opened it may post to it. Mounts beside the user's own
+ * routes, whose middleware applies and may provide a `Principal`. Refuses the stateless era, which has a transport of its own.
  */
 import * as Outbox from "@effect-mcp/core/Outbox"
-import * as PrincipalModule from "@effect-mcp/core/Principal"
+import * as Principal from "@effect-mcp/core/Principal"
 import { type Decoded, TransportError } from "@effect-mcp/core/Transport"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -26,74 +26,77 @@ import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import { McpServer } from "../../dispatch/Server.ts"
+import { isModern } from "../../dispatch/StatelessEra.ts"
+import { metaOf } from "../../request/RequestServices.ts"
+import type { Session } from "../../session/Session.ts"
 import * as Admission from "../request/Admission.ts"
 import * as Body from "../request/Body.ts"
 import * as Cors from "../request/Cors.ts"
-import * as Direct from "../response/NodeResponseWriter.ts"
-import { events } from "../response/SseResponse.ts"
-import { noSession, type Refusal, refuse, shuttingDown, tooMany } from "../response/Responses.ts"
-import { onShutdown } from "../request/Shutdown.ts"
 import { slowestOf } from "../request/InFlightRequests.ts"
-import { EventBody } from "./EventBody.ts"
-import { Pulse } from "../response/KeepAliveTimer.ts"
-import { metaOf } from "../../request/RequestServices.ts"
-import { McpServer } from "../../dispatch/Server.ts"
-import type { Session } from "../../session/Session.ts"
-import { isModern } from "../../dispatch/StatelessEra.ts"
+import { onShutdown } from "../request/Shutdown.ts"
+import { EventStream } from "../response/EventStream.ts"
+import * as NodeResponseWriter from "../response/NodeResponseWriter.ts"
+import { type ErrorResponse, noSession, refuse, shuttingDown, tooMany } from "../response/Responses.ts"
+import { type KeepAliveTimer, keepAliveTimer } from "../response/SseBody.ts"
+import { sseResponse } from "../response/SseResponse.ts"
 
 export { serve } from "../request/Shutdown.ts"
 
-/** Of what waits longer than a moment the garbage is collected late: much less than for one wire, as there are many. */
+/** Much less than for one wire, as there are many sessions: of bytes that wait long the garbage is collected late. */
 const defaultHighWater = 128 * 1024
 const defaultControlCap = 16 * 1024 * 1024
 
 export interface Options extends Admission.Options, Outbox.Options {
-  /** Above this many bytes waiting for one session, its handlers wait. Default 128 KiB. */
+  /** Bytes that wait for one session before its handlers do. Default 128 KiB. */
   readonly highWater?: number | undefined
-  /** Above this many bytes of answers that wait for one session, it is cut off. Default 16 MiB. */
+  /** Bytes of answers that wait for one session before it is cut off. Default 16 MiB. */
   readonly controlCap?: number | undefined
-  /** Where the stream is. */
+  /** The path of the stream. */
   readonly path: HttpRouter.PathInput
-  /** Where messages are posted. Default `/messages`. */
+  /** The path that messages are posted to. Default `/messages`. */
   readonly messages?: HttpRouter.PathInput | undefined
-  /** Sessions that are open at once (default 1024); one more is answered by 429. */
+  /** Sessions that are open at once. Default 1024; one more is answered by 429. */
   readonly sessions?: number | undefined
-  /** How much of `sessions` one caller may take: a principal, or else an address. Default 0.5. */
+  /** How much of `sessions` one caller may take, from 0 to 1: a principal, or else an address. Default 0.5. */
   readonly callerShare?: number | undefined
-  /** Messages whose bodies may arrive at once (default 1024); for one more, a slow one is cut off. */
+  /** Messages whose bodies may arrive at once. Default 1024; for one more, a slow one is cut off. */
   readonly inFlight?: number | undefined
-  /** The stream says that it is alive after as long without a message; 0: never. Default 15 seconds. */
+  /** How long a stream may be silent before a comment is sent; 0: no comments. Default 15 seconds. */
   readonly keepAlive?: Duration.Input | undefined
-  /** At shutdown: how long requests may still run. Default 10 seconds. Sessions without any end at once. */
+  /** At shutdown: how long requests may still run. Default 10 seconds. Sessions without requests end at once. */
   readonly drain?: Duration.Input | undefined
-  /** Lets pages of other sites in, if they are allowed origins. Default no. */
+  /** Allows pages of other sites, if they are among `allowedOrigins`. Default false. */
   readonly cors?: Cors.Options | boolean | undefined
 }
 
-type Principal = PrincipalModule.Principal["Service"]
-
-type Handle = (http: HttpServerRequest) => Effect.Effect<HttpServerResponse.HttpServerResponse, never, Scope.Scope>
+type Response = HttpServerResponse.HttpServerResponse
+type Handle = (http: HttpServerRequest) => Effect.Effect<Response, never, Scope.Scope>
 
 /** One GET, and the session on it. */
-interface Held {
-  readonly principal: Principal
+interface Connected {
+  readonly principal: Principal.Principal["Service"]
   /** The principal, or else the address; empty where neither is known. */
   readonly caller: string
+  /** Completes when the conversation is open. */
   readonly session: Deferred.Deferred<Session>
+  /** Runs the conversation; its end is that of the session. */
   readonly fiber: Fiber.Fiber<void>
-  /** Whether the response is over, however that came. */
+  /** Completes when the response was written or cut off. */
   readonly over: Deferred.Deferred<void>
   /** Cuts the response off. */
   readonly cut: () => void
 }
 
-/** A message whose body is still to come. */
+/** A message whose body is arriving. */
 interface Reading {
   readonly caller: string
   readonly cut: () => void
 }
 
-/** Adds both endpoints to the router. Where `serve` of this module is not used, open streams hold up the server's shutdown. */
+/**
+ * Adds both endpoints to the router. Serve the app with `serve` of this module: otherwise open streams hold up the shutdown.
+ */
 export const layer = (options: Options): Layer.Layer<never, never, McpServer | HttpRouter.HttpRouter> =>
   HttpRouter.use((router) =>
     Effect.flatMap(make(options), ({ open, receive }) =>
@@ -106,192 +109,264 @@ const defaultMessages = "/messages"
 /** How long a body may take to arrive. */
 const bodyTimeout = "30 seconds"
 const late = refuse(408, McpError.invalidRequest("The body did not arrive in time"))
+const accepted = HttpServerResponse.text("Accepted", { status: 202 })
 
-const principalOf = (context: Context.Context<never>): Principal =>
-  Option.getOrElse(Context.getOption(context, PrincipalModule.Principal), () => PrincipalModule.anonymous)
+const principalOf = (context: Context.Context<never>): Principal.Principal["Service"] =>
+  Option.getOrElse(Context.getOption(context, Principal.Principal), () => Principal.anonymous)
 
-const isSame = (one: Principal, other: Principal): boolean =>
-  PrincipalModule.callerKey(one) === PrincipalModule.callerKey(other)
+const callerOf = (http: HttpServerRequest, principal: Principal.Principal["Service"]): string =>
+  Principal.callerKey(principal, Option.getOrUndefined(http.remoteAddress)) ?? ""
 
-const callerAt = (http: HttpServerRequest, principal: Principal): string =>
-  PrincipalModule.callerKey(principal, Option.getOrUndefined(http.remoteAddress)) ?? ""
-
-const notAllowed = (allow: string): Refusal => HttpServerResponse.empty({ status: 405, headers: { allow } })
+const notAllowed = (allow: string): ErrorResponse => HttpServerResponse.empty({ status: 405, headers: { allow } })
 
 const urlOf = ({ originalUrl }: HttpServerRequest): URL => new URL(originalUrl, "http://localhost")
 
-const accepted = HttpServerResponse.text("Accepted", { status: 202 })
+/** The error for a request of the stateless era: it names the revisions that are served. */
+const refuseModern = (inbound: Decoded): JsonRpc.Failure | undefined => {
+  if (inbound._tag !== "Message" || !JsonRpc.isRequest(inbound.message) || !isModern(inbound.message)) return undefined
+  const supported = Revision.stateful.map(({ version }) => version).toReversed()
+  const version = String(metaOf(inbound.message)[Meta.protocolVersion])
+  return JsonRpc.failure(inbound.message.id, McpError.unsupportedProtocolVersion(supported, version))
+}
 
-const make = Effect.fnUntraced(function* (options: Options) {
-  const { drain = "10 seconds", inFlight = 1024, keepAlive = "15 seconds", sessions: limit = 1024 } = options
-  const messages = options.messages ?? defaultMessages
-  const log = Effect.runForkWith(yield* Effect.context<never>())
-  const admission = Admission.make(options, (refused) => void log(Effect.logWarning(refused)))
-  const read = Body.reader(admission)
-  const server = yield* McpServer
-  const scope = yield* Scope.Scope
-  const runFork = Effect.runForkWith(yield* Effect.context<never>())
-  const pulse = new Pulse(keepAlive, yield* Clock.Clock, (effect) => Fiber.runIn(runFork(effect), scope))
-  /** Those that can be posted to. */
-  const sessions = new Map<string, Held>()
-  /** All that have not ended to the last finalizer. */
-  let alive = 0
-  const reading = new Set<Reading>()
-  let draining = false
-
-  /** Lets what runs in it finish, then ends it: its response, too, although nobody reads it. */
-  const endOne = (held: Held): Effect.Effect<void> => {
-    const isOver = Effect.andThen(Fiber.await(held.fiber), Deferred.await(held.over))
-    return Deferred.await(held.session).pipe(
-      Effect.flatMap((session) => session.drain(drain)),
-      Effect.andThen(Effect.sync(() => held.fiber.interruptUnsafe())),
-      Effect.andThen(Effect.timeoutOption(isOver, "2 seconds")),
-      Effect.andThen(Effect.sync(held.cut)),
-      Effect.andThen(Effect.timeoutOption(Deferred.await(held.over), "1 second")),
-      Effect.interruptible,
-      Effect.asVoid
+/** Writes what an outbox has, a turn at a time: its bytes are free once the wire asks for more, so it counts a slow reader. */
+const writerOf =
+  (stream: EventStream) =>
+  (outgoing: Stream.Stream<string>): Effect.Effect<void> =>
+    Effect.ensuring(
+      Stream.runForEach(outgoing, (lines) =>
+        Effect.suspend(() => {
+          for (const line of lines.split("\n")) if (line !== "") stream.event("message", line)
+          return stream.ready
+        })
+      ),
+      Effect.sync(() => stream.end())
     )
-  }
-  yield* onShutdown(
-    Effect.suspend(() => {
-      draining = true
-      return Effect.forEach(sessions.values(), endOne, { concurrency: "unbounded", discard: true })
-    })
-  )
 
-  /** Speaks with one client until it hangs up, or until it is told to stop. */
-  const converse = Effect.fnUntraced(function* (
-    id: string,
-    body: EventBody,
-    principal: Principal,
-    opened: Deferred.Deferred<Session>,
-    hungUp: Effect.Effect<never, TransportError>
-  ): Effect.fn.Return<void, TransportError, Scope.Scope> {
-    const { broken, sink } = yield* Outbox.make(body.write, {
-      ...options,
-      highWater: options.highWater ?? defaultHighWater,
-      controlCap: options.controlCap ?? defaultControlCap
-    })
-    const transport = { incoming: Stream.never, sink, broken: Effect.raceFirst(broken, hungUp) }
-    const session = yield* server.connect(transport, { id, principal })
-    Deferred.doneUnsafe(opened, Effect.succeed(session))
-    yield* session.peer.awaitClosed
+/** What the two endpoints share. */
+interface Shared {
+  readonly options: Options
+  readonly server: McpServer["Service"]
+  readonly admission: Admission.Admission
+  readonly keepAlive: KeepAliveTimer
+  /** Runs an effect in the scope of the layer. */
+  readonly fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
+}
+
+class SseSessions {
+  private readonly shared: Shared
+  private readonly read: ReturnType<typeof Body.reader>
+  private readonly limit: number
+  /** The sessions that can be posted to, by id. */
+  private readonly sessions = new Map<string, Connected>()
+  /** Sessions whose fiber has not ended: also those that run their last finalizers. */
+  private alive = 0
+  /** Messages whose bodies are arriving, the oldest first. */
+  private readonly reading = new Set<Reading>()
+  /** Whether the shutdown has begun; never false again. */
+  private draining = false
+
+  constructor(shared: Shared) {
+    this.shared = shared
+    this.read = Body.reader(shared.admission)
+    this.limit = shared.options.sessions ?? 1024
+  }
+
+  // ---- GET
+
+  readonly open = Effect.fnUntraced(function* (
+    this: SseSessions,
+    http: HttpServerRequest
+  ): Effect.fn.Return<Response, never, Scope.Scope> {
+    const context = yield* Effect.context<never>()
+    const principal = principalOf(context)
+    const caller = callerOf(http, principal)
+    const refused = this.refusal(http, caller)
+    if (refused !== undefined) return refused
+    const id = globalThis.crypto.randomUUID()
+    // The app may be mounted under a prefix.
+    const { pathname } = urlOf(http)
+    const { messages = defaultMessages, path } = this.shared.options
+    const mount = pathname.endsWith(path) ? pathname.slice(0, -path.length) : ""
+    // Of a stream that is full from its first byte on, `ready` waits until all was written.
+    const stream = new EventStream(1)
+    stream.event("endpoint", `${mount}${messages}?sessionId=${id}`)
+    const connected = this.connect(id, stream, principal, caller, Fiber.getCurrent())
+    // The scope of an HTTP request ends with its response: written, or cut off by the client.
+    yield* Effect.addFinalizer(() => Effect.sync(() => this.hungUp(id, stream, connected)))
+    // Not before the session exists: the client posts as soon as it has the endpoint event.
+    yield* Deferred.await(connected.session)
+    return NodeResponseWriter.answer(http, context, sseResponse(stream.attach(), this.shared.keepAlive))
   })
 
-  const open = Effect.fnUntraced(function* (
-    http: HttpServerRequest
-  ): Effect.fn.Return<HttpServerResponse.HttpServerResponse, never, Scope.Scope> {
+  private refusal(http: HttpServerRequest, caller: string): Response | undefined {
+    const { admission, options } = this.shared
     const foreign = admission.caller(http)
     if (foreign !== undefined) return foreign
     if (http.method !== "GET") return notAllowed("GET")
     const refused = admission.get(http)
     if (refused !== undefined) return refused
-    if (draining) return shuttingDown()
-    if (alive >= limit) return tooMany("sessions are open", limit)
-    const context = yield* Effect.context<never>()
-    const principal = principalOf(context)
-    const caller = callerAt(http, principal)
-    const share = Math.ceil(limit * (options.callerShare ?? 0.5))
-    if (caller !== "" && sessions.size >= share) {
-      const own = [...sessions.values()].filter((held) => held.caller === caller)
-      if (own.length >= share) return tooMany("sessions of this caller are open", share)
-    }
-
-    const id = globalThis.crypto.randomUUID()
-    // What stands before our path was put there by whoever mounted us.
-    const { pathname } = urlOf(http)
-    const mount = pathname.endsWith(options.path) ? pathname.slice(0, -options.path.length) : ""
-    const body = new EventBody({ event: "endpoint", data: `${mount}${messages}?sessionId=${id}` })
-    const opened = Deferred.makeUnsafe<Session>()
-    const hungUp = Deferred.makeUnsafe<never, TransportError>()
-    const over = Deferred.makeUnsafe<void>()
-    const response = Fiber.getCurrent()
-    const cut = () => response?.interruptUnsafe()
-    alive++
-    const fiber = runFork(
-      converse(id, body, principal, opened, Deferred.await(hungUp)).pipe(
-        // A reader that made the wire break would not notice a proper end.
-        Effect.tapError(() => Effect.sync(cut)),
-        Effect.ensuring(Effect.sync(() => sessions.delete(id))),
-        Effect.scoped,
-        Effect.ignore,
-        Effect.ensuring(Effect.sync(() => void alive--))
-      )
-    )
-    sessions.set(id, { principal, caller, session: opened, fiber, over, cut })
-    Fiber.runIn(fiber, scope)
-    // The scope of an HTTP request ends with its response: written, or cut off by the other side.
-    yield* Effect.addFinalizer(() =>
-      Effect.sync(() => {
-        sessions.delete(id)
-        body.end()
-        Deferred.doneUnsafe(over, Effect.void)
-        Deferred.doneUnsafe(hungUp, Effect.fail(new TransportError({ reason: "Read", message: "The client is gone" })))
-      })
-    )
-    // Who is told where to post must find somebody there.
-    yield* Deferred.await(opened)
-    return Direct.answer(http, context, events(body, pulse))
-  })
-
-  /** What of the stateless era comes here is told which revisions there are. */
-  const modern = (inbound: Decoded): JsonRpc.Failure | undefined => {
-    if (inbound._tag !== "Message" || !JsonRpc.isRequest(inbound.message) || !isModern(inbound.message))
-      return undefined
-    const supported = Revision.stateful.map(({ version }) => version).toReversed()
-    const asked = String(metaOf(inbound.message)[Meta.protocolVersion])
-    return JsonRpc.failure(inbound.message.id, McpError.unsupportedProtocolVersion(supported, asked))
+    if (this.draining) return shuttingDown()
+    if (this.alive >= this.limit) return tooMany("sessions are open", this.limit)
+    const share = Math.ceil(this.limit * (options.callerShare ?? 0.5))
+    if (caller === "" || this.sessions.size < share) return undefined
+    const own = [...this.sessions.values()].filter((session) => session.caller === caller)
+    return own.length < share ? undefined : tooMany("sessions of this caller are open", share)
   }
 
-  const deliver = Effect.fnUntraced(function* (
-    http: HttpServerRequest,
+  /** Begins the conversation in a fiber of its own. */
+  private connect(
     id: string,
-    held: Held,
-    principal: Principal,
-    arrived: () => void
-  ): Effect.fn.Return<HttpServerResponse.HttpServerResponse, Refusal> {
-    const session = yield* Deferred.await(held.session)
-    const body = yield* Effect.timeoutOrElse(read(http, Effect.succeed), {
-      duration: bodyTimeout,
-      orElse: () => Effect.fail(late)
+    stream: EventStream,
+    principal: Connected["principal"],
+    caller: string,
+    response: Fiber.Fiber<unknown, unknown> | undefined
+  ): Connected & { readonly gone: Deferred.Deferred<never, TransportError> } {
+    const session = Deferred.makeUnsafe<Session>()
+    const gone = Deferred.makeUnsafe<never, TransportError>()
+    const cut = () => response?.interruptUnsafe()
+    this.alive++
+    const fiber = this.shared.fork(
+      this.converse(id, stream, principal, session, Deferred.await(gone)).pipe(
+        // A client that made the wire break does not read a proper end.
+        Effect.tapError(() => Effect.sync(cut)),
+        Effect.ensuring(Effect.sync(() => this.sessions.delete(id))),
+        Effect.scoped,
+        Effect.ignore,
+        Effect.ensuring(Effect.sync(() => void this.alive--))
+      )
+    )
+    const connected = { principal, caller, session, fiber, over: Deferred.makeUnsafe<void>(), cut, gone }
+    this.sessions.set(id, connected)
+    return connected
+  }
+
+  /** The conversation with one client, until it hangs up or the session is ended. */
+  private readonly converse = Effect.fnUntraced(function* (
+    this: SseSessions,
+    id: string,
+    stream: EventStream,
+    principal: Connected["principal"],
+    opened: Deferred.Deferred<Session>,
+    gone: Effect.Effect<never, TransportError>
+  ): Effect.fn.Return<void, TransportError, Scope.Scope> {
+    const { options, server } = this.shared
+    const { broken, sink } = yield* Outbox.make(writerOf(stream), {
+      ...options,
+      highWater: options.highWater ?? defaultHighWater,
+      controlCap: options.controlCap ?? defaultControlCap
     })
-    arrived()
-    const inbound = Body.decode(body, { headers: http.headers, principal }, admission)
-    if (HttpServerResponse.isHttpServerResponse(inbound)) return inbound
-    if (sessions.get(id) !== held) return noSession()
-    const failure = modern(inbound)
-    if (failure === undefined) session.peer.receive(inbound)
-    else session.peer.sink.send(failure, "control")
-    if (inbound._tag !== "InvalidMessage") return accepted
-    // Its sender waits for an answer on the stream, and sees this status besides.
-    return refuse(400, inbound.error, inbound.response ? undefined : inbound.id)
+    const transport = { incoming: Stream.never, sink, broken: Effect.raceFirst(broken, gone) }
+    const session = yield* server.connect(transport, { id, principal })
+    Deferred.doneUnsafe(opened, Effect.succeed(session))
+    yield* session.peer.awaitClosed
   })
 
-  const receive = Effect.fnUntraced(function* (
+  private hungUp(id: string, stream: EventStream, { gone, over }: ReturnType<SseSessions["connect"]>): void {
+    this.sessions.delete(id)
+    stream.end()
+    Deferred.doneUnsafe(over, Effect.void)
+    Deferred.doneUnsafe(gone, Effect.fail(new TransportError({ reason: "Read", message: "The client is gone" })))
+  }
+
+  // ---- POST
+
+  readonly receive = Effect.fnUntraced(function* (
+    this: SseSessions,
     http: HttpServerRequest
-  ): Effect.fn.Return<HttpServerResponse.HttpServerResponse> {
+  ): Effect.fn.Return<Response> {
+    const { admission, options } = this.shared
     const foreign = admission.caller(http)
     if (foreign !== undefined) return foreign
     if (http.method !== "POST") return notAllowed("POST")
     const refused = admission.post(http, false)
     if (refused !== undefined) return refused
     const id = urlOf(http).searchParams.get("sessionId") ?? ""
-    const held = sessions.get(id)
+    const connected = this.sessions.get(id)
     const principal = principalOf(yield* Effect.context<never>())
-    // Whose it is not learns nothing about it.
-    if (held === undefined || !isSame(held.principal, principal)) return noSession()
-    const slow = reading.size < inFlight ? undefined : slowestOf([...reading])
-    if (slow !== undefined) reading.delete(slow)
+    // Another principal does not learn whether there is such a session.
+    if (connected === undefined || Principal.callerKey(connected.principal) !== Principal.callerKey(principal)) {
+      return noSession()
+    }
+    const slow = this.reading.size < (options.inFlight ?? 1024) ? undefined : slowestOf([...this.reading])
+    if (slow !== undefined) this.reading.delete(slow)
     slow?.cut()
     const fiber = Fiber.getCurrent()
-    const body: Reading = { caller: callerAt(http, principal), cut: () => fiber?.interruptUnsafe() }
-    reading.add(body)
-    return yield* deliver(http, id, held, principal, () => reading.delete(body)).pipe(
+    const body: Reading = { caller: callerOf(http, principal), cut: () => fiber?.interruptUnsafe() }
+    this.reading.add(body)
+    return yield* this.deliver(http, id, connected, principal, () => this.reading.delete(body)).pipe(
       Effect.match({ onFailure: (refusal) => refusal, onSuccess: (answer) => answer }),
-      Effect.ensuring(Effect.sync(() => reading.delete(body)))
+      Effect.ensuring(Effect.sync(() => this.reading.delete(body)))
     )
   })
 
+  private readonly deliver = Effect.fnUntraced(function* (
+    this: SseSessions,
+    http: HttpServerRequest,
+    id: string,
+    connected: Connected,
+    principal: Connected["principal"],
+    arrived: () => void
+  ): Effect.fn.Return<Response, ErrorResponse> {
+    const session = yield* Deferred.await(connected.session)
+    const body = yield* Effect.timeoutOrElse(this.read(http, Effect.succeed), {
+      duration: bodyTimeout,
+      orElse: () => Effect.fail(late)
+    })
+    arrived()
+    const inbound = Body.decode(body, { headers: http.headers, principal }, this.shared.admission)
+    if (HttpServerResponse.isHttpServerResponse(inbound)) return inbound
+    if (this.sessions.get(id) !== connected) return noSession()
+    const failure = refuseModern(inbound)
+    if (failure === undefined) session.peer.receive(inbound)
+    else session.peer.sink.send(failure, "control")
+    if (inbound._tag !== "InvalidMessage") return accepted
+    // The client waits for an answer on the stream, and sees this status besides.
+    return refuse(400, inbound.error, inbound.response ? undefined : inbound.id)
+  })
+
+  // ---- shutdown
+
+  readonly end: Effect.Effect<void> = Effect.suspend(() => {
+    this.draining = true
+    return Effect.forEach(this.sessions.values(), (connected) => this.endOne(connected), {
+      concurrency: "unbounded",
+      discard: true
+    })
+  })
+
+  /** Lets the requests of a session finish, then ends it and its response, even if the client does not read. */
+  private endOne(connected: Connected): Effect.Effect<void> {
+    const isOver = Effect.andThen(Fiber.await(connected.fiber), Deferred.await(connected.over))
+    return Deferred.await(connected.session).pipe(
+      Effect.flatMap((session) => session.drain(this.shared.options.drain ?? "10 seconds")),
+      Effect.andThen(Effect.sync(() => connected.fiber.interruptUnsafe())),
+      Effect.andThen(Effect.timeoutOption(isOver, "2 seconds")),
+      Effect.andThen(Effect.sync(connected.cut)),
+      Effect.andThen(Effect.timeoutOption(Deferred.await(connected.over), "1 second")),
+      Effect.interruptible,
+      Effect.asVoid
+    )
+  }
+}
+
+const make = Effect.fnUntraced(function* (
+  options: Options
+): Effect.fn.Return<{ readonly open: Handle; readonly receive: Handle }, never, McpServer | Scope.Scope> {
+  const scope = yield* Scope.Scope
+  const server = yield* McpServer
+  const runFork = Effect.runForkWith(yield* Effect.context<never>())
+  const fork = (effect: Effect.Effect<void>) => Fiber.runIn(runFork(effect), scope)
+  const sessions = new SseSessions({
+    options,
+    server,
+    admission: Admission.make(options, (refused) => void runFork(Effect.logWarning(refused))),
+    keepAlive: keepAliveTimer(options.keepAlive ?? "15 seconds", yield* Clock.Clock, fork),
+    fork
+  })
+  yield* onShutdown(sessions.end)
+  const open: Handle = (http) => sessions.open(http)
+  const receive: Handle = (http) => sessions.receive(http)
   const { cors = false } = options
   if (cors === false) return { open, receive }
   const shared = Cors.cors(cors === true ? {} : cors, options)

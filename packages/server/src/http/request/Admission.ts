@@ -6,8 +6,8 @@
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Framing from "@effect-mcp/core/Framing"
 import * as Rebinding from "./DnsRebinding.ts"
-import type { Asked } from "./HttpRequest.ts"
-import { refuse, type Refusal } from "../response/Responses.ts"
+import type { HttpRequest } from "./HttpRequest.ts"
+import { refuse, type ErrorResponse } from "../response/Responses.ts"
 
 export interface Options extends Rebinding.Options {
   /** The largest body, in bytes. Default 4 MiB; a larger one is answered by 413. */
@@ -27,7 +27,7 @@ const accepts = (accept: string, type: string): boolean =>
     return wanted && !params.some((param) => /^q=0(\.0*)?$/.test(param))
   })
 
-type Headed = Pick<Asked, "headers" | "originalUrl">
+type Headed = Pick<HttpRequest, "headers" | "originalUrl">
 
 /** Neither HTTP/2 nor a web request need carry a host as a header. */
 const hostOf = ({ headers, originalUrl }: Headed): string | undefined =>
@@ -36,12 +36,12 @@ const hostOf = ({ headers, originalUrl }: Headed): string | undefined =>
 
 export interface Admission {
   /** What speaks against whoever asks, whatever it is. */
-  readonly caller: (request: Headed) => Refusal | undefined
+  readonly caller: (request: Headed) => ErrorResponse | undefined
   /** What speaks against a POST. `answers`: whether what it may be answered by is its client's to choose. */
-  readonly post: (request: Headed, answers?: boolean) => Refusal | undefined
+  readonly post: (request: Headed, answers?: boolean) => ErrorResponse | undefined
   /** What speaks against a GET that is to become a stream of events. */
-  readonly get: (request: Headed) => Refusal | undefined
-  readonly tooLarge: Refusal
+  readonly get: (request: Headed) => ErrorResponse | undefined
+  readonly tooLarge: ErrorResponse
   readonly maxMessageBytes: number
   readonly maxMessageDepth: number | undefined
 }

@@ -14,7 +14,7 @@ import type { HttpServerError } from "effect/http/HttpServerError"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { IncomingMessage } from "node:http"
 import type { Admission } from "./Admission.ts"
-import { refuse, type Refusal } from "../response/Responses.ts"
+import { refuse, type ErrorResponse } from "../response/Responses.ts"
 
 const utf8 = new TextDecoder("utf-8", { fatal: true })
 const notText = refuse(400, McpError.parseError("Parse error: this is not UTF-8"))
@@ -71,7 +71,11 @@ const isIncomingMessage = (source: object): source is IncomingMessage =>
   "httpVersionMajor" in source && "readableFlowing" in source
 
 /** What was posted, or why it cannot be read. What is no JSON-RPC is decoded, too: it says itself what is wrong with it. */
-export const decode = (body: Read, envelope: Envelope, { maxMessageDepth, tooLarge }: Admission): Decoded | Refusal => {
+export const decode = (
+  body: Read,
+  envelope: Envelope,
+  { maxMessageDepth, tooLarge }: Admission
+): Decoded | ErrorResponse => {
   if (body === "TooLarge") return tooLarge
   if (body === "Gone") return unread
   let text: string

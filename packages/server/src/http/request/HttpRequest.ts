@@ -1,17 +1,19 @@
-/** An HTTP request, as whoever received it describes it to the endpoint: Effect's router, or Node itself. */
+/** An HTTP request as the endpoint sees it, whatever received it: Effect's router or `node:http`. */
 import type { Principal } from "@effect-mcp/core/Principal"
 import type { Headers } from "@effect-mcp/protocol/Headers"
 import type * as Tracer from "effect/Tracer"
 
-export interface Asked {
+export interface HttpRequest {
+  /** In upper case. */
   readonly method: string
   /** By names in lower case. */
   readonly headers: Headers
-  /** The address, whole where the request does not carry its host as a header. */
+  /** The path and query; the whole URL where the request has no `host` header. */
   readonly originalUrl: string
+  /** The authenticated user; undefined for an anonymous one. */
   readonly principal: Principal["Service"] | undefined
-  /** The address of the client, or of the proxy before it, where the platform says it. */
+  /** The address of the client, or of the proxy before it; undefined where the platform does not give it. */
   readonly address: string | undefined
-  /** What lies around it, where there is a tracer. */
+  /** The span that the request belongs to, where there is a tracer. */
   readonly span: Tracer.AnySpan | undefined
 }

@@ -1,8 +1,8 @@
 /**
- * Server-sent events written straight to a response of Node's: no stream, and where it can be no fiber, for what waits most of the time.
+ * Writes server-sent events directly to a response of `node:http`: a stream that waits is no Stream, and on a listener no fiber.
  *
- * Refuses a response that is not as it was answered: what somebody made of the stream is sent as a stream. On Effect's server it is the
- * last of the pre-response handlers; one that is added after the endpoint has answered finds the events written.
+ * Refuses a response that middleware changed: it is sent as Effect's server sends any Stream. On Effect's server it is the last of the
+ * pre-response handlers; one that is added after the endpoint has answered runs when the events are written.
  */
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -12,11 +12,11 @@ import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
-import { Events } from "./SseResponse.ts"
+import { SseHttpBody } from "./SseResponse.ts"
 
 const ignored = (): void => {}
 
-/** Who waits behind another one of its connection, and has to be told that this was lost: Node 20 does not. */
+/** Called when a connection is lost: for the responses behind the first one of it, whose loss Node 20 does not report. */
 const behind = new WeakMap<Socket, Set<() => void>>()
 
 const lostWith = (socket: Socket): Set<() => void> => {
@@ -24,14 +24,14 @@ const lostWith = (socket: Socket): Set<() => void> => {
   if (known !== undefined) return known
   const waiting = new Set<() => void>()
   behind.set(socket, waiting)
-  // One listener for all of them: there may be many, and more than ten are taken for a leak.
+  // One listener for all responses: Node takes more than ten for a leak.
   socket.on("close", () => {
     for (const over of waiting) over()
   })
   return waiting
 }
 
-/** Calls back when the response is over: written, or cut off. Maybe more than once. */
+/** Calls `over` when the response was written or cut off, maybe more than once. */
 export const whenOver = (request: IncomingMessage, response: ServerResponse, over: () => void): void => {
   response.on("close", over)
   if (response.socket !== null) return
@@ -39,22 +39,26 @@ export const whenOver = (request: IncomingMessage, response: ServerResponse, ove
   response.on("close", () => waiting.delete(over))
 }
 
-/** Writes all of them, as fast as the other side reads, to a response whose head was written. */
-export const pipe = ({ flow, pulse }: Events, response: ServerResponse, failed: (defect: unknown) => void): void => {
+/** Writes the body, as fast as the client reads, to a response whose head was set by `writeHead`. */
+export const pipe = (
+  { keepAlive, sse }: SseHttpBody,
+  response: ServerResponse,
+  failed: (defect: unknown) => void
+): void => {
   const { socket } = response
-  // Something else ended it, and unheard that would end the process.
+  // An error event without a listener would end the process.
   response.on("error", ignored)
-  // The head leaves by itself, though not sooner: sent with what follows, it would be kept in all the parts that it is made of.
+  // The head is a chunk of its own in the same write: joined with the first event, the parts of both strings stay alive.
   socket?.cork()
   response.flushHeaders()
-  response.on("drain", flow.drive(pulse, response, failed))
+  response.on("drain", sse.drive(keepAlive, response, failed))
   socket?.uncork()
 }
 
 const isServerResponse = (u: unknown): u is ServerResponse =>
   typeof u === "object" && u !== null && "writeHead" in u && "req" in u
 
-/** The one of Effect's server on Node, over HTTP/1.1, if nobody waits to be told that the body may come. */
+/** The response of Effect's server on Node, for HTTP/1.1 without an `Expect` header. */
 const responseOf = (http: HttpServerRequest): ServerResponse | undefined =>
   "response" in http &&
   isServerResponse(http.response) &&
@@ -63,32 +67,32 @@ const responseOf = (http: HttpServerRequest): ServerResponse | undefined =>
     ? http.response
     : undefined
 
-/** Writes what nothing is left to be done to, and waits for its end; the server then finds it written. */
+/** Writes the response and waits for its end; the server then finds it written. */
 const written = (answer: HttpServerResponse, response: ServerResponse): Effect.Effect<HttpServerResponse> =>
   Effect.callback((resume) => {
     const { body, headers, status, statusText } = answer
     const over = (): void => {
-      // Who hangs up interrupts the fiber.
+      // A client that hangs up interrupts the fiber.
       if (response.writableEnded) resume(Effect.succeed(answer))
     }
     try {
       response.writeHead(status, statusText, headers)
     } catch {
-      // What Node does not take the server has a way to say.
+      // The server reports headers that Node refuses.
       return resume(Effect.succeed(answer))
     }
     response.on("close", over)
-    if (body instanceof Events) pipe(body, response, (defect) => resume(Effect.die(defect)))
+    if (body instanceof SseHttpBody) pipe(body, response, (defect) => resume(Effect.die(defect)))
     return Effect.sync(() => void response.destroy())
   })
 
-/** An answer for Effect's server: if it is one of events, that is written when all middleware has seen it. */
+/** A response for Effect's server: one of events is written directly once all middleware has run. */
 export const answer = (
   http: HttpServerRequest,
   context: Context.Context<never>,
   answered: HttpServerResponse
 ): HttpServerResponse => {
-  const response = answered.body instanceof Events ? responseOf(http) : undefined
+  const response = answered.body instanceof SseHttpBody ? responseOf(http) : undefined
   if (response === undefined) return answered
   HttpEffect.appendPreResponseHandlerUnsafe(context, (_, last) =>
     last.body !== answered.body ||

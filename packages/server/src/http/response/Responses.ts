@@ -1,49 +1,56 @@
 /**
- * What an HTTP endpoint answers by itself: a status, and a JSON-RPC error that says why.
+ * The responses that an HTTP endpoint gives by itself: a status, and a JSON-RPC error with the reason.
  *
- * Statuses go by the stage that refused, never by the code: what a handler answers is an answer like any other.
+ * The status follows the stage that refused, never the code: an error that a handler answers is 200.
  */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import { bytesOf } from "../../internal/bytesOf.ts"
 
-export type Refusal = HttpServerResponse.HttpServerResponse
+/** A response with a JSON-RPC error, or with a status alone. */
+export type ErrorResponse = HttpServerResponse.HttpServerResponse
 
-/** `id`: of the request that is refused, if there is one; `null` where a revision wants it for an unreadable one. */
+/** `id`: of the refused request, if it is known; `null` where the revision wants that for a message that could not be read. */
 export const refuse = (
   status: number,
   error: McpError.McpError,
   id?: JsonRpc.Id | null,
   headers?: { readonly [name: string]: string }
-): Refusal => json(JsonRpc.encode(JsonRpc.failure(id, error)), status, headers)
+): ErrorResponse => json(JsonRpc.encode(JsonRpc.failure(id, error)), status, headers)
 
-/** From this length on a text is cheaper to send as bytes: as text it is put together with its head, and copied for that. */
+/** From this length on a text is sent as bytes: as text it is joined with the head, and copied for that. */
 const longText = 64 * 1024
 
-/** A message, or an array of them, that is already text. */
-export const json = (text: string, status = 200, headers?: { readonly [name: string]: string }): Refusal => {
+/** A message, or an array of them, as text. */
+export const json = (
+  text: string,
+  status = 200,
+  headers?: { readonly [name: string]: string }
+): HttpServerResponse.HttpServerResponse => {
   const options = { status, contentType: "application/json", ...(headers === undefined ? undefined : { headers }) }
   return text.length < longText
     ? HttpServerResponse.text(text, options)
     : HttpServerResponse.uint8Array(bytesOf(text), options)
 }
 
-/** A message that needs no answer was taken. */
+/** The response to notifications and responses. */
 export const accepted = HttpServerResponse.empty({ status: 202, headers: { "content-length": "0" } })
 
 const soon = { "retry-after": "1" }
 
-export const tooMany = (what: string, limit: number, id?: JsonRpc.Id): Refusal =>
+/** 429: the caller, or the endpoint, has as many of them as it may. */
+export const tooMany = (what: string, limit: number, id?: JsonRpc.Id): ErrorResponse =>
   refuse(429, McpError.limitExceeded(`More than ${limit} ${what}`), id, soon)
 
-/** There is no room for more of something that only time or others make room for. */
-export const full = (what: string, limit: number, id?: JsonRpc.Id): Refusal =>
+/** 503: the endpoint has as many of them as it may, of all callers. */
+export const full = (what: string, limit: number, id?: JsonRpc.Id): ErrorResponse =>
   refuse(503, McpError.limitExceeded(`More than ${limit} ${what}`), id, soon)
 
-export const shuttingDown = (id?: JsonRpc.Id): Refusal =>
+/** 503: the endpoint is ending. */
+export const shuttingDown = (id?: JsonRpc.Id): ErrorResponse =>
   refuse(503, McpError.interrupted("The server is shutting down"), id)
 
-/** No session of that id is open, or none that this caller may use: a client starts anew. */
-export const noSession = (id?: JsonRpc.Id): Refusal =>
+/** 404: no session of that id is open for this caller. The client has to initialize anew. */
+export const noSession = (id?: JsonRpc.Id): ErrorResponse =>
   refuse(404, McpError.invalidRequest("There is no such session: it has expired or was ended"), id)

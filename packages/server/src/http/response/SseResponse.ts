@@ -1,36 +1,37 @@
 /**
- * A response of server-sent events. Its body is a stream that any platform can send; where there is a response of Node's, the flow that
- * the stream was made of is written to that instead (`http/Direct`).
+ * A response of server-sent events. Its body is a Stream that any platform can send; on `node:http` the `SseBody` in it is written
+ * directly instead (`NodeResponseWriter`).
  */
 import * as HttpBody from "effect/http/HttpBody"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
-import type { Flow } from "./SseBody.ts"
-import type { Pulse } from "./KeepAliveTimer.ts"
+import type { KeepAliveTimer, SseBody } from "./SseBody.ts"
 
 const contentType = "text/event-stream"
-// Proxies must neither keep it nor collect it.
+// Proxies must neither cache nor buffer it.
 const headers = { "content-type": contentType, "cache-control": "no-cache, no-transform", "x-accel-buffering": "no" }
 
-export class Events extends HttpBody.Stream {
-  readonly flow: Flow
-  readonly pulse: Pulse
+/** The body as Effect's HTTP servers know it. */
+export class SseHttpBody extends HttpBody.Stream {
+  readonly sse: SseBody
+  readonly keepAlive: KeepAliveTimer
 
-  constructor(flow: Flow, pulse: Pulse) {
-    super(flow.body(pulse), contentType, undefined)
-    this.flow = flow
-    this.pulse = pulse
+  constructor(sse: SseBody, keepAlive: KeepAliveTimer) {
+    super(sse.stream(keepAlive), contentType, undefined)
+    this.sse = sse
+    this.keepAlive = keepAlive
   }
 }
 
-export const events = (
-  flow: Flow,
-  pulse: Pulse,
+/** `more`: headers beside those of every event stream. */
+export const sseResponse = (
+  sse: SseBody,
+  keepAlive: KeepAliveTimer,
   more?: { readonly [name: string]: string }
 ): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.setBody(
     HttpServerResponse.empty({ status: 200, headers: more === undefined ? headers : { ...headers, ...more } }),
-    new Events(flow, pulse)
+    new SseHttpBody(sse, keepAlive)
   )
 
-/** There will be none. */
-export const noEvents = HttpServerResponse.empty({ status: 200, headers })
+/** An event stream without an event. */
+export const emptySseResponse = HttpServerResponse.empty({ status: 200, headers })

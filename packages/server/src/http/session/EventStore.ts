@@ -53,7 +53,7 @@ export interface MemoryLimits {
 }
 
 /** Events that were appended together, as one text: of thousands of small ones the garbage collector would have its work. */
-interface Burst {
+interface EventBatch {
   /** The place of the first. */
   readonly seq: number
   readonly text: string
@@ -61,21 +61,21 @@ interface Burst {
   readonly ends: ReadonlyArray<number> | undefined
 }
 
-const burstOf = (events: ReadonlyArray<Event>, text = events.map(({ text }) => text).join("")): Burst => {
+const batchOf = (events: ReadonlyArray<Event>, text = events.map(({ text }) => text).join("")): EventBatch => {
   const seq = events[0]?.seq ?? 0
   if (events.length === 1) return { seq, text, ends: undefined }
   let end = 0
   return { seq, text, ends: events.map(({ text }) => (end += text.length)) }
 }
 
-const eventsOf = ({ ends, seq, text }: Burst): ReadonlyArray<Event> =>
+const eventsOf = ({ ends, seq, text }: EventBatch): ReadonlyArray<Event> =>
   ends === undefined
     ? [{ seq, text }]
     : ends.map((end, at) => ({ seq: seq + at, text: text.slice(ends[at - 1] ?? 0, end) }))
 
 interface Kept {
   readonly stream: string
-  bursts: Array<Burst>
+  batches: Array<EventBatch>
   bytes: number
 }
 
@@ -119,17 +119,17 @@ export const makeMemory = (limits: MemoryLimits = {}): EventStore["Service"] => 
     return session
   }
 
-  /** Whole bursts go, but for the newest. Gives how many bytes that freed. */
+  /** Whole batches go, but for the newest. Gives how many bytes that freed. */
   const shorten = (kept: Kept): number => {
-    const newest = kept.bursts.length - 1
+    const newest = kept.batches.length - 1
     let evicted = 0
     let freed = 0
-    for (const { text } of kept.bursts) {
+    for (const { text } of kept.batches) {
       if (kept.bytes - freed <= maxBytesPerStream || evicted === newest) break
       freed += text.length
       evicted++
     }
-    kept.bursts.splice(0, evicted)
+    kept.batches.splice(0, evicted)
     kept.bytes -= freed
     return freed
   }
@@ -162,15 +162,15 @@ export const makeMemory = (limits: MemoryLimits = {}): EventStore["Service"] => 
   const append = (key: StreamKey, events: ReadonlyArray<Event>, text: string | undefined): void => {
     if (events.length === 0) return
     const session = sessionOf(key.session)
-    const kept = session.streams.get(key.stream) ?? { stream: key.stream, bursts: [], bytes: 0 }
+    const kept = session.streams.get(key.stream) ?? { stream: key.stream, batches: [], bytes: 0 }
     const fits = fitting(events)
-    const burst = burstOf(fits, fits.length === events.length ? text : undefined)
-    if (kept.bursts.length === 0) kept.bursts = [burst]
-    else kept.bursts.push(burst)
-    kept.bytes += burst.text.length
+    const batch = batchOf(fits, fits.length === events.length ? text : undefined)
+    if (kept.batches.length === 0) kept.batches = [batch]
+    else kept.batches.push(batch)
+    kept.bytes += batch.text.length
     session.streams.delete(key.stream)
     session.streams.set(key.stream, kept)
-    resize(session, burst.text.length - (kept.bytes > maxBytesPerStream ? shorten(kept) : 0))
+    resize(session, batch.text.length - (kept.bytes > maxBytesPerStream ? shorten(kept) : 0))
     if (session.bytes > maxBytesPerSession) dropWhile(() => session.bytes > maxBytesPerSession, session, kept)
     if (total > maxBytes) makeRoom(kept)
   }
@@ -179,11 +179,11 @@ export const makeMemory = (limits: MemoryLimits = {}): EventStore["Service"] => 
     append: (key, events, text) => Effect.sync(() => append(key, events, text)),
     after: ({ session, stream }, seq) =>
       Effect.suspend(() => {
-        const bursts = sessions.get(session)?.streams.get(stream)?.bursts ?? []
-        const [first] = bursts
+        const batches = sessions.get(session)?.streams.get(stream)?.batches ?? []
+        const [first] = batches
         return first === undefined || first.seq > seq + 1
           ? Effect.fail(new EventsGone({ message: "These events are not kept any more" }))
-          : Effect.succeed(bursts.flatMap(eventsOf).filter((event) => event.seq > seq))
+          : Effect.succeed(batches.flatMap(eventsOf).filter((event) => event.seq > seq))
       }),
     forget: (id, stream) =>
       Effect.sync(() => {

@@ -1,70 +1,86 @@
 /**
- * A session over HTTP (spec: basic/transports, session management): what holds its many requests together.
+ * A session over HTTP (spec: basic/transports, session management): what its POSTs and its streams share.
  *
- * Owns where a message leaves: what relates to a running request on the stream of its POST, all else on the one stream that stands for
- * the session, never on two. The conversation itself is the server's `Session`. Little is made before it is needed: most sessions are
- * idle most of the time.
+ * Owns where a message leaves: one that relates to a running request on the response of its POST, any other on the standalone GET
+ * stream, never on both. The conversation itself is the server's `Session`. Most sessions are idle, so little is made before it is needed.
  */
 import { BusyMap } from "@effect-mcp/core/internal/BusyMap"
 import * as Principal from "@effect-mcp/core/Principal"
-import { type Sink, type Transport, TransportError } from "@effect-mcp/core/Transport"
+import * as Transport from "@effect-mcp/core/Transport"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Latch from "effect/Latch"
 import * as Scope from "effect/Scope"
-import * as Stream from "effect/Stream"
 import type { ConnectOptions, Passive } from "../../dispatch/SessionFactory.ts"
 import type { Session } from "../../session/Session.ts"
 import type { EventStore } from "./EventStore.ts"
-import { EventStream, type Log, type Owner } from "./EventStream.ts"
-import type { PostStream } from "./SessionResponse.ts"
+import { type Log, type Owner, ResumableStream } from "./ResumableStream.ts"
 import { SessionLog } from "./SessionLog.ts"
+import type { ResponseOwner, SessionResponse } from "./SessionResponse.ts"
 
 /** What all sessions of an endpoint have in common. */
 export interface Config extends Passive {
-  /** Where events are kept for clients that come back; without one nothing is resumed. */
+  /** Where events are kept for clients that come back; undefined where nothing can be resumed. */
   readonly store: EventStore["Service"] | undefined
-  /** Whether a session is there for one POST, and ends with its answers. */
+  /** Whether a session serves one POST, and ends with its answers. */
   readonly sessionless: boolean
   /** How long a client may stay away from a stream. */
   readonly window: Duration.Duration
-  /** How long a request goes on whose client cannot come back. */
+  /** How long a request runs on whose client cannot come back. */
   readonly grace: Duration.Duration
-  /** When a client is to come back. */
+  /** When a client that is sent away is told to come back. */
   readonly retry: Duration.Duration
-  /** Called for a request that goes on without its POST, and at its end, with the caller of its session. */
+  /** Called when a request runs on without its POST (1), and at its end (-1), with the caller of its session. */
   readonly leftBehind: (change: 1 | -1, caller: string) => void
-  /** Told of a session that is over, maybe more than once. */
+  /** Called when a session is over, maybe more than once. */
   readonly ended: (session: HttpSession) => void
 }
 
-/** Streams that have ended and are still kept, in a session. */
+/** Ended streams that a session keeps for their clients. */
 const maxRetired = 256
-const standaloneName = "0"
+/** Names of POST streams count from 1. */
+const getStreamName = "0"
 
-export class HttpSession implements Sink, ConnectOptions, Owner {
+export class HttpSession implements Transport.Sink, ConnectOptions, Owner, ResponseOwner {
   readonly id: string
-  /** Whose it is: nobody else gets near it. */
+  /** The principal that opened it: no other caller finds it. Empty for an anonymous one. */
   readonly owner: string
-  /** Who opened it: the principal, or else an address; empty where neither is known. */
+  /** The principal, or else the address that opened it; empty where neither is known. */
   readonly caller: string
   readonly principal: Principal.Principal["Service"]
-  /** What lives as long as the session. */
+  /** Closed by the end of `fiber`: the peer, its requests and its subscriptions end with it. */
   readonly scope: Scope.Closeable = Scope.makeUnsafe()
   readonly config: Config
-  private opened: Session | undefined = undefined
-  private posts: BusyMap<JsonRpc.Id, PostStream> | undefined = undefined
-  private streams: Map<string, EventStream> | undefined = undefined
-  private retired: Array<{ readonly stream: EventStream; readonly at: number }> | undefined = undefined
-  private standing: EventStream | undefined = undefined
-  private joined: Latch.Latch | undefined = undefined
-  private named = 0
-  private connections = 0
-  private used: number
+  /** The fiber that is the session: it only waits, and its end closes the scope. Undefined before `start`. */
   private fiber: Fiber.Fiber<void> | undefined = undefined
-  private written: SessionLog | undefined = undefined
+  /** The transport as this session made it; undefined but while it is connected. */
+  transport: Transport.Transport | undefined = undefined
+  /** The conversation. Undefined before it is connected, and where that failed. */
+  session: Session | undefined = undefined
+  /** Takes what arrives, where the server's `connect` has put functions around the transport; else the peer does. */
+  private reader: ((inbound: Transport.Inbound) => void) | undefined = undefined
+  /** What arrived before `reader` was there; undefined where the peer takes it. */
+  private unread: Array<Transport.Inbound> | undefined = undefined
+  /** The responses that wait for answers, by request; undefined while there is none. */
+  private responses: BusyMap<JsonRpc.Id, SessionResponse> | undefined = undefined
+  /** The stream for messages that relate to no request. Undefined before the first of them, and before the first GET. */
+  private getStream: ResumableStream | undefined = undefined
+  /** The streams of POSTs that can be resumed, by name: those of `responses`, and those of `retired`. */
+  private streams: Map<string, ResumableStream> | undefined = undefined
+  /** The streams that have ended and are kept for `window`, the oldest first. */
+  private retired: Array<{ readonly stream: ResumableStream; readonly at: number }> | undefined = undefined
+  /** Writes events to the store; undefined before the first stream, and where there is no store. */
+  private log: SessionLog | undefined = undefined
+  /** Opened when a client reads `getStream`; undefined while no sender waits for that. */
+  private joined: Latch.Latch | undefined = undefined
+  /** How many streams of POSTs were named. */
+  private named = 0
+  /** How many streams have a body now. */
+  private connections = 0
+  /** When a request, or the end of one or of a connection, was last seen: milliseconds of the clock. */
+  private used: number
 
   constructor(id: string, principal: Principal.Principal["Service"], address: string | undefined, config: Config) {
     this.id = id
@@ -75,25 +91,30 @@ export class HttpSession implements Sink, ConnectOptions, Owner {
     this.used = config.clock.currentTimeMillisUnsafe()
   }
 
+  // ---- its life
+
   /**
-   * Opens the conversation. The session is a fiber from then on: it owns the scope, and interrupting it ends all below. It runs in the
-   * endpoint's context and holds nothing of the request that opens it: that must not live as long. `Sessions` ends it at the latest
-   * with the endpoint.
+   * Opens the conversation; `session` is undefined afterwards where that failed. The session's fiber runs in the endpoint's context: it
+   * outlives the request that opens it. `HttpSessions` ends it at the latest with the endpoint.
    */
-  start(connect: Effect.Effect<Session, never, Scope.Scope>): Effect.Effect<void> {
+  start(
+    connect: (transport: Transport.Transport, options: ConnectOptions) => Effect.Effect<Session, never, Scope.Scope>
+  ): Effect.Effect<void> {
     return Effect.suspend(() => {
       const { runFork } = this.config
       this.fiber = runFork(this.life())
-      const opening = runFork(Scope.provide(connect, this.scope))
+      const transport = this.makeTransport()
+      this.transport = transport
+      const opening = runFork(Scope.provide(connect(transport, this), this.scope))
       return Effect.map(Fiber.await(opening), (exit) => {
-        // Whatever became of it, who waits for it goes on.
-        if (exit._tag === "Success") this.opened = exit.value
+        this.transport = undefined
+        if (exit._tag === "Success") this.session = exit.value
         else this.fiber?.interruptUnsafe()
       })
     })
   }
 
-  /** Does nothing but end: there are many of it, and what it holds on to is held for each. */
+  /** Only waits: there are many sessions, and each fiber holds what its effect refers to. */
   private life(): Effect.Effect<void> {
     return Effect.onExit(Effect.never, (exit) => {
       this.over()
@@ -101,7 +122,31 @@ export class HttpSession implements Sink, ConnectOptions, Owner {
     })
   }
 
-  // ---- what the conversation sees of it
+  /** Called when the conversation is over, and by `close`. */
+  over(): void {
+    this.config.ended(this)
+  }
+
+  /** Requests that run are answered by an error with the reason; then all of the session ends. */
+  close(reason: string): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      this.session?.peer.interrupt(reason)
+      return Effect.andThen(
+        this.fiber === undefined ? Effect.void : Fiber.interrupt(this.fiber),
+        Effect.suspend(() => {
+          this.endGetStream()
+          return this.log?.close ?? Effect.void
+        })
+      )
+    })
+  }
+
+  /** Runs for at most as long as the session. */
+  fork(effect: Effect.Effect<void>): Fiber.Fiber<void> {
+    return Fiber.runIn(this.config.runFork(effect), this.scope)
+  }
+
+  // ---- what arrives
 
   get passive(): Passive {
     return this.config
@@ -111,108 +156,128 @@ export class HttpSession implements Sink, ConnectOptions, Owner {
     return this.config.sessionless
   }
 
-  over(): void {
-    this.config.ended(this)
+  private makeTransport(): Transport.Transport {
+    const incoming = Transport.fromCallback((receive) =>
+      Effect.callback<void>(() => {
+        this.reader = receive
+        const { unread = [] } = this
+        this.unread = undefined
+        for (const inbound of unread) receive(inbound)
+      })
+    )
+    return { ...incoming, sink: this, broken: Effect.never }
   }
 
-  /** Called when all that a POST asked was answered. */
-  answered(): void {
-    if (this.sessionless) queueMicrotask(() => this.over())
+  /** Called when the server reads the transport: its `connect` was given another one than this session made. */
+  reading(): void {
+    this.unread = []
   }
 
-  /** All of it that never fails and from which nothing comes. */
-  get wire(): Transport {
-    return { incoming: Stream.never, sink: this, broken: Effect.never }
+  /** Hands over what a POST brought; its answers go to `response`. */
+  receive(inbound: Transport.Single | Transport.RequestAborted, response?: SessionResponse): void {
+    if (this.reader === undefined && this.unread === undefined) return this.session?.peer.receive(inbound, response)
+    const addressed = response === undefined || inbound._tag !== "Message" ? inbound : { ...inbound, replyTo: response }
+    if (this.reader === undefined) this.unread?.push(addressed)
+    else this.reader(addressed)
   }
 
-  get session(): Session | undefined {
-    return this.opened
+  /** Fails a question of the server that no client can answer. */
+  unanswered(id: JsonRpc.Id, unsent: boolean): void {
+    const message = "The connection of the request that asks is gone"
+    const error = new Transport.TransportError({ reason: "Write", message })
+    this.receive({ _tag: "RequestAborted", id, error, unsent })
   }
 
-  /** Whether its client may be sent away to come back for the rest (2025-11-25 on). */
+  // ---- what leaves
+
+  /** Whether clients may be sent away to come back for the rest (2025-11-25 on). */
   get polls(): boolean {
-    return this.config.store !== undefined && this.opened?.negotiated?.revision.rules.polling === true
+    return this.config.store !== undefined && this.session?.negotiated?.revision.rules.polling === true
   }
 
-  /** Waits until the standing stream is read, and has room. */
+  /** Always: a message that relates to a request goes to its response, which has room of its own. */
+  writable(): boolean {
+    return true
+  }
+
+  /** Waits until a client reads the standalone GET stream, and it has room. */
   get ready(): Effect.Effect<void> {
     return this.whenRead()
   }
 
   private whenRead(): Effect.Effect<void> {
     return Effect.suspend(() => {
-      if (this.standing?.attached === true) return this.standing.ready
+      if (this.getStream?.attached === true) return this.getStream.ready
       this.joined ??= Latch.makeUnsafe(false)
       return Effect.andThen(this.joined.await, this.whenRead())
     })
   }
 
-  /** Asks go with the request they relate to, which has its own room. */
-  writable(): boolean {
-    return true
-  }
-
-  send(message: JsonRpc.Message | ReadonlyArray<JsonRpc.Message>, _lane: unknown, relatedTo?: JsonRpc.Id): void {
+  send(message: JsonRpc.Message | ReadonlyArray<JsonRpc.Message>, _lane: Transport.Lane, relatedTo?: JsonRpc.Id): void {
     for (const one of JsonRpc.isBatch(message) ? message : [message]) {
-      const post = relatedTo === undefined ? undefined : this.posts?.get(relatedTo)
-      if (post !== undefined) post.send(one, "data")
-      else if (JsonRpc.isRequest(one) && (relatedTo !== undefined || this.standing?.wasAttached !== true)) {
-        // No stream is there for it, and it must not wait for one that may never be.
+      const response = relatedTo === undefined ? undefined : this.responses?.get(relatedTo)
+      if (response !== undefined) response.send(one, "data")
+      else if (JsonRpc.isRequest(one) && (relatedTo !== undefined || this.getStream?.wasAttached !== true)) {
+        // It must not wait for a stream that may never be opened.
         this.unanswered(one.id, true)
-      } else if (!this.sessionless) this.standalone().write(JsonRpc.encode(one))
+      } else if (!this.sessionless) this.standaloneStream().write(JsonRpc.encode(one))
     }
-  }
-
-  /** A question of ours that nobody can answer. */
-  unanswered(id: JsonRpc.Id, unsent: boolean): void {
-    const error = new TransportError({ reason: "Write", message: "The connection of the request that asks is gone" })
-    this.opened?.peer.receive({ _tag: "RequestAborted", id, error, unsent })
   }
 
   // ---- requests
 
   get running(): number {
-    return this.posts?.size ?? 0
+    return this.responses?.size ?? 0
   }
 
   isRunning(id: JsonRpc.Id): boolean {
-    return this.posts?.has(id) === true
+    return this.responses?.has(id) === true
   }
 
-  began(id: JsonRpc.Id, post: PostStream): void {
-    this.posts ??= new BusyMap()
-    this.posts.set(id, post)
+  began(id: JsonRpc.Id, response: SessionResponse): void {
+    this.responses ??= new BusyMap()
+    this.responses.set(id, response)
   }
 
-  /** Told by the POST it came with; once it is over its id may be another's. */
-  settled(id: JsonRpc.Id, post: PostStream): void {
-    if (this.posts?.get(id) !== post) return
-    this.posts.delete(id)
-    if (this.posts.size === 0) this.posts = undefined
+  /** An older response may settle late: its id may be that of a newer one. */
+  settled(id: JsonRpc.Id, response: SessionResponse): void {
+    if (this.responses?.get(id) !== response) return
+    this.responses.delete(id)
+    if (this.responses.size === 0) this.responses = undefined
     this.touch()
   }
 
-  /** Waits until nothing runs. */
-  get idle(): Effect.Effect<void> {
-    return this.opened?.peer.idle ?? Effect.void
+  interrupt(id: JsonRpc.Id, response: SessionResponse, reason: string): void {
+    if (this.responses?.get(id) === response) this.session?.peer.interrupt(reason, id)
   }
 
-  interrupt(id: JsonRpc.Id, post: PostStream, reason: string): void {
-    if (this.posts?.get(id) === post) this.opened?.peer.interrupt(reason, id)
+  /** A session of one POST ends in the next microtask: the peer still handles the answer. */
+  answered(): void {
+    if (this.sessionless) queueMicrotask(() => this.over())
+  }
+
+  /** Waits until no request runs. */
+  get idle(): Effect.Effect<void> {
+    return this.session?.peer.idle ?? Effect.void
   }
 
   // ---- streams
 
-  /** What is unrelated to any request. */
-  standalone(): EventStream {
-    return (this.standing ??= new EventStream({ name: standaloneName, log: this.log(standaloneName), owner: this }))
+  /** The standalone GET stream. */
+  standaloneStream(): ResumableStream {
+    return (this.getStream ??= new ResumableStream({
+      name: getStreamName,
+      log: this.logOf(getStreamName),
+      owner: this
+    }))
   }
 
-  openStream(owner: Owner): EventStream {
+  /** The stream of a POST. */
+  openStream(owner: Owner): ResumableStream {
     const name = (++this.named).toString(36)
-    const stream = new EventStream({
+    const stream = new ResumableStream({
       name,
-      log: this.log(name),
+      log: this.logOf(name),
       owner: {
         attached: () => {
           this.attached()
@@ -228,25 +293,26 @@ export class HttpSession implements Sink, ConnectOptions, Owner {
     return stream
   }
 
-  stream(name: string): EventStream | undefined {
-    return name === standaloneName ? this.standing : this.streams?.get(name)
+  /** The stream of that name, if it can be resumed. */
+  findStream(name: string): ResumableStream | undefined {
+    return name === getStreamName ? this.getStream : this.streams?.get(name)
   }
 
-  private log(stream: string): Log | undefined {
+  private logOf(stream: string): Log | undefined {
     const { runFork, store } = this.config
     if (store === undefined) return undefined
-    return (this.written ??= new SessionLog(store, this.id, runFork)).of(stream)
+    return (this.log ??= new SessionLog(store, this.id, runFork)).of(stream)
   }
 
-  /** A stream has ended: it is kept for a while, in case its client did not get all of it. */
-  retire(stream: EventStream): void {
+  /** Keeps a stream that has ended for a while: its client may not have received all of it. */
+  retire(stream: ResumableStream): void {
     if (this.config.store === undefined) return
     this.retired ??= []
     this.retired.push({ stream, at: this.config.clock.currentTimeMillisUnsafe() })
     this.prune()
   }
 
-  /** Forgets what was kept long enough. */
+  /** Forgets the streams that were kept for long enough. */
   prune(): void {
     const { clock, window } = this.config
     const oldest = clock.currentTimeMillisUnsafe() - Duration.toMillis(window)
@@ -254,54 +320,38 @@ export class HttpSession implements Sink, ConnectOptions, Owner {
       if (first.at > oldest && (this.retired?.length ?? 0) <= maxRetired) break
       this.retired?.shift()
       this.streams?.delete(first.stream.name)
-      this.written?.forget(first.stream.name)
+      this.log?.forget(first.stream.name)
     }
   }
 
+  /** Ends the standalone GET stream after its last event. */
+  endGetStream(): void {
+    this.getStream?.end()
+  }
+
+  // ---- whether it is used
+
+  /** A stream has a body, which it had not. */
   attached(): void {
     this.connections++
-    if (this.standing?.attached !== true) return
+    if (this.getStream?.attached !== true) return
     this.joined?.openUnsafe()
     this.joined = undefined
   }
 
+  /** A stream has no body any more. */
   detached(): void {
     this.connections--
     this.touch()
   }
 
-  // ---- its end
-
+  /** The session is used at this moment. */
   touch(): void {
     this.used = this.config.clock.currentTimeMillisUnsafe()
   }
 
-  /** Since when nothing of it runs and nobody listens; undefined while that is not so. */
+  /** Since when no request runs and no stream is read; undefined while one is. */
   get idleSince(): number | undefined {
     return this.connections > 0 || this.running > 0 ? undefined : this.used
-  }
-
-  /** Runs for at most as long as the session lives. */
-  fork(effect: Effect.Effect<void>): Fiber.Fiber<void> {
-    return Fiber.runIn(this.config.runFork(effect), this.scope)
-  }
-
-  /** Ends the stream that stands, in order. */
-  endStanding(): void {
-    this.standing?.end()
-  }
-
-  /** What runs is answered by an error that says why, then all ends. */
-  close(reason: string): Effect.Effect<void> {
-    return Effect.suspend(() => {
-      this.opened?.peer.interrupt(reason)
-      return Effect.andThen(
-        this.fiber === undefined ? Effect.void : Fiber.interrupt(this.fiber),
-        Effect.suspend(() => {
-          this.endStanding()
-          return this.written?.close ?? Effect.void
-        })
-      )
-    })
   }
 }

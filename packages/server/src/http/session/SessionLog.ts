@@ -1,29 +1,29 @@
 /**
- * What the streams of a session write to the `EventStore`: one write after the other, none waited for by whoever sends. What a stream
- * says in one turn, or while the store was busy, is one write.
+ * Writes the events of a session's streams to the `EventStore`: one write after the other, and no sender waits for one. The events that
+ * a stream sends in one turn, or while the store is busy, are one write.
  *
- * Owns what a store may do wrong. One that is slow, fails or hangs leaves a gap, of which whoever comes back for it is told; it never
- * stands in the way of the session, and the session outlives it.
+ * Owns the faults of a store. One that is slow, fails or hangs leaves a gap, which a client that comes back is told of; it never blocks
+ * the session.
  */
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
+import type { EventBatch } from "../response/EventBatch.ts"
 import type { Event, EventsGone, EventStore, StreamKey } from "./EventStore.ts"
-import type { Burst } from "./EventBatch.ts"
-import type { Log } from "./EventStream.ts"
+import type { Log } from "./ResumableStream.ts"
 
-/** What is to be written may be that large; what comes then is not kept. */
+/** Bytes that may wait to be written; events that are sent beyond that are not kept. */
 const maxBehind = 4 * 1024 * 1024
-/** So much is written before the turn is over. Not less: what is that large the garbage collector does not copy. */
-const maxBurst = 256 * 1024
-/** With as many writes waiting no stream is forgotten any more. */
+/** Bytes that wait at most until the turn is over, and most of one write: smaller strings are copied by the garbage collector. */
+const maxBatch = 256 * 1024
+/** Writes that may wait before streams are no longer forgotten. */
 const maxWaiting = 4096
-/** How long a store may take for what somebody waits for. */
-const patience = "10 seconds"
+/** How long a store may take for a read. */
+const readTimeout = "10 seconds"
 
-/** A burst of a stream. */
+/** A batch of a stream. */
 interface Entry {
   readonly key: StreamKey
-  readonly burst: Burst
+  readonly batch: EventBatch
 }
 
 type Write = Entry | (() => Effect.Effect<void>)
@@ -32,13 +32,20 @@ export class SessionLog {
   private readonly session: string
   private readonly store: EventStore["Service"]
   private readonly runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
+  /** What is to be written, in order; without the write that runs. */
   private writes: Array<Write> = []
+  /** Bytes of the batches that are not written yet. */
   private behind = 0
+  /** The fiber that writes, where the store made it wait; else undefined or ended. */
   private writer: Fiber.Fiber<void> | undefined = undefined
+  /** Whether a write runs. */
   private writing = false
+  /** Whether a microtask will start the writer. */
   private scheduled = false
+  /** Whether `close` was called: nothing is appended from then on. */
   private over = false
-  private complained = false
+  /** Whether a failure of the store was reported. */
+  private reported = false
 
   constructor(store: EventStore["Service"], session: string, runFork: SessionLog["runFork"]) {
     this.store = store
@@ -46,63 +53,51 @@ export class SessionLog {
     this.runFork = runFork
   }
 
-  /** Writes until nothing is left. */
-  private work(): Effect.Effect<void> {
+  // ---- for streams
+
+  /** The log of one stream. */
+  of(stream: string): Log {
+    return new StreamLog(this, { session: this.session, stream })
+  }
+
+  /** Keeps a batch, or what was added to it since. */
+  append(key: StreamKey, batch: EventBatch): void {
+    if (this.over || (batch.counted === 0 && this.behind > maxBehind)) return
+    if (batch.counted === 0) this.write({ key, batch })
+    this.behind += batch.text.length - batch.counted
+    batch.counted = batch.text.length
+    if (this.behind > maxBatch) this.start()
+  }
+
+  /** Reads after all that was appended is written. Dies where the store fails, or takes too long. */
+  after(key: StreamKey, seq: number): Effect.Effect<ReadonlyArray<Event>, EventsGone> {
+    return Effect.timeoutOrElse(
+      Effect.andThen(
+        this.written,
+        Effect.suspend(() => this.store.after(key, seq))
+      ),
+      { duration: readTimeout, orElse: () => Effect.die(new Error("The event store does not answer")) }
+    )
+  }
+
+  /** Drops a stream. A store that hangs is not asked: the stream goes with the session. */
+  forget(stream: string): void {
+    if (this.writes.length < maxWaiting) this.write(() => this.store.forget(this.session, stream))
+  }
+
+  /** Drops all streams of the session; waits for that for a second at most. */
+  get close(): Effect.Effect<void> {
     return Effect.suspend(() => {
-      const write = this.writes.shift()
-      this.writing = write !== undefined
-      if (write === undefined) {
-        // An array that was ever filled has room for many.
-        this.writes = []
-        return Effect.void
-      }
+      this.over = true
+      this.write(() => this.store.forget(this.session))
       return Effect.andThen(
-        Effect.catchDefect(
-          Effect.suspend(() => this.run(write)),
-          (defect) => this.complain(defect)
-        ),
-        this.work()
+        Effect.timeoutOption(Effect.interruptible(this.written), "1 second"),
+        Effect.sync(() => this.writer?.interruptUnsafe())
       )
     })
   }
 
-  private run(write: Write): Effect.Effect<void> {
-    if (typeof write === "function") return write()
-    const { key } = write
-    const bursts = this.following(write)
-    // Of one burst it is the text that is sent, too: `join` would copy it.
-    const text = bursts.length === 1 ? write.burst.close() : bursts.map((burst) => burst.close()).join("")
-    const events = bursts.flatMap(({ events }) => events)
-    return Effect.ensuring(
-      // What outlives the session must not bring its events back.
-      Effect.suspend(() => (this.over ? Effect.void : this.store.append(key, events, text))),
-      Effect.sync(() => {
-        for (const burst of bursts) this.behind -= burst.counted
-      })
-    )
-  }
-
-  /** The burst, and those after it that follow it: of a store that was busy there may be many. */
-  private following({ burst, key }: Entry): ReadonlyArray<Burst> {
-    const bursts = [burst]
-    let { last } = burst
-    let size = burst.text.length
-    for (let next = this.writes[0]; next !== undefined && typeof next !== "function"; next = this.writes[0]) {
-      size += next.burst.text.length
-      if (next.key !== key || next.burst.first !== last + 1 || size > maxBurst) break
-      bursts.push(next.burst)
-      last = next.burst.last
-      this.writes.shift()
-    }
-    return bursts
-  }
-
-  /** Once: a store that is down fails for every event. */
-  private complain(defect: unknown): Effect.Effect<void> {
-    if (this.complained) return Effect.void
-    this.complained = true
-    return Effect.logError("The event store failed", defect)
-  }
+  // ---- the writer
 
   private write(write: Write): void {
     this.writes.push(write)
@@ -114,61 +109,78 @@ export class SessionLog {
   private start(): void {
     this.scheduled = false
     if (this.writing || this.writes.length === 0) return
-    const writer = this.runFork(this.work())
+    const writer = this.runFork(this.writeAll())
     this.writer = this.writing ? writer : undefined
   }
 
-  append(key: StreamKey, burst: Burst): void {
-    if (this.over || (burst.counted === 0 && this.behind > maxBehind)) return
-    if (burst.counted === 0) this.write({ key, burst })
-    this.behind += burst.text.length - burst.counted
-    burst.counted = burst.text.length
-    if (this.behind > maxBurst) this.start()
-  }
-
-  /** Waits until all was written that is to be by now. */
-  private get settled(): Effect.Effect<void> {
-    return Effect.callback<void>((resume) => {
-      const settle = () => Effect.sync(() => resume(Effect.void))
-      this.write(settle)
-      // Who does not wait any more leaves nothing behind, however long the store hangs.
-      return Effect.sync(() => {
-        const at = this.writes.indexOf(settle)
-        if (at >= 0) this.writes.splice(at, 1)
-      })
+  /** Writes until nothing waits. */
+  private writeAll(): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const write = this.writes.shift()
+      this.writing = write !== undefined
+      if (write === undefined) {
+        // An emptied array keeps its capacity.
+        this.writes = []
+        return Effect.void
+      }
+      return Effect.andThen(
+        Effect.catchDefect(
+          Effect.suspend(() => this.run(write)),
+          (defect) => this.report(defect)
+        ),
+        this.writeAll()
+      )
     })
   }
 
-  /** A read sees what was written before; it dies where the store fails, or takes too long. */
-  after(key: StreamKey, seq: number): Effect.Effect<ReadonlyArray<Event>, EventsGone> {
-    return Effect.timeoutOrElse(
-      Effect.andThen(
-        this.settled,
-        Effect.suspend(() => this.store.after(key, seq))
-      ),
-      { duration: patience, orElse: () => Effect.die(new Error("The event store does not answer")) }
+  private run(write: Write): Effect.Effect<void> {
+    if (typeof write === "function") return write()
+    const { key } = write
+    const batches = this.following(write)
+    // The text of one batch is the one that is sent: `join` would copy it.
+    const text = batches.length === 1 ? write.batch.close() : batches.map((batch) => batch.close()).join("")
+    const events = batches.flatMap(({ events }) => events)
+    return Effect.ensuring(
+      // A write after the end of the session would bring its events back.
+      Effect.suspend(() => (this.over ? Effect.void : this.store.append(key, events, text))),
+      Effect.sync(() => {
+        for (const batch of batches) this.behind -= batch.counted
+      })
     )
   }
 
-  /** The part of one stream. */
-  of(stream: string): Log {
-    return new StreamLog(this, { session: this.session, stream })
+  /** The batch, and those that wait and follow it in its stream: one write where the store was busy. */
+  private following({ batch, key }: Entry): ReadonlyArray<EventBatch> {
+    const batches = [batch]
+    let { last } = batch
+    let size = batch.text.length
+    for (let next = this.writes[0]; next !== undefined && typeof next !== "function"; next = this.writes[0]) {
+      size += next.batch.text.length
+      if (next.key !== key || next.batch.first !== last + 1 || size > maxBatch) break
+      batches.push(next.batch)
+      last = next.batch.last
+      this.writes.shift()
+    }
+    return batches
   }
 
-  forget(stream: string): void {
-    // Of a store that hangs not more is asked: what it has of the stream goes with the session.
-    if (this.writes.length < maxWaiting) this.write(() => this.store.forget(this.session, stream))
+  /** Reports the first failure: a store that is down fails for every event. */
+  private report(defect: unknown): Effect.Effect<void> {
+    if (this.reported) return Effect.void
+    this.reported = true
+    return Effect.logError("The event store failed", defect)
   }
 
-  /** Nothing more is written, and what was is dropped. */
-  get close(): Effect.Effect<void> {
-    return Effect.suspend(() => {
-      this.over = true
-      this.write(() => this.store.forget(this.session))
-      return Effect.andThen(
-        Effect.timeoutOption(Effect.interruptible(this.settled), "1 second"),
-        Effect.sync(() => this.writer?.interruptUnsafe())
-      )
+  /** Waits until all is written that waits by now. */
+  private get written(): Effect.Effect<void> {
+    return Effect.callback<void>((resume) => {
+      const done = () => Effect.sync(() => resume(Effect.void))
+      this.write(done)
+      // An interrupted wait is removed, however long the store hangs.
+      return Effect.sync(() => {
+        const at = this.writes.indexOf(done)
+        if (at >= 0) this.writes.splice(at, 1)
+      })
     })
   }
 }
@@ -182,8 +194,8 @@ class StreamLog implements Log {
     this.key = key
   }
 
-  append(burst: Burst): void {
-    this.log.append(this.key, burst)
+  append(batch: EventBatch): void {
+    this.log.append(this.key, batch)
   }
 
   after(seq: number): Effect.Effect<ReadonlyArray<Event>, EventsGone> {

@@ -1,8 +1,13 @@
 /**
- * Where the messages of one POST of a session leave: JSON if its answers are all there is, else a stream of events.
+ * The response to one POST of a session: JSON if its answers are all there is, else a stream of events.
  *
- * Owns what becomes of the requests when the client goes: nothing at once, since a disconnect is no cancel. One that can come back for
- * the rest has some time to do so; for one that cannot, questions fail and the rest is dropped. Then the handlers are interrupted.
+ * Owns what becomes of the requests when the client goes. A disconnect is no cancel (spec: basic/transports), so they run on: for
+ * `window` where the client can come back, else for `grace`, during which questions fail and messages are dropped.
+ *
+ *     Buffering ──first message that is no answer──► Streaming ◄──GET with Last-Event-ID── Detached
+ *         │                                              │ └──the client goes, and has an id──► │
+ *         └────────the client goes, and has no id────────┴──► Abandoned                         │
+ *     every state ──last answer──► Done        Detached, Abandoned ──time is over──► requests interrupted
  */
 import type { Lane, Sink } from "@effect-mcp/core/Transport"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -10,31 +15,69 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import * as Latch from "effect/Latch"
-import type { EventStream } from "./EventStream.ts"
-import type { HttpSession } from "./HttpSession.ts"
+import type { Owner, ResumableStream } from "./ResumableStream.ts"
 
-/** Made for every POST of a session, so it makes little itself: no closures, no arrays. */
-export class PostStream implements Sink {
-  private readonly session: HttpSession
-  /** The requests that were posted: one, or those of a batch. */
+/** What a response uses of its session. */
+export interface ResponseOwner {
+  readonly config: {
+    /** How long a client may stay away from a running request that it can come back to. */
+    readonly window: Duration.Duration
+    /** How long a request runs on whose client cannot come back. */
+    readonly grace: Duration.Duration
+    /** When a client that is sent away is told to come back. */
+    readonly retry: Duration.Duration
+    /** Called when a request runs on without its POST (1), and at its end (-1). */
+    readonly leftBehind: (change: 1 | -1, caller: string) => void
+  }
+  readonly caller: string
+  /** Whether clients may be sent away to come back for the rest (2025-11-25 on). */
+  readonly polls: boolean
+  /** A request has begun that this response answers. */
+  began(id: JsonRpc.Id, response: SessionResponse): void
+  /** The request has ended; its id may be that of another response by now. */
+  settled(id: JsonRpc.Id, response: SessionResponse): void
+  /** Interrupts a request of this response. */
+  interrupt(id: JsonRpc.Id, response: SessionResponse, reason: string): void
+  /** All requests of the response have been answered. */
+  answered(): void
+  /** Sends on the standalone GET stream. */
+  send(message: JsonRpc.Message, lane: Lane): void
+  /** Fails a question of the server that no client can answer. */
+  unanswered(id: JsonRpc.Id, unsent: boolean): void
+  openStream(owner: Owner): ResumableStream
+  /** Keeps a stream that has ended, for a client that did not receive all of it. */
+  retire(stream: ResumableStream): void
+  /** Runs for at most as long as the session. */
+  fork(effect: Effect.Effect<void>): Fiber.Fiber<void>
+}
+
+type State = "Buffering" | "Streaming" | "Detached" | "Abandoned" | "Done"
+
+/** Made for every POST of a session: it has no closures and no arrays before it needs them. */
+export class SessionResponse implements Sink, Owner {
+  private readonly session: ResponseOwner
+  /** The requests of the POST: one, or those of a batch. */
   private readonly ids: JsonRpc.Id | ReadonlyArray<JsonRpc.Id>
   private readonly batch: boolean
-  /** Answers that are to come: one more for each message that could not be read. */
+  private state: State = "Buffering"
+  /** Answers that are to come: one for each request, and for each message that could not be read. 0 if and only if Done. */
   private expected: number
-  /** The text of the first answer, and of those after it, as long as they are no events. */
+  /** The first answer, as text; read only while there is no `stream`. */
   private first: string | undefined = undefined
+  /** The answers after `first`, of a batch. */
   private rest: Array<string> | undefined = undefined
-  private asks: Array<JsonRpc.Id> | undefined = undefined
-  private over = false
-  /** Nobody can get anything of it any more. */
-  private lost = false
+  /** Questions that were sent on `stream`; some may have been answered. They fail when the response is abandoned. */
+  private questions: Array<JsonRpc.Id> | undefined = undefined
+  /** Undefined as long as nothing but answers was sent: then, once Done, the response is JSON. Never undefined again. */
+  stream: ResumableStream | undefined = undefined
+  /** Whether the POST has ended before its requests: they count as left behind until Done, also while a GET resumes the stream. */
   private leftBehind = false
-  private waiting: Fiber.Fiber<void> | undefined = undefined
-  private said: Latch.Latch | undefined = undefined
-  /** Once it is no plain JSON. */
-  stream: EventStream | undefined = undefined
+  /** Interrupts the requests when their time is over: set if and only if Detached or Abandoned, until it fires. */
+  private timer: Fiber.Fiber<void> | undefined = undefined
+  /** Opened when it is known whether the response is JSON or a stream; undefined while nothing waits for that. */
+  private decision: Latch.Latch | undefined = undefined
 
-  constructor(session: HttpSession, ids: JsonRpc.Id | ReadonlyArray<JsonRpc.Id>, expected: number, batch: boolean) {
+  constructor(session: ResponseOwner, ids: JsonRpc.Id | ReadonlyArray<JsonRpc.Id>, expected: number, batch: boolean) {
     this.session = session
     this.ids = ids
     this.expected = expected
@@ -43,20 +86,43 @@ export class PostStream implements Sink {
     else for (const id of ids) session.began(id, this)
   }
 
+  // ---- for the endpoint
+
+  /** Whether it is known that the response is JSON, or a stream. */
   get isDecided(): boolean {
-    return this.over || this.stream !== undefined
+    return this.state === "Done" || this.stream !== undefined
   }
 
-  /** Waits until it is known what it is answered by. */
+  /** Waits until it is decided. */
   get decided(): Effect.Effect<void> {
-    return this.isDecided ? Effect.void : (this.said ??= Latch.makeUnsafe(false)).await
+    return this.isDecided ? Effect.void : (this.decision ??= Latch.makeUnsafe(false)).await
   }
 
-  /** All there is to answer, if it is no stream; nothing where the request was cancelled. */
+  /** The body, once it is decided; undefined for a stream, and where the request was cancelled. */
   get json(): string | undefined {
     if (this.stream !== undefined || this.first === undefined) return undefined
     return this.batch ? `[${[this.first, ...(this.rest ?? [])].join(",")}]` : this.first
   }
+
+  /** Answers a message that could not be read. */
+  refuse(failure: JsonRpc.Failure): void {
+    this.write(failure)
+    this.settle(undefined)
+  }
+
+  /** The response is a stream from now on. */
+  streaming(): ResumableStream {
+    if (this.stream !== undefined) return this.stream
+    const stream = this.session.openStream(this)
+    this.stream = stream
+    if (this.state === "Buffering") this.state = "Streaming"
+    if (this.session.polls) stream.sendPrimingEvent(this.session.config.retry)
+    if (this.first !== undefined) for (const text of [this.first, ...(this.rest ?? [])]) stream.write(text)
+    this.decision?.openUnsafe()
+    return stream
+  }
+
+  // ---- for the peer
 
   writable(): boolean {
     return this.stream?.writable() ?? true
@@ -69,14 +135,24 @@ export class PostStream implements Sink {
   send(message: JsonRpc.Message | ReadonlyArray<JsonRpc.Message>, lane: Lane): void {
     if ("length" in message) for (const one of message) this.send(one, lane)
     else if (JsonRpc.isResponse(message)) this.answer(message)
-    else if (this.over) {
-      // Of a fiber that outlives its request.
+    else if (this.state === "Done") {
+      // A fiber that outlives its request sent it.
       if (message.method !== "notifications/progress") this.session.send(message, lane)
-    } else if (!this.lost) {
+    } else if (this.state !== "Abandoned") {
       const text = JsonRpc.encode(message)
       this.streaming().write(text)
-      if (JsonRpc.isRequest(message)) (this.asks ??= []).push(message.id)
+      if (JsonRpc.isRequest(message)) (this.questions ??= []).push(message.id)
     } else if (JsonRpc.isRequest(message)) this.session.unanswered(message.id, true)
+  }
+
+  /** No answer to that request will follow: it was cancelled. */
+  noAnswer(id: JsonRpc.Id): void {
+    this.settle(id)
+  }
+
+  closeStream(retry: Duration.Input = this.session.config.retry): void {
+    const { state } = this
+    if (this.session.polls && state !== "Done" && state !== "Abandoned") this.streaming().closeStream(retry)
   }
 
   private answer(message: JsonRpc.Response): void {
@@ -85,83 +161,69 @@ export class PostStream implements Sink {
   }
 
   private write(message: JsonRpc.Response): void {
-    // Throws on what is no JSON before anything has changed: its sender then answers with an error.
+    // Throws on a value that is no JSON before anything has changed: its sender then answers with an error.
     const text = JsonRpc.encode(message)
     if (this.stream !== undefined) this.stream.write(text)
     else if (this.first === undefined) this.first = text
     else (this.rest ??= []).push(text)
   }
 
-  /** Answers what was posted, but is no request. */
-  refuse(failure: JsonRpc.Failure): void {
-    this.write(failure)
-    this.settle(undefined)
-  }
-
-  noAnswer(id: JsonRpc.Id): void {
-    this.settle(id)
-  }
-
   private settle(id: JsonRpc.Id | undefined): void {
     if (id !== undefined) this.session.settled(id, this)
     if (--this.expected > 0) return
-    this.over = true
+    this.state = "Done"
     if (this.leftBehind) this.session.config.leftBehind(-1, this.session.caller)
-    this.waiting?.interruptUnsafe()
+    this.stopTimer()
     if (this.stream !== undefined) {
       this.stream.end()
       this.session.retire(this.stream)
     }
-    this.said?.openUnsafe()
+    this.decision?.openUnsafe()
     this.session.answered()
   }
 
-  /** From now on it is a stream. */
-  streaming(): EventStream {
-    if (this.stream !== undefined) return this.stream
-    const stream = this.session.openStream({ attached: () => this.back(), detached: () => this.left() })
-    this.stream = stream
-    if (this.session.polls) stream.prime(this.session.config.retry)
-    if (this.first !== undefined) for (const text of [this.first, ...(this.rest ?? [])]) stream.write(text)
-    this.said?.openUnsafe()
-    return stream
+  // ---- when the client goes, and comes back
+
+  /** A client reads the stream: the first response, or one that resumes it. */
+  attached(): void {
+    if (this.state !== "Detached") return
+    this.state = "Streaming"
+    this.stopTimer()
   }
 
-  closeStream(retry: Duration.Input = this.session.config.retry): void {
-    if (this.session.polls && !this.over && !this.lost) this.streaming().closeStream(retry)
-  }
-
-  private back(): void {
-    this.waiting?.interruptUnsafe()
-    this.waiting = undefined
-  }
-
-  /** Its client went before it had all. */
-  left(): void {
-    if (this.over) return
-    const { config } = this.session
-    // Counted to its end, whoever comes back for it.
-    if (!this.leftBehind) config.leftBehind(1, this.session.caller)
+  /** The client went before the response was complete. */
+  detached(): void {
+    if (this.state !== "Buffering" && this.state !== "Streaming") return
+    const { caller, config } = this.session
+    if (!this.leftBehind) config.leftBehind(1, caller)
     this.leftBehind = true
-    const canReturn = this.stream?.resumable === true
-    if (!canReturn) {
-      this.lost = true
-      this.stream?.discard()
-      for (const id of this.asks ?? []) this.session.unanswered(id, false)
+    if (this.stream?.resumable === true) {
+      this.state = "Detached"
+      this.interruptAfter(config.window, "The client did not come back in time")
+      return
     }
-    const reason = canReturn ? "The client did not come back in time" : "The client has disconnected"
-    this.waiting = this.session.fork(
+    this.state = "Abandoned"
+    this.stream?.discard()
+    for (const id of this.questions ?? []) this.session.unanswered(id, false)
+    this.interruptAfter(config.grace, "The client has disconnected")
+  }
+
+  private interruptAfter(time: Duration.Duration, reason: string): void {
+    this.timer = this.session.fork(
       Effect.andThen(
-        Effect.sleep(canReturn ? config.window : config.grace),
+        Effect.sleep(time),
         Effect.sync(() => {
-          this.waiting = undefined
-          for (const id of listOf(this.ids)) this.session.interrupt(id, this, reason)
+          this.timer = undefined
+          for (const id of isList(this.ids) ? this.ids : [this.ids]) this.session.interrupt(id, this, reason)
         })
       )
     )
   }
+
+  private stopTimer(): void {
+    this.timer?.interruptUnsafe()
+    this.timer = undefined
+  }
 }
 
-type Ids = JsonRpc.Id | ReadonlyArray<JsonRpc.Id>
-const isList = (ids: Ids): ids is ReadonlyArray<JsonRpc.Id> => Array.isArray(ids)
-const listOf = (ids: Ids): ReadonlyArray<JsonRpc.Id> => (isList(ids) ? ids : [ids])
+const isList = (ids: JsonRpc.Id | ReadonlyArray<JsonRpc.Id>): ids is ReadonlyArray<JsonRpc.Id> => Array.isArray(ids)

@@ -1,6 +1,6 @@
 /**
- * A POST of the stateless era (spec 2026-07-28: basic/transports/streamable-http): a request of its own, answered by one JSON object,
- * or by events if something precedes the answer. Who hangs up interrupts it.
+ * POST of the stateless era (spec 2026-07-28: basic/transports/streamable-http): one request, answered by one JSON object, or by events
+ * if a message precedes the answer. A client that hangs up interrupts its request.
  */
 import { exitOf } from "@effect-mcp/core/internal/eager"
 import type { Fibers } from "@effect-mcp/core/internal/Fibers"
@@ -10,24 +10,25 @@ import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Tracer from "effect/Tracer"
-import { PostSink } from "./StatelessResponse.ts"
-import type { Pulse } from "../response/KeepAliveTimer.ts"
 import type { McpServer } from "../../dispatch/Server.ts"
-import type { Asked } from "../request/HttpRequest.ts"
-import { events } from "../response/SseResponse.ts"
+import type { HttpExchange } from "../request/HttpExchange.ts"
+import type { HttpRequest } from "../request/HttpRequest.ts"
+import type { InFlightRequests } from "../request/InFlightRequests.ts"
 import { json } from "../response/Responses.ts"
-import type { Post, Work } from "../request/InFlightRequests.ts"
+import type { KeepAliveTimer } from "../response/SseBody.ts"
+import { emptySseResponse, sseResponse } from "../response/SseResponse.ts"
+import { StatelessResponse } from "./StatelessResponse.ts"
 
 export interface Options {
   readonly server: McpServer["Service"]
-  /** Owns those that answer. */
+  /** Owns the fibers of requests that wait. */
   readonly fibers: Fibers
   readonly context: Context.Context<never>
-  readonly work: Work
-  readonly pulse: Pulse
+  readonly exchanges: InFlightRequests
+  readonly keepAlive: KeepAliveTimer
 }
 
-/** By the stage that answered, not by the code: what a handler says is an answer like any other. */
+/** The status follows the stage that answered, not the code: what a handler answers is 200. */
 const statusOf = (message: JsonRpc.Message, admitted: boolean): number => {
   if (!("error" in message)) return 200
   const { code } = message.error
@@ -36,36 +37,41 @@ const statusOf = (message: JsonRpc.Message, admitted: boolean): number => {
   return code === McpError.MethodNotFound ? 404 : 400
 }
 
-/** Answers requests of this era: at once where that is possible. */
-export const make = ({ context, fibers, pulse, server, work }: Options) => {
+/** Answers requests of this era: at once where no handler waits. */
+export const make = ({ context, exchanges, fibers, keepAlive, server }: Options) => {
   const runFork = Effect.runForkWith(context)
-  return (request: JsonRpc.Request, asked: Asked, post: Post): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
-    const refused = request.method === "subscriptions/listen" ? work.stand(post, request.id) : undefined
+  return (
+    request: JsonRpc.Request,
+    http: HttpRequest,
+    exchange: HttpExchange
+  ): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
+    const refused = request.method === "subscriptions/listen" ? exchanges.subscribe(exchange, request.id) : undefined
     if (refused !== undefined) return Effect.succeed(refused)
-    const sink = new PostSink()
+    const response = new StatelessResponse()
     let admitted = false
-    const dispatched = server.dispatch(request, asked, sink, {
-      address: asked.address,
-      closing: work.closing,
+    const dispatched = server.dispatch(request, http, response, {
+      address: http.address,
+      closing: exchanges.closing,
       admitted: () => (admitted = true),
       base: context
     })
-    const answered = (): HttpServerResponse.HttpServerResponse => {
-      if (sink.streaming || sink.answer === undefined) return events(sink, pulse)
-      const { message, text } = sink.answer
-      return json(text, statusOf(message, admitted))
+    const respond = (): HttpServerResponse.HttpServerResponse => {
+      const { answer, stream } = response
+      if (stream !== undefined) return sseResponse(stream.attach(), keepAlive)
+      // A request that was cancelled has no answer.
+      return answer === undefined ? emptySseResponse : json(answer.text, statusOf(answer.message, admitted))
     }
-    // What was answered already needs no fiber, and leaves nobody to wait for.
-    if (exitOf(dispatched) !== undefined) return Effect.succeed(answered())
-    const { span } = asked
+    // A request that has ended needs no fiber, and its client nothing to interrupt.
+    if (exitOf(dispatched) !== undefined) return Effect.succeed(respond())
+    const { span } = http
     const fiber = runFork(span === undefined ? dispatched : Effect.provideService(dispatched, Tracer.ParentSpan, span))
     fibers.add(fiber)
-    post.stop = () => fiber.interruptUnsafe()
-    post.left = () => {
-      sink.close()
-      // The asker has gone, unless the answer was sent: then this does nothing.
+    exchange.stop = () => fiber.interruptUnsafe()
+    exchange.left = () => {
+      response.close()
+      // Does nothing where the answer was sent.
       fiber.interruptUnsafe()
     }
-    return sink.streaming || sink.answer !== undefined ? Effect.succeed(answered()) : Effect.map(sink.first, answered)
+    return response.isDecided ? Effect.succeed(respond()) : Effect.map(response.decided, respond)
   }
 }

@@ -1,94 +1,74 @@
 /**
- * Where the messages of one POST leave: one JSON object if the answer is all there is, else server-sent events.
+ * The response to one POST of the stateless era: JSON if the answer is the only message, else a stream of events.
  *
- * Counted in bytes like any outbox; what is sent after the answer, or after the asker has gone, is dropped. Most are answered at once:
- * what only a stream needs is made when there is one.
+ * What is sent after the answer, or after the client has gone, is dropped. Most answers are ready at once, so a stream is made when the
+ * first other message is sent.
  */
 import type { Sink } from "@effect-mcp/core/Transport"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as Effect from "effect/Effect"
-import * as Latch from "effect/Latch"
-import { Flow } from "../response/SseBody.ts"
-import { takeSome } from "../../internal/takeSome.ts"
+import { EventStream } from "../response/EventStream.ts"
 
-/** Above this many bytes waiting, senders wait. Not more: of what waits longer than a moment the garbage is collected late. */
+/** Bytes that may wait before senders do. */
 const highWater = 128 * 1024
 
-export class PostSink extends Flow implements Sink {
-  /** The answer, once it was sent. */
-  answer: { readonly message: JsonRpc.Message; readonly text: string } | undefined
-  /** Whether something preceded the answer. */
-  streaming = false
-  private events: Array<string> = []
-  private bytes = 0
+export class StatelessResponse implements Sink {
+  /** The answer, once it was sent; never undefined again. */
+  answer: { readonly message: JsonRpc.Message; readonly text: string } | undefined = undefined
+  /** Set by the first message that is no answer: then the response is a stream. Ended by the answer, or when the client goes. */
+  stream: EventStream | undefined = undefined
+  /** Whether the client has gone. */
   private closed = false
-  private said: ((done: Effect.Effect<void>) => void) | undefined = undefined
-  private room: Latch.Latch | undefined = undefined
-  readonly writable = (): boolean => this.bytes < highWater
+  /** Continues the fiber that waits for the decision; undefined while none waits. */
+  private resume: ((done: Effect.Effect<void>) => void) | undefined = undefined
 
-  /** Waits for the first message, and what is said in the same turn. */
-  get first(): Effect.Effect<void> {
+  /** Whether it is known that the response is JSON, or a stream. */
+  get isDecided(): boolean {
+    return this.closed || this.stream !== undefined || this.answer !== undefined
+  }
+
+  /** Waits until it is decided, and for what is sent in the same turn. */
+  get decided(): Effect.Effect<void> {
     return Effect.callback((resume) => {
-      if (this.begun) resume(Effect.void)
-      else this.said = resume
+      if (this.isDecided) resume(Effect.void)
+      else this.resume = resume
     })
   }
 
-  private get begun(): boolean {
-    return this.closed || this.streaming || this.answer !== undefined
+  writable(): boolean {
+    return this.stream?.writable() ?? true
   }
 
   get ready(): Effect.Effect<void> {
-    return Effect.suspend(() => (this.writable() ? Effect.void : (this.room ??= Latch.makeUnsafe(false)).await))
+    return Effect.suspend(() => this.stream?.ready ?? Effect.void)
   }
 
-  private makeRoom(): void {
-    if (this.room === undefined || !this.writable()) return
-    const { room } = this
-    this.room = undefined
-    room.openUnsafe()
+  send(message: JsonRpc.Message | ReadonlyArray<JsonRpc.Message>): void {
+    if ("length" in message) for (const one of message) this.sendOne(one)
+    else this.sendOne(message)
   }
 
-  readonly send: Sink["send"] = (message) => {
-    if ("length" in message) for (const one of message) this.say(one)
-    else this.say(message)
-  }
-
-  private say(message: JsonRpc.Message): void {
+  private sendOne(message: JsonRpc.Message): void {
     if (this.closed || this.answer !== undefined) return
     const text = JsonRpc.encode(message)
     if (JsonRpc.isResponse(message)) this.answer = { message, text }
-    else this.streaming = true
-    if (this.streaming) {
-      const event = `data: ${text}\n\n`
-      this.events.push(event)
-      this.bytes += event.length
-    }
-    this.tell()
+    else this.stream ??= new EventStream(highWater)
+    this.stream?.write(text)
+    if (this.answer !== undefined) this.stream?.end()
+    this.decide()
   }
 
-  private tell(): void {
-    this.wake()
-    const { said } = this
-    if (said === undefined) return
-    this.said = undefined
-    queueMicrotask(() => said(Effect.void))
+  private decide(): void {
+    const { resume } = this
+    if (resume === undefined) return
+    this.resume = undefined
+    queueMicrotask(() => resume(Effect.void))
   }
 
-  /** Nobody listens any more. */
-  readonly close = (): void => {
+  /** The client has gone, or has the whole response. */
+  close(): void {
     this.closed = true
-    this.events = []
-    this.bytes = 0
-    this.makeRoom()
-    this.tell()
-  }
-
-  protected override next(): string | undefined {
-    const text = takeSome(this.events)
-    if (text === "" && (this.closed || this.answer !== undefined)) return undefined
-    this.bytes -= text.length
-    this.makeRoom()
-    return text
+    this.stream?.discard()
+    this.decide()
   }
 }

@@ -1,46 +1,54 @@
-/** What writes events straight to a response, by hand: whatever that does, and others have made of it. */
+/** The body of a response of server-sent events, written directly: with room and without, and by a `write` that throws. */
+import { type EventSource, keepAliveTimer, SseBody } from "../../../src/http/response/SseBody.ts"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
-import { Flow } from "../../../src/http/response/SseBody.ts"
-import { Pulse } from "../../../src/http/response/KeepAliveTimer.ts"
+import { TestClock } from "effect/testing"
 
-class Events extends Flow {
+/** Gives its texts one by one. */
+class Texts implements EventSource {
+  readonly body = new SseBody(this)
   readonly texts: Array<string> = []
+  ended = false
 
-  say(...texts: ReadonlyArray<string>): void {
-    this.texts.push(...texts)
-    this.wake()
+  get isEmpty(): boolean {
+    return this.texts.length === 0
   }
 
-  protected override next(): string {
+  take(): string {
     return this.texts.shift() ?? ""
+  }
+
+  add(...texts: ReadonlyArray<string>): void {
+    this.texts.push(...texts)
+    this.body.wake()
   }
 }
 
+/** Lets the microtasks of this turn run. */
 const turn = Effect.promise(() => Promise.resolve())
 
-const making = Effect.fnUntraced(function* (write: (text: string) => unknown) {
+const making = Effect.fnUntraced(function* (write: (text: string) => unknown, every = 0) {
   const context = yield* Effect.context<never>()
-  const pulse = new Pulse(0, yield* Clock.Clock, Effect.runForkWith(context))
-  const events = new Events()
+  const keepAlive = keepAliveTimer(every, yield* Clock.Clock, Effect.runForkWith(context))
+  const source = new Texts()
   const done: Array<unknown> = []
   const outlet = { write, end: () => void done.push("end"), destroy: () => void done.push("destroy") }
-  return { events, done, drained: events.drive(pulse, outlet, (defect) => done.push(defect)) }
+  return { source, done, drained: source.body.drive(keepAlive, outlet, (defect) => done.push(defect)) }
 })
 
-describe("a flow that drives a response", () => {
-  it.effect("goes on when there is room, though it was told of that when it was about to go on anyway", () =>
+describe("an SSE body that drives a response", () => {
+  it.effect("A body writes on when there is room, though room was reported when it was about to write anyway", () =>
     Effect.gen(function* () {
       const written: Array<string> = []
       let room = true
-      const { drained, events } = yield* making((text) => {
+      const { drained, source } = yield* making((text) => {
         written.push(text)
         return room
       })
-      events.say()
+      source.add()
       drained()
       room = false
-      events.texts.push("a", "b", "c")
+      source.texts.push("a", "b", "c")
       yield* turn
       assert.deepStrictEqual(written, ["a"])
       drained()
@@ -51,25 +59,66 @@ describe("a flow that drives a response", () => {
     })
   )
 
-  it.effect("goes on as long as nobody says that there is no room: what others have made of it may say nothing", () =>
+  it.effect("A body writes on where the response's write, replaced by middleware, returns nothing", () =>
     Effect.gen(function* () {
       const written: Array<string> = []
-      const { events } = yield* making((text) => void written.push(text))
-      events.say("a", "b")
+      const { source } = yield* making((text) => void written.push(text))
+      source.add("a", "b")
       yield* turn
       assert.deepStrictEqual(written, ["a", "b"])
     })
   )
 
-  it.effect("cuts off what cannot be written to, and says so: nobody else would catch that", () =>
+  it.effect("A response whose write throws is cut off, and the error is reported", () =>
     Effect.gen(function* () {
       const broken = new Error("not open")
-      const { done, events } = yield* making(() => {
+      const { done, source } = yield* making(() => {
         throw broken
       })
-      events.say("a")
+      source.add("a")
       yield* turn
       assert.deepStrictEqual(done, ["destroy", broken])
+    })
+  )
+
+  it.effect(
+    "A body that waits for the interval of the keep-alive writes a comment, and waits anew after each event",
+    () =>
+      Effect.gen(function* () {
+        const written: Array<string> = []
+        const { source } = yield* making((text) => void written.push(text), 10_000)
+        yield* TestClock.adjust("9 seconds")
+        source.add("a")
+        yield* turn
+        yield* TestClock.adjust("9 seconds")
+        assert.deepStrictEqual(written, ["a"])
+        yield* TestClock.adjust("11 seconds")
+        assert.deepStrictEqual(written, ["a", ": keep-alive\n\n", ": keep-alive\n\n"])
+      })
+  )
+
+  it.effect("A body whose keep-alive is 0 writes no comment", () =>
+    Effect.gen(function* () {
+      const written: Array<string> = []
+      yield* making((text) => void written.push(text))
+      yield* TestClock.adjust("1 day")
+      assert.deepStrictEqual(written, [])
+    })
+  )
+
+  it.effect("A body ends after the last text of its source, and writes its prefix first and its suffix last", () =>
+    Effect.gen(function* () {
+      const written: Array<string> = []
+      const { done, source } = yield* making((text) => void written.push(text))
+      source.body.prefix = "<"
+      source.add("a", "b")
+      source.ended = true
+      yield* turn
+      assert.deepStrictEqual([written, done], [["<a", "b"], ["end"]])
+      const other = yield* making((text) => void written.push(text))
+      other.source.body.close(">")
+      yield* turn
+      assert.deepStrictEqual([written, other.done], [["<a", "b", ">"], ["end"]])
     })
   )
 })

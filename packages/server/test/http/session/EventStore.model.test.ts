@@ -25,14 +25,14 @@ const Command = Schema.Union([
 /** One stream as it ought to be kept. */
 interface Kept {
   readonly session: string
-  readonly bursts: ReadonlyArray<ReadonlyArray<Event>>
+  readonly batches: ReadonlyArray<ReadonlyArray<Event>>
   /** When it was last appended to. */
   readonly at: number
 }
 
 const sizeOf = (events: ReadonlyArray<Event>): number => events.reduce((sum, { text }) => sum + text.length, 0)
 const bytesOf = (streams: Iterable<Kept>): number =>
-  [...streams].reduce((sum, { bursts }) => sum + sizeOf(bursts.flat()), 0)
+  [...streams].reduce((sum, { batches }) => sum + sizeOf(batches.flat()), 0)
 
 /** The newest of a list that fit, one at least. */
 const newest = <A>(all: ReadonlyArray<A>, sizeOf: (one: A) => number): ReadonlyArray<A> => {
@@ -55,7 +55,7 @@ class Model {
   /** What the store has of a stream. */
   private readonly seen = (name: string) => {
     const [session = "", stream = ""] = name.split(" ")
-    const events = this.streams.get(name)?.bursts.flat() ?? []
+    const events = this.streams.get(name)?.batches.flat() ?? []
     const from = (events[0]?.seq ?? 0) - 1
     return Effect.match(this.store.after({ session, stream }, from), {
       onFailure: () => undefined,
@@ -73,9 +73,9 @@ class Model {
     this.next.set(name, seq)
     yield* this.store.append(key, events)
     if (events.length === 0) return
-    const known = this.streams.get(name)?.bursts ?? []
-    const bursts = newest([...known, newest(events, (event) => event.text.length)], sizeOf)
-    this.streams.set(name, { session: key.session, bursts, at: this.time++ })
+    const known = this.streams.get(name)?.batches ?? []
+    const batches = newest([...known, newest(events, (event) => event.text.length)], sizeOf)
+    this.streams.set(name, { session: key.session, batches, at: this.time++ })
     yield* this.dropped(name)
   })
 

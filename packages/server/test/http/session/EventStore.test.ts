@@ -69,28 +69,28 @@ describe("the memory store", () => {
   )
 
   it.effect.prop(
-    "keeps what is appended in bursts, with their text or without, as what is appended one by one",
+    "keeps what is appended in batches, with their text or without, as what is appended one by one",
     { sizes: Arbitrary.array(Arbitrary.schema(Bursts), { maxLength: 12 }), from: Count },
     ({ from, sizes }) =>
       Effect.gen(function* () {
-        const bursts = makeMemory()
+        const batches = makeMemory()
         const texts = makeMemory()
         const singles = makeMemory()
         let seq = 0
         for (const size of sizes.flat()) {
           const events = Array.from({ length: size }, () => event(seq, 3 + (seq++ % 5)))
-          yield* bursts.append(one, events)
+          yield* batches.append(one, events)
           yield* texts.append(one, events, events.map(({ text }) => text).join(""))
           for (const single of events) yield* singles.append(one, [single])
         }
-        const ends = [bursts, texts, singles].map((store) => Effect.exit(store.after(one, from - 1)))
+        const ends = [batches, texts, singles].map((store) => Effect.exit(store.after(one, from - 1)))
         const [together, texted, apart] = yield* Effect.all(ends)
         assert.deepStrictEqual(together, apart)
         assert.deepStrictEqual(texted, apart)
       })
   )
 
-  it.effect("keeps the newest events of a burst that is larger than a stream may be", () =>
+  it.effect("keeps the newest events of a batch that is larger than a stream may be", () =>
     Effect.gen(function* () {
       const store = makeMemory({ maxBytesPerStream: 30 })
       yield* store.append(

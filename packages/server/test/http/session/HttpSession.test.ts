@@ -1,7 +1,7 @@
-/** What a session over HTTP does the second time, late, or when its beginning or its store fails. */
+/** A session over HTTP: ended streams, late settlements, and a connection or a store that fails. */
 import * as Progress from "@effect-mcp/core/Progress"
 import { HttpSession } from "@effect-mcp/server/internal/HttpSession"
-import { PostStream } from "@effect-mcp/server/internal/SessionResponse"
+import { SessionResponse } from "@effect-mcp/server/internal/SessionResponse"
 import { EventStore, makeMemory } from "@effect-mcp/server/EventStore"
 import { anonymous } from "@effect-mcp/core/Principal"
 import { assert, describe, it } from "@effect/vitest"
@@ -147,9 +147,9 @@ describe("the POSTs of a session", () => {
         ended: () => {}
       }
       const session = new HttpSession("id", anonymous, undefined, config)
-      const older = new PostStream(session, [1, 2], 2, true)
+      const older = new SessionResponse(session, [1, 2], 2, true)
       older.noAnswer(1)
-      const newer = new PostStream(session, 1, 1, false)
+      const newer = new SessionResponse(session, 1, 1, false)
       older.noAnswer(1)
       assert.deepStrictEqual([session.isRunning(1), session.isRunning(2), session.running], [true, true, 2])
       newer.noAnswer(1)

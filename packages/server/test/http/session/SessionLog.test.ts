@@ -1,6 +1,6 @@
 /** What a session writes to a store that does not keep up. */
-import { Burst } from "@effect-mcp/server/internal/EventBatch"
-import { EventStream } from "@effect-mcp/server/internal/EventStream"
+import { EventBatch } from "@effect-mcp/server/internal/EventBatch"
+import { ResumableStream } from "@effect-mcp/server/internal/ResumableStream"
 import { SessionLog } from "@effect-mcp/server/internal/SessionLog"
 import { makeMemory } from "@effect-mcp/server/EventStore"
 import { assert, describe, it } from "@effect/vitest"
@@ -10,9 +10,9 @@ import { TestClock } from "effect/testing"
 
 const megabyte = 1024 * 1024
 const event = (seq: number) => {
-  const burst = new Burst(seq)
-  burst.add("x".repeat(megabyte / 4))
-  return burst
+  const batch = new EventBatch(seq)
+  batch.add("x".repeat(megabyte / 4))
+  return batch
 }
 
 describe("a store that does not keep up", () => {
@@ -116,7 +116,7 @@ describe("what the streams of a session say", () => {
         const log = new SessionLog(store, "s", Effect.runFork)
         const owner = { attached: () => {}, detached: () => {} }
         const streams = ["a", "b"].map((name) => {
-          const stream = new EventStream({ name, log: log.of(name), owner })
+          const stream = new ResumableStream({ name, log: log.of(name), owner })
           return { name, stream, connection: stream.attach(), written: new Array<string>(), taken: "" }
         })
         for (const command of script) {
@@ -138,7 +138,7 @@ describe("what the streams of a session say", () => {
         gate.openUnsafe()
         for (const { connection, name, stream, taken, written } of streams) {
           let all = taken
-          while (!stream.taken) all += stream.take(connection)
+          while (!stream.isEmpty) all += stream.take(connection)
           assert.strictEqual(all, written.join(""))
           if (written.length === 0) continue
           assert.deepStrictEqual(

@@ -1,21 +1,22 @@
 /** The table of an endpoint's sessions: whose they are, how many there may be, and how they end. */
-import { type Entry, Sessions } from "@effect-mcp/server/internal/Sessions"
+import { type Entry, type Options, SessionTable } from "@effect-mcp/server/internal/SessionTable"
 import { assert, it } from "@effect/vitest"
 import { Clock, Effect, Exit, Fiber, Latch, Scope } from "effect"
 import { TestClock } from "effect/testing"
 
 /** A table, and the fibers that it runs: those of the endpoint's scope. */
-const table = Effect.gen(function* () {
+const tableOf = Effect.fnUntraced(function* (options: Options) {
   const scope = yield* Scope.make()
   const run = Effect.runForkWith(yield* Effect.context<never>())
-  const sessions = new Sessions<Entry>({ perCaller: 2, idle: "1 minute" }, yield* Clock.Clock, (effect) => {
-    Fiber.runIn(run(effect), scope)
-  })
+  const fork = (effect: Effect.Effect<void>) => Fiber.runIn(run(effect), scope)
+  const sessions = new SessionTable<Entry>(options, yield* Clock.Clock, fork)
   return { sessions, endpoint: Scope.close(scope, Exit.void) }
 })
+const table = tableOf({ perCaller: 2, idle: "1 minute" })
 const entry = (id: string, owner: string, more: Partial<Entry> = {}): Entry => ({
   id,
   owner,
+  caller: owner,
   idleSince: undefined,
   close: () => Effect.void,
   ...more
@@ -27,21 +28,42 @@ it.effect("A named caller has as many sessions as it may; others do not count fo
     const first = entry("1", "ann")
     sessions.add(first)
     sessions.add(entry("2", "bob"))
-    assert.isFalse(sessions.hasEnough("ann"))
+    const reached = (caller: string) => sessions.reached({ owner: caller, caller })?.limit
+    assert.isUndefined(reached("ann"))
     sessions.add(entry("3", "ann"))
-    assert.isTrue(sessions.hasEnough("ann"))
-    assert.isFalse(sessions.hasEnough("bob"))
+    assert.deepStrictEqual([reached("ann"), reached("bob")], [2, undefined])
     sessions.end(first, "The client ended it")
-    assert.isFalse(sessions.hasEnough("ann"))
+    assert.isUndefined(reached("ann"))
     yield* endpoint
   })
 )
 
-it.effect("Callers without a name share no limit, however many sessions they have", () =>
+it.effect("Anonymous callers of one address share the limit of an address, and those of another address do not", () =>
   Effect.gen(function* () {
-    const { endpoint, sessions } = yield* table
-    for (const id of ["1", "2", "3", "4"]) sessions.add(entry(id, ""))
-    assert.isFalse(sessions.hasEnough(""))
+    const { endpoint, sessions } = yield* tableOf({ perCaller: 2, perAddress: 3 })
+    const reached = (caller: string) => sessions.reached({ owner: "", caller })
+    const first = entry("1", "", { caller: "10.0.0.1" })
+    for (const one of [first, entry("2", "", { caller: "10.0.0.1" })]) sessions.add(one)
+    assert.isUndefined(reached("10.0.0.1"))
+    sessions.add(entry("3", "", { caller: "10.0.0.1" }))
+    assert.deepStrictEqual(reached("10.0.0.1"), { limit: 3, what: "sessions are open for this address" })
+    assert.isUndefined(reached("10.0.0.2"))
+    sessions.end(first, "The client ended it")
+    assert.isUndefined(reached("10.0.0.1"))
+    yield* endpoint
+  })
+)
+
+it.effect("An address may have 5000 sessions, and a caller whose address is not known is not limited", () =>
+  Effect.gen(function* () {
+    const { endpoint, sessions } = yield* tableOf({})
+    for (let at = 0; at < 5000; at++) {
+      assert.isUndefined(sessions.reached({ owner: "", caller: "10.0.0.1" }))
+      sessions.add(entry(`${at}`, "", { caller: "10.0.0.1" }))
+      sessions.add(entry(`unknown ${at}`, ""))
+    }
+    assert.strictEqual(sessions.reached({ owner: "", caller: "10.0.0.1" })?.limit, 5000)
+    assert.isUndefined(sessions.reached({ owner: "", caller: "" }))
     yield* endpoint
   })
 )

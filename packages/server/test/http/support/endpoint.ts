@@ -2,16 +2,16 @@
 import type { Principal } from "@effect-mcp/core/Principal"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import * as Endpoint from "@effect-mcp/server/internal/Endpoint"
-import { Events } from "@effect-mcp/server/internal/SseResponse"
+import { SseHttpBody } from "@effect-mcp/server/internal/SseResponse"
 import { type EventStore } from "@effect-mcp/server/EventStore"
 import { Effect, Layer } from "effect"
-import type { Asked } from "@effect-mcp/server/internal/HttpRequest"
+import type { HttpRequest } from "@effect-mcp/server/internal/HttpRequest"
 import type { HttpServerResponse } from "effect/http"
 import { TestClock } from "effect/testing"
 
 export interface Sent {
   readonly method?: string
-  readonly headers?: Asked["headers"]
+  readonly headers?: HttpRequest["headers"]
   readonly principal?: Principal["Service"] | undefined
   readonly address?: string
   /** As JSON; a text as it is. */
@@ -79,7 +79,7 @@ export const make = Effect.fnUntraced(function* <E>(
     Effect.provideService(McpServer.McpServer, service),
     Effect.provide(context)
   )
-  const { other, posted, refusal, work } = endpoint
+  const { exchanges: inFlight, other, post, refusal } = endpoint
   const exchanges = new Set<Exchange>()
   yield* Effect.addFinalizer(() =>
     Effect.gen(function* () {
@@ -91,7 +91,7 @@ export const make = Effect.fnUntraced(function* <E>(
 
   /** Begins a request. Its body is handed over when `arrive` is called. */
   const begin = ({ address, body, headers = {}, method = "POST", principal }: Sent) => {
-    const asked: Asked = {
+    const asked: HttpRequest = {
       method,
       headers: {
         host: "localhost",
@@ -113,10 +113,10 @@ export const make = Effect.fnUntraced(function* <E>(
         exchange.over = true
         leave()
       }
-      if (body instanceof Events) {
-        const { flow, pulse } = body
+      if (body instanceof SseHttpBody) {
+        const { keepAlive, sse } = body
         const outlet = { write: (text: string) => void (exchange.text += text), end: over, destroy: over }
-        flow.drive(pulse, outlet, over)
+        sse.drive(keepAlive, outlet, over)
         return
       }
       if (body._tag === "Uint8Array") exchange.text = new TextDecoder().decode(body.body)
@@ -127,19 +127,19 @@ export const make = Effect.fnUntraced(function* <E>(
       write(refused, () => {})
       return { exchange, arrive: Effect.succeed(exchange) }
     }
-    const post = method === "POST" ? work.enter(() => {}, asked) : work.open(() => {})
+    const entered = method === "POST" ? inFlight.enter(() => {}, asked) : inFlight.open(() => {})
     const answer = Effect.suspend(() => {
       const text = typeof body === "string" ? body : JSON.stringify(body)
-      return method === "POST" ? posted(asked, new TextEncoder().encode(text), post) : other(asked, post)
+      return method === "POST" ? post(asked, new TextEncoder().encode(text), entered) : other(asked, entered)
     })
-    exchange.leave = () => work.leave(post)
+    exchange.leave = () => inFlight.leave(entered)
     const arrive = Effect.gen(function* () {
-      const run = Effect.map(answer, (response) => write(response, () => work.leave(post)))
+      const run = Effect.map(answer, (response) => write(response, () => inFlight.leave(entered)))
       const fiber = yield* Effect.forkDetach(run, { startImmediately: true })
       exchange.leave = () => {
         fiber.interruptUnsafe()
         exchange.over = true
-        work.leave(post)
+        inFlight.leave(entered)
       }
       return exchange
     })

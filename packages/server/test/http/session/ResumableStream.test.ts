@@ -1,8 +1,9 @@
-/** One stream, its log and its connections, cut at random: against what was written. */
-import { type Connection, EventStream } from "@effect-mcp/server/internal/EventStream"
-import { Pulse } from "../../../src/http/response/KeepAliveTimer.ts"
+/** One resumable stream, its log and its connections, cut at random: against what was written. */
+import { ResumableStream } from "@effect-mcp/server/internal/ResumableStream"
+import { keepAliveTimer, type KeepAliveTimer, type SseBody } from "../../../src/http/response/SseBody.ts"
 import { makeMemory } from "@effect-mcp/server/EventStore"
 import { verifies } from "@effect-mcp/spec/verifies"
+import { quiesce } from "@effect-mcp/testing/Quiesce"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Exit, Fiber, type Pull, Schema, type Scope, Semaphore, Stream } from "effect"
 import * as Arbitrary from "effect/Arbitrary"
@@ -19,26 +20,25 @@ const Command = Schema.Union([
 ])
 
 const decoder = new TextDecoder()
-const idle = Effect.repeat(Effect.yieldNow, { times: 12 })
 
 class Model {
   private written = 0
   private readonly received: Array<string> = []
   private last = 0
-  private connection: Connection | undefined
+  private connection: SseBody | undefined
   private pull: Pull.Pull<ReadonlyArray<Uint8Array>> | undefined
-  private readonly stream: EventStream
-  private readonly pulse: Pulse
+  private readonly stream: ResumableStream
+  private readonly keepAlive: KeepAliveTimer
 
   /** `slow`: the log takes its time, and answers in order. */
   constructor(slow: boolean, clock: Clock.Clock) {
-    this.pulse = new Pulse("1 hour", clock, Effect.runFork)
+    this.keepAlive = keepAliveTimer("1 hour", clock, Effect.runFork)
     const store = makeMemory()
     const key = { session: "s", stream: "1" }
     const line = Semaphore.makeUnsafe(1)
     const through = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
-      slow ? line.withPermits(1)(Effect.andThen(Effect.repeat(Effect.yieldNow, { times: 2 }), effect)) : effect
-    this.stream = new EventStream({
+      slow ? line.withPermits(1)(Effect.andThen(Effect.yieldNow, effect)) : effect
+    this.stream = new ResumableStream({
       name: "1",
       log: {
         append: ({ events }) => void Effect.runFork(through(store.append(key, events.slice(-1)))),
@@ -46,21 +46,21 @@ class Model {
       },
       owner: { attached: () => {}, detached: () => {} }
     })
-    this.stream.prime("1 second")
+    this.stream.sendPrimingEvent("1 second")
   }
 
   private readonly attach = Effect.fnUntraced(function* (
     this: Model,
-    connection: Connection
+    connection: SseBody
   ): Effect.fn.Return<void, never, Scope.Scope> {
     this.connection = connection
-    this.pull = yield* Stream.toPull(connection.body(this.pulse))
+    this.pull = yield* Stream.toPull(connection.stream(this.keepAlive))
   })
 
   /** What arrives: the events of one chunk, if there is any. */
   private readonly chunk = Effect.suspend(() => {
     if (this.pull === undefined) return Effect.succeed([])
-    const waited = Effect.raceFirst(Effect.exit(this.pull), Effect.as(idle, undefined))
+    const waited = Effect.raceFirst(Effect.exit(this.pull), Effect.as(quiesce, undefined))
     return Effect.map(waited, (exit) => {
       if (exit === undefined || Exit.isFailure(exit)) return []
       const text = exit.value.map((bytes) => decoder.decode(bytes)).join("")

@@ -1,0 +1,159 @@
+/** Deadlines of many entries: each is met once and in time, and a fiber runs only while there is one. */
+import { DeadlineQueue, Deadlines } from "@effect-mcp/core/internal/Deadlines"
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Effect, type Fiber } from "effect"
+import { TestClock } from "effect/testing"
+
+const forking = Effect.gen(function* () {
+  const run = Effect.runForkWith(yield* Effect.context<never>())
+  const fibers: Array<Fiber.Fiber<void>> = []
+  const fork = (effect: Effect.Effect<void>) => {
+    const fiber = run(effect)
+    fibers.push(fiber)
+    return fiber
+  }
+  const running = () => fibers.filter((fiber) => fiber.pollUnsafe() === undefined).length
+  return { clock: yield* Clock.Clock, fork, running, started: () => fibers.length }
+})
+
+const queueOf = Effect.fnUntraced(function* (delay: number) {
+  const { clock, fork, running, started } = yield* forking
+  const met: Array<string> = []
+  return { queue: new DeadlineQueue<string>(delay, clock, fork, (entry) => met.push(entry)), met, running, started }
+})
+
+describe("a queue of deadlines", () => {
+  it.effect("Each entry is met once, when its delay is over and not before", () =>
+    Effect.gen(function* () {
+      const { met, queue } = yield* queueOf(10_000)
+      queue.add("a")
+      yield* TestClock.adjust("4 seconds")
+      queue.add("b")
+      yield* TestClock.adjust("5999 millis")
+      assert.deepStrictEqual(met, [])
+      yield* TestClock.adjust("1 millis")
+      assert.deepStrictEqual(met, ["a"])
+      queue.add("a")
+      yield* TestClock.adjust("4 seconds")
+      assert.deepStrictEqual(met, ["a", "b"])
+      yield* TestClock.adjust("1 minute")
+      assert.deepStrictEqual(met, ["a", "b", "a"])
+    })
+  )
+
+  it.effect("An entry that is added again starts anew, and a removed one is not met", () =>
+    Effect.gen(function* () {
+      const { met, queue } = yield* queueOf(10_000)
+      queue.add("a")
+      queue.add("b")
+      yield* TestClock.adjust("9 seconds")
+      queue.add("a")
+      queue.remove("b")
+      yield* TestClock.adjust("9 seconds")
+      assert.deepStrictEqual(met, [])
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(met, ["a"])
+    })
+  )
+
+  it.effect("However many entries wait there is one fiber, and none a second after the last is gone", () =>
+    Effect.gen(function* () {
+      const { queue, running, started } = yield* queueOf(10_000)
+      assert.strictEqual(started(), 0)
+      const names = Array.from({ length: 100 }, (_, at) => `${at}`)
+      for (const name of names) {
+        queue.add(name)
+        yield* TestClock.adjust("10 millis")
+      }
+      assert.deepStrictEqual([running(), started()], [1, 1])
+      for (const name of names) queue.remove(name)
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(running(), 0)
+      queue.add("late")
+      assert.strictEqual(running(), 1)
+      yield* TestClock.adjust("10 seconds")
+      assert.strictEqual(running(), 0)
+    })
+  )
+
+  it.effect("Entries that come and go within a second start no other fiber", () =>
+    Effect.gen(function* () {
+      const { met, queue, started } = yield* queueOf(10_000)
+      for (let at = 0; at < 10; at++) {
+        queue.add("a")
+        queue.remove("a")
+        yield* TestClock.adjust("10 millis")
+      }
+      // The first sleeps until the first deadline, the second until it lingered.
+      assert.strictEqual(started(), 2)
+      assert.deepStrictEqual(met, [])
+    })
+  )
+
+  it.effect("A delay of 0 is over at once, an infinite one never, and then there is no fiber", () =>
+    Effect.gen(function* () {
+      const zero = yield* queueOf(0)
+      zero.queue.add("a")
+      assert.deepStrictEqual([zero.met, zero.running()], [["a"], 0])
+      const never = yield* queueOf(Infinity)
+      never.queue.add("a")
+      yield* TestClock.adjust("1 day")
+      assert.deepStrictEqual([never.met, never.started()], [[], 0])
+    })
+  )
+})
+
+describe("deadlines that are looked at in rounds", () => {
+  it.effect("Rounds begin once, follow each other as long as entries are left, and begin anew after their end", () =>
+    Effect.gen(function* () {
+      const { clock, fork, running, started } = yield* forking
+      let rounds = 0
+      const deadlines = new Deadlines(clock, fork, { look: (now) => (++rounds % 3 === 0 ? Infinity : now + 1000) })
+      deadlines.begin(1000)
+      deadlines.begin(1000)
+      assert.strictEqual(started(), 1)
+      yield* TestClock.adjust("1 second")
+      deadlines.begin(1000)
+      yield* TestClock.adjust("10 seconds")
+      assert.deepStrictEqual([rounds, running(), started()], [3, 0, 1])
+      deadlines.begin(1000)
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual([rounds, running()], [4, 1])
+      deadlines.close()
+      yield* TestClock.adjust("10 seconds")
+      assert.deepStrictEqual([rounds, running()], [4, 0])
+    })
+  )
+
+  it.effect(
+    "An earlier deadline is met in time, and a deadline that is added while entries are looked at is kept",
+    () =>
+      Effect.gen(function* () {
+        const { clock, fork } = yield* forking
+        const met: Array<number> = []
+        let dues: ReadonlyArray<number> = []
+        const deadlines: Deadlines = new Deadlines(clock, fork, {
+          look: (now) => {
+            met.push(...dues.filter((due) => due <= now))
+            dues = dues.filter((due) => due > now)
+            if (met.length === 1) {
+              const due = now + 5
+              dues = [...dues, due]
+              deadlines.add(due)
+            }
+            return Math.min(Infinity, ...dues)
+          }
+        })
+        const start = deadlines.now
+        dues = [start + 1000, start + 10]
+        deadlines.add(start + 1000)
+        deadlines.add(start + 10)
+        yield* TestClock.adjust("10 millis")
+        assert.deepStrictEqual(met, [start + 10])
+        yield* TestClock.adjust("5 millis")
+        assert.deepStrictEqual(met, [start + 10, start + 15])
+        yield* TestClock.adjust("985 millis")
+        assert.deepStrictEqual(met, [start + 10, start + 15, start + 1000])
+      })
+  )
+})

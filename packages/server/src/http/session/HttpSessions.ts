@@ -1,0 +1,103 @@
+/** The sessions of an endpoint (spec 2025-11-25: basic/transports, session management): what opens one, finds it, and ends it. */
+import * as Principal from "@effect-mcp/core/Principal"
+import * as Headers from "@effect-mcp/protocol/Headers"
+import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import * as Effect from "effect/Effect"
+import type { McpServer } from "../../dispatch/Server.ts"
+import type { Session } from "../../session/Session.ts"
+import type { HttpRequest } from "../request/HttpRequest.ts"
+import { type ErrorResponse, full, noSession, refuse, tooMany } from "../response/Responses.ts"
+import { type Config, HttpSession } from "./HttpSession.ts"
+import type { SessionTable } from "./SessionTable.ts"
+
+export const sessionIdHeader = "mcp-session-id"
+
+/** A session whose conversation was opened. */
+export interface Opened {
+  readonly http: HttpSession
+  readonly session: Session
+}
+
+export interface HttpSessions {
+  /** The error response where no further session may be opened for that caller: by 503 for all, by 429 for its limit. */
+  readonly refusal: (http: HttpRequest, id: JsonRpc.Id) => ErrorResponse | undefined
+  /** Opens a session for the caller, under a new id: the error response (500) where it cannot be connected. */
+  readonly create: (http: HttpRequest, id: JsonRpc.Id | undefined) => Effect.Effect<Opened | ErrorResponse>
+  /**
+   * The session that the request names, which counts as a use of it. The error response is 400 without an id and for a version that is
+   * not served, and 404 for a session that is not open, or that belongs to another principal.
+   */
+  readonly find: (http: HttpRequest, id?: JsonRpc.Id) => Opened | ErrorResponse
+  /** Ends a session: from now on it is not found. Requests of it that run are answered by the reason. */
+  readonly close: (session: HttpSession, reason: string) => void
+  /** Ends the standalone GET streams of all sessions. */
+  readonly endGetStreams: () => void
+  /** Waits until no request of any session runs. */
+  readonly idle: Effect.Effect<void>
+  /** Ends all sessions and waits for them. */
+  readonly closeAll: (reason: string) => Effect.Effect<void>
+}
+
+export interface Options {
+  readonly server: McpServer["Service"]
+  readonly table: SessionTable<HttpSession>
+  readonly config: Config
+  /** The response to a version that is not served. */
+  readonly unserved: (version: string, id: JsonRpc.Id | undefined) => ErrorResponse
+  readonly served: ReadonlyArray<string>
+}
+
+/** The principal that a session belongs to; empty for an anonymous caller. */
+const ownerOf = ({ principal }: HttpRequest): string => Principal.callerKey(principal ?? Principal.anonymous) ?? ""
+
+const callerOf = ({ address, principal }: HttpRequest): string =>
+  Principal.callerKey(principal ?? Principal.anonymous, address) ?? ""
+
+export const make = ({ config, served, server, table, unserved }: Options): HttpSessions => ({
+  refusal: (http, id) => {
+    if (table.full) return full("sessions are open", table.capacity, id)
+    const reached = table.reached({ owner: ownerOf(http), caller: callerOf(http) })
+    return reached && tooMany(reached.what, reached.limit, id)
+  },
+
+  create: (http, id) =>
+    Effect.suspend(() => {
+      const principal = http.principal ?? Principal.anonymous
+      const session = new HttpSession(globalThis.crypto.randomUUID(), principal, http.address, config)
+      table.add(session)
+      return Effect.map(session.start(server.connect), () =>
+        session.session === undefined
+          ? refuse(500, McpError.internalError(), id)
+          : { http: session, session: session.session }
+      )
+    }),
+
+  find: (http, request) => {
+    const id = http.headers[sessionIdHeader]
+    if (id === undefined) {
+      return refuse(400, McpError.invalidRequest("Mcp-Session-Id is missing: send initialize first"), request)
+    }
+    const found = table.get(id)
+    if (found?.session === undefined || found.owner !== ownerOf(http)) return noSession(request)
+    const version = http.headers[Headers.version]
+    if (version !== undefined && !served.includes(version)) return unserved(version, request)
+    found.touch()
+    return { http: found, session: found.session }
+  },
+
+  close: (session, reason) => table.end(session, reason),
+
+  endGetStreams: () => {
+    for (const session of table.all()) session.endGetStream()
+  },
+
+  idle: Effect.suspend(() =>
+    Effect.forEach(table.all(), (session) => session.idle, { concurrency: "unbounded", discard: true })
+  ),
+
+  closeAll: (reason) => table.endAll(reason)
+})
+
+/** Whether it is a session, and no error response. */
+export const isOpened = (found: Opened | ErrorResponse): found is Opened => "session" in found

@@ -1,0 +1,169 @@
+/**
+ * A stream of a session that clients may come back to (spec: basic/transports, resumability and redelivery): that of one POST, or the
+ * standalone GET stream.
+ *
+ * Owns the ids of events, which it assigns when they are sent. With a log each event goes there too: a client whose connection was cut
+ * receives what it missed, nothing lost and nothing twice.
+ */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type { EventBatch } from "../response/EventBatch.ts"
+import { EventStream } from "../response/EventStream.ts"
+import type { SseBody } from "../response/SseBody.ts"
+import { EventsGone, type Event } from "./EventStore.ts"
+
+/** Bytes that may wait before senders do: there are many streams, and each may hold as much for a client that stopped reading. */
+const highWater = 256 * 1024
+
+/** Where the events of one stream are kept. */
+export interface Log {
+  /** Called for each event, which is the last one of its batch. */
+  append(batch: EventBatch): void
+  /** The events after a place, up to the newest that was appended, but for those that were not kept. */
+  after(seq: number): Effect.Effect<ReadonlyArray<Event>, EventsGone>
+}
+
+/** What a stream belongs to. */
+export interface Owner {
+  /** Called when the stream gets a body and had none. */
+  attached(): void
+  /** Called when the stream has no body any more. */
+  detached(): void
+}
+
+export interface Options {
+  /** Unique in its session: digits and small letters. */
+  readonly name: string
+  /** Undefined where nothing is kept: then events have no ids, and what a cut loses is lost. */
+  readonly log: Log | undefined
+  readonly owner: Owner
+}
+
+const retryField = (retry: Duration.Input): string =>
+  `retry: ${Math.ceil(Duration.toMillis(Duration.fromInputUnsafe(retry)))}\n`
+
+/** The event that a `Last-Event-ID` names; undefined where it is no id of an event. */
+export const cursorOf = (eventId: string): { readonly stream: string; readonly seq: number } | undefined => {
+  const [, stream, seq] = /^([0-9a-z]+)-(\d{1,15})$/.exec(eventId) ?? []
+  return stream === undefined ? undefined : { stream, seq: Number(seq) }
+}
+
+export class ResumableStream extends EventStream {
+  readonly name: string
+  /** How the id field of each event begins. */
+  private readonly id: string
+  private readonly log: Log | undefined
+  private readonly owner: Owner
+  /** The place of the next event: also how many were sent. */
+  private next = 0
+  /** What the first body ends with, where `closeStream` was called before there is one; undefined afterwards. */
+  private firstSuffix: string | undefined = undefined
+  /** Whether a body has taken an event with an id: only then can its client come back. Never false again. */
+  resumable = false
+
+  constructor({ log, name, owner }: Options) {
+    super(highWater)
+    this.name = name
+    this.id = `id: ${name}-`
+    this.log = log
+    this.owner = owner
+  }
+
+  // ---- what is sent
+
+  /** An event without data, so that the client has an id to come back with (spec: priming event). */
+  sendPrimingEvent(retry: Duration.Input): void {
+    this.append("", retryField(retry))
+  }
+
+  override write(json: string): void {
+    this.append(json, "")
+  }
+
+  private append(data: string, fields: string): void {
+    if (this.ended) return
+    const seq = this.next++
+    const idField = this.log === undefined ? "" : `${this.id}${seq}\n`
+    const batch = this.push(seq, `${idField}${fields}data: ${data}\n\n`)
+    if (batch !== undefined) this.log?.append(batch)
+    if (!this.attached) this.trim()
+  }
+
+  /** Without a body the oldest events are dropped, since not every sender waits; the log may still have them. */
+  private trim(): void {
+    while (this.bytes > highWater * 2 && this.waiting.length > 1) this.bytes -= this.waiting.shift()?.text.length ?? 0
+  }
+
+  /** Whether an event of that place was sent. */
+  has(seq: number): boolean {
+    return seq < this.next
+  }
+
+  override end(): void {
+    super.end()
+    this.dropBuffer()
+  }
+
+  /** The log alone keeps an ended stream whose client has gone: events that no client comes for are not kept twice. */
+  private dropBuffer(): void {
+    if (this.ended && this.wasAttached && !this.attached && this.log !== undefined) this.clear()
+  }
+
+  // ---- connections
+
+  override attach(): SseBody {
+    const wasAttached = this.attached
+    const body = super.attach()
+    if (!wasAttached) this.owner.attached()
+    if (this.firstSuffix !== undefined) body.close(this.firstSuffix)
+    this.firstSuffix = undefined
+    return body
+  }
+
+  override detach(body: SseBody): void {
+    const wasAttached = this.body === body
+    super.detach(body)
+    if (!wasAttached) return
+    this.dropBuffer()
+    this.owner.detached()
+  }
+
+  /** Ends the connection and not the stream: the client is told when to come back for the rest. */
+  closeStream(retry: Duration.Input): void {
+    const suffix = `${retryField(retry)}\n`
+    if (this.wasAttached) this.body?.close(suffix)
+    else this.firstSuffix = suffix
+  }
+
+  /** Has a body, which attached just now, begin with the events after one that the client has. */
+  resume(body: SseBody, seq: number): Effect.Effect<void, EventsGone> {
+    return Effect.flatMap(this.log?.after(seq) ?? Effect.succeed([]), (events) => {
+      // A newer body took over while the log was read: what waits is for that one.
+      if (this.body !== body) return Effect.void
+      const last = events.at(-1)?.seq ?? seq
+      const first = this.waiting[0]?.first ?? this.next
+      const isWhole = last + 1 >= first && events.every((event, at) => event.seq === seq + 1 + at)
+      if (!isWhole) return Effect.fail(new EventsGone({ message: "Not all of these events were kept" }))
+      body.prefix = events.map(({ text }) => text).join("")
+      // Events that were sent while the log was read may be in it already.
+      this.drop(last)
+      return Effect.void
+    })
+  }
+
+  /** Drops the events up to a place. */
+  private drop(last: number): void {
+    const left = this.waiting.flatMap((batch) =>
+      batch.first > last ? [batch] : batch.last > last ? [batch.after(last)] : []
+    )
+    this.waiting = left
+    this.bytes = left.reduce((bytes, { text }) => bytes + text.length, 0)
+    this.makeRoom()
+  }
+
+  override take(body: SseBody): string {
+    const text = super.take(body)
+    if (text !== "" && this.log !== undefined) this.resumable = true
+    return text
+  }
+}
