@@ -1,8 +1,8 @@
 /**
- * What changes in a folder, watched once for all sessions and files.
+ * The changes in a folder, watched once for all sessions and files.
  *
- * Watches folder by folder (the platforms' recursive watching would descend into ignored ones), from the first `start` until the scope
- * closes. A save is often several events: those of one path within a moment are one change.
+ * Watches folder by folder, since recursive watching would descend into ignored ones, from the first `start` until the scope closes. A
+ * save is often several events: those of one path within 30 ms are one change.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -18,24 +18,26 @@ import * as Stream from "effect/Stream"
 import * as Names from "./Names.ts"
 import type * as Tree from "./Tree.ts"
 
+/** A file or a folder has changed. */
 export interface Change {
-  /** Of a file or a folder. */
+  /** Relative to the folder, with "/" between the names. */
   readonly path: string
-  /** Whether it came or went, so that the list of files is another one now. */
+  /** Whether it was added or removed, so that the list of files is different. */
   readonly listed: boolean
 }
 
+/** A watched folder. */
 export interface Changes {
-  /** Begins to watch unless that has been done; returns once every folder is watched. */
+  /** Starts to watch, once; returns when every folder is watched. */
   readonly start: Effect.Effect<void>
-  /** Changes from now on. Nothing comes before `start`. */
+  /** Changes from now on. None before `start`. */
   readonly changes: Stream.Stream<Change>
 }
 
 /** Events of one path this close to each other are one change. */
 const quiet = "30 millis"
 
-/** Watches until the scope closes, from the first `start` on. */
+/** Watches from the first `start` until the scope closes. */
 export const make = Effect.fnUntraced(function* (
   tree: Tree.Tree
 ): Effect.fn.Return<Changes, never, FileSystem.FileSystem | Path.Path | Scope.Scope> {
@@ -52,7 +54,7 @@ export const make = Effect.fnUntraced(function* (
     )
   )
 
-  /** Watches a folder and all below; returns once that is so. */
+  /** Watches a folder and all folders below; returns when they are watched. */
   const watch = (names: Names.Names): Effect.Effect<void> =>
     Effect.gen(function* () {
       const key = names.join("/")
@@ -68,13 +70,13 @@ export const make = Effect.fnUntraced(function* (
         folders,
         key,
         Stream.runForEach(events, (event) => notice(names, event)).pipe(
-          Effect.catchTag("Missing", () => Effect.void), // gone before it could be watched
+          Effect.catchTag("Missing", () => Effect.void), // removed before it could be watched
           Effect.catchCause((cause) => Effect.logWarning("A folder cannot be watched", cause)),
           Effect.ensuring(on)
         )
       )
       yield* Deferred.await(ready)
-      // Only now: what comes into the folder after this look is an event.
+      // After the watch has begun: a file that is added from now on is an event.
       const { folders: below } = yield* tree.entries(names)
       yield* Effect.forEach(below, watch, { concurrency: 8, discard: true })
     })
@@ -88,7 +90,7 @@ export const make = Effect.fnUntraced(function* (
     if (event._tag === "Create") yield* discover(changed)
   })
 
-  /** A folder may come with files in it, before it is watched. */
+  /** A new folder may have files already, before it is watched. */
   const discover = Effect.fnUntraced(function* (names: Names.Names): Effect.fn.Return<void> {
     if (!(yield* tree.isFolder(names))) return
     yield* watch(names)

@@ -1,4 +1,4 @@
-/** What a folder offers as resources: its URIs, the list of its files, their contents and their changes. */
+/** A folder as resources: URIs, the list of files, contents and changes. */
 import type { Resource } from "@effect-mcp/protocol/model/Resource"
 import type { ResourceContents } from "@effect-mcp/protocol/model/ResourceContents"
 import * as Effect from "effect/Effect"
@@ -12,40 +12,42 @@ import * as Media from "./Media.ts"
 import * as Names from "./Names.ts"
 import * as Tree from "./Tree.ts"
 
+/** Which files are offered, and how. */
 export interface Options {
-  /** The URI of the folder, without a slash at its end. Default: the `file:` URL of its real place. */
+  /** The URI of the folder, without a slash at its end. Default: the `file:` URL of its real path. */
   readonly uri?: string | undefined
-  /** The largest file that is read, in bytes. Default 1 MiB: as base64 it still fits into one message. */
+  /** The largest file that is read, in bytes. Default 1 MiB, which fits into one message as base64. */
   readonly maxBytes?: number | undefined
-  /** The most files that are listed, watched for or suggested; others can be read. Default 10 000. */
+  /** The most files that are listed and suggested; others can be read. Default 10 000. */
   readonly maxFiles?: number | undefined
   /** Whether files and folders whose name begins with a dot are offered. Default false. */
   readonly hidden?: boolean | undefined
-  /** Names of files and folders that are not offered, in any case of letters. Default `node_modules`. */
+  /** Names of files and folders that are not offered, without regard to case. Default `node_modules`. */
   readonly ignored?: ReadonlyArray<string> | undefined
-  /** Media types by extension, without its dot and in lower case: beside or instead of the usual ones. */
+  /** Media types by extension (lower case, without the dot), in addition to the usual ones or instead of them. */
   readonly types?: { readonly [extension: string]: string } | undefined
 }
 
+/** What `Resources.folder` registers. */
 export interface Folder {
   readonly uriTemplate: string
   readonly list: Effect.Effect<ReadonlyArray<Resource>>
   readonly read: (path: string, uri: string) => Effect.Effect<ResourceContents, Tree.Missing | Tree.TooLarge>
   readonly complete: (value: string) => Effect.Effect<ReadonlyArray<string>>
-  /** Changes of a file, or of a folder that it lies in. */
+  /** Changes of a file, or of a folder above it. */
   readonly changes: (path: string) => Stream.Stream<unknown>
-  /** One event whenever a file or a folder has come or gone. */
+  /** One event whenever a file or a folder was added or removed. */
   readonly listed: Stream.Stream<unknown>
 }
 
-/** Paths that begin with what is typed, then those that contain it. */
+/** Paths that begin with the text, then those that contain it; without regard to case. */
 export const suggest = (files: ReadonlyArray<string>, value: string): ReadonlyArray<string> => {
   const typed = value.toLowerCase()
   const places = files.map((path) => path.toLowerCase().indexOf(typed))
   return [...files.filter((_, index) => places[index] === 0), ...files.filter((_, index) => (places[index] ?? 0) > 0)]
 }
 
-/** Fails when `root` is not there. Watches from the first list or subscription until the scope closes. */
+/** Fails when `root` does not exist. Watches from the first list or subscription until the scope closes. */
 export const make = Effect.fnUntraced(function* (
   root: string,
   options: Options
@@ -59,7 +61,7 @@ export const make = Effect.fnUntraced(function* (
   const [files, forget] = yield* Effect.cachedInvalidateWithTTL(tree.files(maxFiles), "1 second")
   return {
     uriTemplate: `${uri}/{+path}`,
-    // Watched first, so that no file that comes after the answer is missed.
+    // Watched first, so that no file that is added after the answer is missed.
     list: Effect.map(Effect.andThen(start, files), (all) =>
       all.map((file) => {
         const mimeType = Media.typeOf(file, types)
@@ -76,7 +78,7 @@ export const make = Effect.fnUntraced(function* (
     changes: (file) => {
       if (Names.parse(file, admits) === undefined) return Stream.empty
       const events = Stream.filter(changes, (change) => Names.isWithin(change.path, file))
-      // The subscription may be older than the watch: one event tells of what may have changed before it.
+      // A change between the subscription and the start of the watch has no event of its own: the start is one.
       return Stream.merge(Stream.fromEffect(start), events)
     },
     listed: Stream.tap(

@@ -1,4 +1,4 @@
-/** What a file is, by its name and its bytes: text that can be searched and read to a model, or bytes. */
+/** The media type of a file, and whether it is text or binary, by its name and its bytes. */
 import type { ResourceContents } from "@effect-mcp/protocol/model/ResourceContents"
 import * as Base64 from "effect/encoding/Base64"
 
@@ -30,7 +30,7 @@ const usual: Types = {
   zip: "application/zip"
 }
 
-/** The type that the name promises, if it promises one. */
+/** The media type of the extension, if it is known. */
 export const typeOf = (path: string, own: Types = {}): string | undefined => {
   const extension = /\.([^./]+)$/.exec(path)?.[1]?.toLowerCase()
   if (extension === undefined) return undefined
@@ -38,7 +38,7 @@ export const typeOf = (path: string, own: Types = {}): string | undefined => {
   return Object.hasOwn(types, extension) ? types[extension] : undefined
 }
 
-/** The text of a file, unless it is binary: valid UTF-8 without NUL. */
+/** The text of a file: valid UTF-8 without NUL. Undefined for a binary one. */
 export const textOf = (bytes: Uint8Array): string | undefined => {
   if (bytes.includes(0)) return undefined
   try {
@@ -48,7 +48,7 @@ export const textOf = (bytes: Uint8Array): string | undefined => {
   }
 }
 
-/** A file with its contents, as a resource carries them: text as text, anything else as base64. */
+/** A file as the contents of a resource: text, or base64. */
 export const contentsOf = (uri: string, path: string, bytes: Uint8Array, own?: Types): ResourceContents => {
   const text = textOf(bytes)
   const type = typeOf(path, own)

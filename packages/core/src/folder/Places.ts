@@ -3,9 +3,9 @@
  *
  * Symbolic links are never followed, whether they lead outside or not. Where the platform names open descriptors (Linux), a folder is
  * opened, the place of the descriptor is compared, and everything in it is reached through the descriptor: no later change of a link
- * redirects it. Elsewhere places are compared before and after: a link that is put there and taken away in between may have its names
- * listed, and one that is swapped several times may be read.
- * Refuses everything that is neither a file nor a folder: opening a FIFO would block.
+ * redirects it. Elsewhere places are compared before and after: the names behind a link that exists only in between may be listed, and a
+ * link that is swapped several times may be read.
+ * Refuses entries that are neither files nor folders: opening a FIFO would block.
  */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -19,6 +19,7 @@ import type * as Names from "./Names.ts"
 /** There is no such file for a client. Carries no cause: errors of the platform name places outside. */
 export class Missing extends Data.TaggedError("Missing")<{}> {}
 
+/** A regular file, opened. */
 export interface OpenFile {
   readonly handle: FileSystem.File
   /** Of the descriptor. */
@@ -27,6 +28,7 @@ export interface OpenFile {
   readonly place: string
 }
 
+/** The places of one folder. */
 export interface Places {
   /** The folder's real, absolute path. */
   readonly root: string
@@ -50,14 +52,14 @@ export const isSame = (a: FileSystem.File.Info, b: FileSystem.File.Info): boolea
 const descriptorPath = (handle: FileSystem.File): string | undefined =>
   "fd" in handle && typeof handle.fd === "number" ? `/proc/self/fd/${handle.fd}` : undefined
 
-/** Fails when `folder` is not there. */
+/** Fails when `folder` does not exist. */
 export const make = Effect.fnUntraced(function* (
   folder: string
 ): Effect.fn.Return<Places, PlatformError, FileSystem.FileSystem | Path.Path> {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
   const root = yield* fs.realPath(path.resolve(folder))
-  // Windows cannot open without following; there the comparison afterwards is alone.
+  // Windows cannot open a file without following links; there only the comparison afterwards protects.
   const noFollow = path.sep === "/"
 
   const locate: Places["locate"] = Effect.fnUntraced(function* (names) {
@@ -67,7 +69,7 @@ export const make = Effect.fnUntraced(function* (
 
   /** The descriptor's own path of a folder, or `undefined` where there is none. */
   const opened = Effect.fnUntraced(function* (absolute: string) {
-    // The dot at the end makes everything but a folder an error at once, also a FIFO.
+    // With the dot at the end, opening anything but a folder is an error at once, also a FIFO.
     const handle = yield* fs.open(`${absolute}${path.sep}.`, { flag: "r" })
     const place = descriptorPath(handle)
     if (place === undefined) return undefined

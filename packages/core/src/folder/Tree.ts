@@ -1,5 +1,5 @@
 /**
- * What lies in a folder on disk: its files, their bytes, the folders below. `Places` confines it; only names that the policy admits are
+ * The contents of a folder on disk: files, their bytes, the folders below. `Places` confines it; only names that the policy admits are
  * listed.
  */
 import * as Data from "effect/Data"
@@ -16,11 +16,13 @@ export { isSame, Missing, type OpenFile } from "./Places.ts"
 /** The file has more bytes than the folder's owner allows. */
 export class TooLarge extends Data.TaggedError("TooLarge")<{ readonly maxBytes: number }> {}
 
+/** What lies directly in a folder. */
 export interface Entries {
   readonly files: ReadonlyArray<Names.Names>
   readonly folders: ReadonlyArray<Names.Names>
 }
 
+/** A folder on disk. */
 export interface Tree extends Omit<Places.Places, "descriptors"> {
   readonly admits: Names.Policy
   /** The bytes of a file. Fails when it has more than `maxBytes`, also when it grows while it is read. */
@@ -32,7 +34,7 @@ export interface Tree extends Omit<Places.Places, "descriptors"> {
   readonly files: (limit: number) => Effect.Effect<ReadonlyArray<string>>
 }
 
-/** Fails when `folder` is not there. */
+/** Fails when `folder` does not exist. */
 export const make = Effect.fnUntraced(function* (
   folder: string,
   admits: Names.Policy
@@ -42,7 +44,7 @@ export const make = Effect.fnUntraced(function* (
 
   const read: Tree["read"] = Effect.fnUntraced(function* (names, maxBytes) {
     const { handle, info } = yield* openFile(names)
-    // A file may grow meanwhile, and one of /proc says that it is empty: the bytes count, not the size.
+    // A file may grow while it is read, and those of /proc have the size 0: the bytes are counted.
     const parts: Array<Uint8Array> = []
     let length = 0
     if (Number(info.size) > maxBytes) return yield* new TooLarge({ maxBytes })
@@ -58,7 +60,7 @@ export const make = Effect.fnUntraced(function* (
   const entries: Tree["entries"] = Effect.fnUntraced(
     function* (names) {
       const all = yield* Effect.flatMap(openFolder(names), fs.readDirectoryEntries)
-      // Without descriptors another folder may have been listed: what it holds is told only if this one is there now.
+      // Without descriptors another folder may have been listed: fails unless this one is in its place.
       if (!descriptors) yield* locate(names)
       const named = all.filter(({ name }) => admits(name))
       const ofType = (type: FileSystem.File.Type) =>

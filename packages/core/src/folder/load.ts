@@ -1,4 +1,4 @@
-/** Loads the modules of folders when the first folder is offered: servers without one start without them. */
+/** Loads the modules of folders when the first folder is offered, so that other servers start without them. */
 import * as Effect from "effect/Effect"
 import type { Options } from "./Folder.ts"
 

@@ -1,17 +1,45 @@
 /**
- * Why a request is cancelled (spec: basic/patterns/cancellation, `reason`): an annotation of the interruption, so that it reaches the
- * finalizers of a handler and the requests that the handler waits for.
+ * The reason of a cancellation (spec: basic/patterns/cancellation): an annotation of the interruption, so that it reaches the finalizers of
+ * a handler and the requests that the handler waits for.
  */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 
+/** The key of the annotation. */
 export class CancelReason extends Context.Service<CancelReason, string>()("@effect-mcp/core/CancelReason") {}
 
-/** The annotation to interrupt a fiber with: `fiber.interruptUnsafe(undefined, annotation("No longer needed"))`. */
+/**
+ * The annotation to interrupt a fiber with.
+ *
+ * @example
+ * ```ts
+ * import { CancelReason } from "@effect-mcp/core"
+ * import type { Fiber } from "effect"
+ *
+ * export const abandon = (call: Fiber.Fiber<unknown, unknown>) =>
+ *   call.interruptUnsafe(undefined, CancelReason.annotation("The window was closed"))
+ * ```
+ */
 export const annotation = (reason: string): Context.Context<never> => Context.make(CancelReason, reason)
 
-/** The reason that an interruption was given, cut at 200 characters. Nothing where it has none. */
+/**
+ * The reason of an interruption, cut at 200 characters; undefined where it has none.
+ *
+ * @example
+ * ```ts
+ * import { CancelReason } from "@effect-mcp/core"
+ * import { Effect } from "effect"
+ *
+ * declare const work: Effect.Effect<string>
+ *
+ * export const noted = Effect.suspend(() =>
+ *   Effect.onExit(work, (exit) =>
+ *     exit._tag === "Failure" ? Effect.logInfo(CancelReason.of(exit.cause) ?? "No reason") : Effect.void
+ *   )
+ * )
+ * ```
+ */
 export const of = (cause: Cause.Cause<unknown>): string | undefined => {
   for (const reason of cause.reasons) {
     const text: unknown = Cause.isInterruptReason(reason) ? reason.annotations.get(CancelReason.key) : undefined

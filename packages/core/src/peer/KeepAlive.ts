@@ -1,23 +1,25 @@
-/** Pings the other side so that a dead connection is noticed (spec: basic/utilities/ping). */
+/** Pings of the other side, so that a dead connection is noticed (spec: basic/utilities/ping). */
 import type { Peer } from "./types.ts"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { TransportError } from "../transport/Transport.ts"
 
+/** When to ping, and when to give up. */
 export interface KeepAlive {
+  /** The pause between pings. */
   readonly every: Duration.Input
-  /** How long one ping may take. Default 10 seconds. */
+  /** How long a ping may take. Default 10 seconds. */
   readonly timeout?: Duration.Input | undefined
-  /** Pings in a row that may fail before the connection is given up. Default 3. */
+  /** How many pings in a row must fail to end the conversation. Default 3. */
   readonly failures?: number | undefined
 }
 
-/** Asks the smallest question there is. */
+/** Sends one ping and waits for its answer. */
 export type Ping = (options: {
   readonly timeout: Duration.Input
 }) => Effect.Effect<unknown, { readonly message: string }>
 
-/** Runs until too many pings in a row stay unanswered; then the conversation is over. `ping`: where there is no such method. */
+/** Pings until too many in a row fail, and then aborts the peer. `ping`: the request to send, for revisions without the method. */
 export const keepAlive = (
   peer: Peer,
   options: KeepAlive,

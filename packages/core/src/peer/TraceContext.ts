@@ -1,9 +1,8 @@
 /**
- * Trace context across the wire: `traceparent`, `tracestate` and `baggage` of `_meta`, as the W3C writes them (spec 2026-07-28: basic;
- * harmless in older revisions, where `_meta` is free).
+ * Trace context in `_meta`: `traceparent`, `tracestate` and `baggage` in the W3C's formats (spec 2026-07-28: basic; older revisions allow
+ * any `_meta`).
  *
- * Reads them into the parent of a request's span, and writes the current span's onto what is sent. A malformed `traceparent` is
- * ignored, never an error.
+ * The parent of a request's span is read from them; the current span is written into sent requests. A malformed `traceparent` is ignored.
  */
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
@@ -11,7 +10,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Tracer from "effect/Tracer"
 
-/** What travels beside the ids: opaque here, passed on as it came. */
+/** The parts that are passed on unchanged. */
 class Carried extends Context.Service<Carried, { readonly tracestate?: string; readonly baggage?: string }>()(
   "@effect-mcp/core/TraceContext/Carried"
 ) {}
@@ -27,7 +26,7 @@ const carriedOf = (meta: JsonObject): Carried["Service"] => {
   }
 }
 
-/** The span on the other side that `_meta` names, if it names one. */
+/** The span of the other side that `_meta` names, if any. */
 export const parentOf = (meta: JsonObject): Tracer.ExternalSpan | undefined => {
   const { traceparent } = meta
   const match = typeof traceparent === "string" ? pattern.exec(traceparent) : null
@@ -50,7 +49,7 @@ const carriedBy = (span: Tracer.AnySpan): Carried["Service"] => {
 const parent = (span: Tracer.Span): Tracer.AnySpan | undefined =>
   span.parent._tag === "Some" ? span.parent.value : undefined
 
-/** What to add to the `_meta` of something that is sent within the current span; nothing outside of one. */
+/** The entries for the `_meta` of a request that is sent within the current span; undefined outside of one. */
 export const entries = (context: Context.Context<never>): JsonObject | undefined => {
   const span: Tracer.AnySpan | undefined = context.mapUnsafe.get(Tracer.ParentSpan.key)
   return span === undefined || !isWeb(span)
@@ -58,18 +57,18 @@ export const entries = (context: Context.Context<never>): JsonObject | undefined
     : { traceparent: `00-${span.traceId}-${span.spanId}-${span.sampled ? "01" : "00"}`, ...carriedBy(span) }
 }
 
-/** Whether a span's ids can be written as the W3C wants them; a tracer is free to choose others. */
+/** Whether a span's ids have the W3C's format; tracers may choose others. */
 const isWeb = (span: Tracer.AnySpan): boolean =>
   /^[0-9a-f]{32}$/.test(span.traceId) && /^[0-9a-f]{16}$/.test(span.spanId)
 
-/** Whether there is a tracer of the user's. */
+/** Whether the program has provided a tracer. */
 export const isTraced = (context: Context.Context<never>): boolean =>
-  // Not its default, which is nobody's choice; nor the map of a context, which may have to be made first.
+  // Not the default tracer; and not by the map of the context, which may have to be made first.
   Context.getOrUndefined(context, Tracer.Tracer) !== undefined
 
 /**
- * Runs a request in a span of its own (MCP semantic conventions), child of the one that its `_meta` names. Without a tracer of the
- * user's there is no span, and no cost.
+ * Runs a request in a span (MCP semantic conventions), a child of the one that its `_meta` names. Where the program has no tracer there is
+ * no span, and no cost.
  */
 export const serverSpan = <A, E>(effect: Effect.Effect<A, E>, request: JsonRpc.Request): Effect.Effect<A, E> =>
   Effect.withFiber((fiber) => {

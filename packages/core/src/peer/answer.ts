@@ -1,11 +1,11 @@
-/** How the end of a handler becomes the answer to its request. */
+/** The end of a handler as the response to its request. */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Cause from "effect/Cause"
 import * as Exit from "effect/Exit"
 import type { Sink } from "../transport/Transport.ts"
 
-/** A result that is no JSON (a cycle, a BigInt) is this side's fault: it is answered as such. */
+/** Sends the response. A result that is no JSON (a cycle, a BigInt) is answered by -32603. */
 export const answer = (sink: Sink, message: JsonRpc.Success | JsonRpc.Failure): void => {
   try {
     sink.send(message, "control", message.id ?? undefined)
@@ -14,7 +14,7 @@ export const answer = (sink: Sink, message: JsonRpc.Success | JsonRpc.Failure): 
   }
 }
 
-/** `interrupted`: why this side ended the handler, if it did. */
+/** `interrupted`: why this side interrupted the handler, if it did. */
 export const response = (
   id: JsonRpc.Id,
   interrupted: string | undefined,

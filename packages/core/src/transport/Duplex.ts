@@ -1,6 +1,6 @@
 /**
- * A pair of byte streams as a transport: newline-delimited JSON in both directions. What stdio, pipes and sockets have in common, and
- * all that a custom transport over a byte stream needs (spec: basic/transports, custom transports).
+ * A pair of byte streams as a transport: newline-delimited JSON in both directions. Stdio, pipes, sockets and custom transports over byte
+ * streams are made of it (spec: basic/transports, custom transports).
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -10,6 +10,7 @@ import * as Incoming from "./Incoming.ts"
 import * as Outbox from "./Outbox.ts"
 import type { Transport, TransportError } from "./Transport.ts"
 
+/** Limits of a transport over bytes. */
 export interface Options extends Outbox.Options {
   /** The largest message that is read, in bytes. Default 4 MiB. */
   readonly maxMessageBytes?: number | undefined
@@ -26,7 +27,22 @@ export interface Bytes extends Incoming.Incoming<Uint8Array, TransportError> {
   readonly write: Outbox.Writer | ((outgoing: Stream.Stream<string>) => Effect.Effect<void, TransportError>)
 }
 
-/** The transport lives as long as the scope. `incoming` may be run once. */
+/**
+ * A transport that lives as long as the scope. `incoming` may be run once.
+ *
+ * @example
+ * ```ts
+ * import { Duplex, Transport } from "@effect-mcp/core"
+ * import { Effect, Stream } from "effect"
+ *
+ * declare const bytes: Stream.Stream<Uint8Array, Transport.TransportError>
+ * declare const write: (text: string) => Effect.Effect<void, Transport.TransportError>
+ *
+ * export const transport = Effect.suspend(() =>
+ *   Duplex.make({ incoming: bytes, write: Stream.runForEach(write) }, { maxMessageBytes: 1024 * 1024 })
+ * )
+ * ```
+ */
 export const make = (bytes: Bytes, options: Options = {}): Effect.Effect<Transport, never, Scope.Scope> =>
   Effect.map(Outbox.make(bytes.write, options), ({ sink, broken }) => {
     const lines = new Framing.LineDecoder(options.maxMessageBytes, options.maxMessageDepth)

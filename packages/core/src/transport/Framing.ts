@@ -1,7 +1,7 @@
 /**
  * Newline-delimited JSON: bytes to messages, under a byte limit (spec: basic/transports, stdio).
  *
- * A line that is too long or is not a message becomes one `InvalidMessage`; the lines after it are read as if nothing had happened.
+ * A line that is too long or no message becomes one `InvalidMessage`; the lines after it are read as usual.
  */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -12,18 +12,18 @@ import type { Envelope, Decoded, Single } from "./Transport.ts"
 export const defaultMaxMessageBytes = 4 * 1024 * 1024
 /** How deeply a message may be nested: objects and arrays within each other, the message itself included. */
 export const defaultMaxMessageDepth = 256
-/** The most members that are read of a batch. Millions of them fit into one message, and each that is junk costs an error. */
+/** The most members of a batch. Millions would fit into one message, and each invalid one costs an error. */
 export const maxBatchMembers = 4096
 
 type InvalidMessage = Extract<Single, { readonly _tag: "InvalidMessage" }>
 
 const none: Envelope = {}
-/** How much of what cannot be read is shown to whoever reports it, in characters. */
+/** How much of an invalid message is kept for reports, in characters. */
 const excerpt = 200
-/** How much of an over-long line is kept at both ends, to find out whose request it was. */
+/** How much of an over-long line is kept at both ends, to find the id of its request. In bytes. */
 const edgeBytes = 512
 
-/** One JSON text to what it says. `envelope` is attached to every message of it; a message deeper than `maxDepth` is `InvalidMessage`. */
+/** Decodes one JSON text. `envelope` is attached to every message; a message nested deeper than `maxDepth` is an `InvalidMessage`. */
 export const decode = (text: string, envelope: Envelope = none, maxDepth: number = defaultMaxMessageDepth): Decoded => {
   if (isDeeper(text, maxDepth)) return decodeDeep(text, envelope, maxDepth)
   let json: unknown
@@ -53,7 +53,7 @@ const tooMany = (text: string): InvalidMessage => ({
   text: text.slice(0, excerpt)
 })
 
-/** A text that holds a message which is too deep: only its outline is parsed, and of a batch the members that are not too deep. */
+/** A text with a message that is too deep: only its outline is parsed, and the members of a batch that are not too deep. */
 const decodeDeep = (text: string, envelope: Envelope, maxDepth: number): Decoded => {
   const isBatch = /^\s*\[/.test(text)
   const { parts, text: shallow } = outline(text, isBatch ? 2 : 1)
@@ -72,10 +72,10 @@ const decodeDeep = (text: string, envelope: Envelope, maxDepth: number): Decoded
   }
 }
 
-/** `json` is the outline of the message: with all of its own members that are no objects or arrays, so its id is there. */
+/** `json` is the outline of the message, which has its id: its own members that are neither objects nor arrays. */
 const tooDeep = (json: unknown, { depth, text }: Part, envelope: Envelope, maxDepth: number): Single => {
   const message = JsonRpc.classify(json)
-  // A cancel takes effect whatever its reason is: the rest of it is flat.
+  // A cancel takes effect whatever its reason is: the other members of it are flat.
   if ("method" in message && message.method === "notifications/cancelled") {
     return single(JSON.parse(outline(text, 2).text), envelope)
   }
@@ -105,12 +105,12 @@ const isResponseLike = (json: unknown): boolean =>
 
 const text = `"(?:[^"\\\\]|\\\\.)*"`
 const id = `(${text}|-?\\d+)`
-/** Whole top-level members before any nested value: where every known encoder puts what tells a message apart. */
+/** Whole top-level members before any nested value: encoders put the id and the method there. */
 const head = (member: string): RegExp =>
   new RegExp(`^\\s*\\{(?:\\s*${text}\\s*:\\s*(?:${text}|[^"{\\[,\\s]+)\\s*,)*?\\s*${member}`)
 const idInHead = head(`"id"\\s*:\\s*${id}`)
 const answerInHead = head(`"(?:result|error)"\\s*:`)
-/** Or as the very last members, `id`, `method` and `jsonrpc` in any order. */
+/** Or at the end: `id`, `method` and `jsonrpc` in any order. */
 const others = `(?:,\\s*"(?:jsonrpc|method)"\\s*:\\s*${text}\\s*)*\\}\\s*$`
 const idInTail = new RegExp(`,\\s*"id"\\s*:\\s*${id}\\s*${others}`)
 
@@ -139,8 +139,8 @@ const tooLong = (firstBytes: Uint8Array, lastBytes: Uint8Array, limit: number): 
 const nothing: Uint8Array = new Uint8Array(0)
 
 /**
- * Where a long line is put together. It is text before anything else happens, so one place serves all connections: memory that is new
- * costs ten times as much as the copying. Lines above the usual limit have their own.
+ * Where long lines are put together. Each is decoded before the next, so one buffer serves all connections. Lines above the usual limit
+ * have buffers of their own.
  */
 let scratchBuffer = nothing
 const assemble = (parts: ReadonlyArray<Uint8Array>, size: number): Uint8Array => {
@@ -157,7 +157,7 @@ const assemble = (parts: ReadonlyArray<Uint8Array>, size: number): Uint8Array =>
   return room.subarray(0, size)
 }
 
-/** Parts of a line from this size on are kept as they are; smaller ones are gathered, so that a line that drips in is no heap of them. */
+/** Parts of a line of this size or more are kept; smaller ones are gathered, so that a slow line is not a heap of small parts. */
 const partBytes = 4096
 const gatheredBytes = 2 * partBytes
 
@@ -168,7 +168,7 @@ export class LineDecoder {
   private size = 0
   private room = nothing
   private gathered = 0
-  /** The ends of an over-long line, while the rest of it is thrown away. */
+  /** The ends of an over-long line, while the rest of it is dropped. */
   private head: Uint8Array | undefined = undefined
   private tail = nothing
   private readonly strict = new TextDecoder("utf-8", { fatal: true })
@@ -181,11 +181,12 @@ export class LineDecoder {
     this.maxDepth = maxDepth
   }
 
-  /** Bytes that are kept of the line that has not ended: never more than the limit, or 1024 where it is smaller. */
+  /** Bytes kept of the line that has not ended: at most the limit, or 1024 where it is smaller. */
   get held(): number {
     return this.head === undefined ? this.size : this.head.length + this.tail.length
   }
 
+  /** What the chunk completed. */
   push(chunk: Uint8Array): Array<Decoded> {
     const out: Array<Decoded> = []
     let start = 0
@@ -196,7 +197,7 @@ export class LineDecoder {
       start = newline + 1
       keep(out, this.line())
     }
-    // Most lines arrive whole, and several at once: they are read where they are.
+    // Most lines arrive whole, and several at once: they are decoded without a copy.
     const last = chunk.lastIndexOf(10)
     if (last >= start) {
       this.readAll(chunk.subarray(start, last), out)
@@ -236,7 +237,7 @@ export class LineDecoder {
     this.gathered = 0
   }
 
-  /** The line so far, to be used at once. */
+  /** The line so far. It may be the shared buffer: the caller decodes it at once. */
   private take(): Uint8Array {
     this.gather()
     const bytes = assemble(this.parts, this.size)
@@ -245,7 +246,7 @@ export class LineDecoder {
     return bytes
   }
 
-  /** What the line that just ended says. */
+  /** Decodes the line that just ended. */
   private line(): Decoded | undefined {
     if (this.head === undefined) return this.whole(this.take())
     const inbound = tooLong(this.head, this.tail, this.limit)
@@ -254,10 +255,10 @@ export class LineDecoder {
     return inbound
   }
 
-  /** What whole lines say. Together, if all of them are text; else each for itself, so that one that is none harms no other. */
+  /** Decodes whole lines: together if all are UTF-8, else each by itself, so that an invalid one affects no other. */
   private readAll(lines: Uint8Array, out: Array<Decoded>): void {
     const text = lines.length <= this.limit ? this.text(lines) : undefined
-    // A mark of the byte order is no part of the text at the beginning of a line, but it is anywhere else.
+    // A byte order mark is dropped at the beginning of a line only.
     if (text !== undefined && !text.includes("\uFEFF")) {
       for (const line of text.split("\n")) keep(out, this.fromText(line))
       return
@@ -270,7 +271,7 @@ export class LineDecoder {
     }
   }
 
-  /** What a whole line says; nothing for a blank one. */
+  /** Decodes a whole line; undefined for a blank one. */
   private whole(bytes: Uint8Array): Decoded | undefined {
     if (bytes.length > this.limit) {
       return tooLong(bytes.subarray(0, edgeBytes), bytes.subarray(-edgeBytes), this.limit)
@@ -290,7 +291,7 @@ export class LineDecoder {
   }
 
   private text(bytes: Uint8Array): string | undefined {
-    // The lenient decoder is twice as fast, and what is no UTF-8 shows in what it gives.
+    // The lenient decoder is twice as fast, and marks invalid bytes in the text.
     const text = lenient.decode(bytes)
     if (!text.includes("\uFFFD")) return text
     try {

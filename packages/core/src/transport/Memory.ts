@@ -1,7 +1,7 @@
 /**
- * Two ends of one in-memory wire. Messages really cross as JSON text, so each side sees exactly what a peer would.
+ * Two ends of a transport in memory. Messages cross as JSON text, so each side sees what any peer would send.
  *
- * Nothing is dropped: each end holds what the other has not pulled, at most the outbox's budgets.
+ * No message is dropped: each end keeps what the other has not pulled, up to the budgets of its outbox.
  */
 import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -13,12 +13,13 @@ import * as Incoming from "./Incoming.ts"
 import * as Outbox from "./Outbox.ts"
 import type { Envelope, Inbound, Transport } from "./Transport.ts"
 
+/** Limits of a transport in memory, and what its server end sees. */
 export interface Options extends Outbox.Options {
-  /** Attached to every message that arrives at the second (server) end. */
+  /** Attached to every message that arrives at the server end. */
   readonly envelope?: Envelope | undefined
   /** The deepest nesting of a message that is read; a deeper one is refused (-32600). Default 256. */
   readonly maxMessageDepth?: number | undefined
-  /** How many writes may wait for the other end to pull. Default 16. */
+  /** How many writes may wait until the other end pulls them. Default 16. */
   readonly capacity?: number | undefined
 }
 
@@ -46,7 +47,25 @@ const end = Effect.fnUntraced(function* (
   }
 })
 
-/** The client's end and the server's end. Closing the scope ends both. */
+/**
+ * The client's end and the server's end. Closing the scope ends both.
+ *
+ * @example
+ * ```ts
+ * import { McpClient } from "@effect-mcp/client"
+ * import { Memory } from "@effect-mcp/core"
+ * import { McpServer } from "@effect-mcp/server"
+ * import { Effect } from "effect"
+ *
+ * // A client of the server of this process.
+ * export const client = Effect.gen(function* () {
+ *   const [near, far] = yield* Memory.pair()
+ *   const server = yield* McpServer.McpServer
+ *   yield* server.connect(far)
+ *   return yield* McpClient.connect(near)
+ * })
+ * ```
+ */
 export const pair = Effect.fnUntraced(function* (
   options: Options = {}
 ): Effect.fn.Return<readonly [client: Transport, server: Transport], never, Scope.Scope> {
@@ -55,7 +74,7 @@ export const pair = Effect.fnUntraced(function* (
   yield* Effect.addFinalizer(() => Effect.andThen(Queue.shutdown(toServer), Queue.shutdown(toClient)))
   const client = yield* end(toClient, toServer, options, undefined)
   const server = yield* end(toServer, toClient, options, options.envelope)
-  // An end that goes away ends what the other end reads.
+  // Closing either end ends what the other reads.
   yield* Effect.addFinalizer(() => Effect.andThen(Queue.end(toServer), Queue.end(toClient)))
   return [client, server]
 })

@@ -1,9 +1,9 @@
 /**
- * The one queue in front of a writer: ordered, counted in bytes, never waited on by a reader.
+ * The queue in front of a writer: ordered, bounded in bytes; a reader never waits for it.
  *
- * Two budgets on one order, so progress always precedes its response: the data lane makes its senders wait above a high-water
- * mark; the control lane (responses, cancellations, pings) never waits, and passing its cap breaks the wire. Sizes are lengths of
- * the JSON text: bytes for ASCII, and never less than a third of them.
+ * Two budgets over one order, so progress always precedes its response. Senders on the data lane wait above a high-water mark. The control
+ * lane (responses, cancellations, pings) never waits; more than its cap breaks the transport. Sizes are lengths of the JSON text: the
+ * bytes of ASCII, and at least a third of the bytes of any text.
  */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as Cause from "effect/Cause"
@@ -22,38 +22,39 @@ import { type Lane, type Sink, TransportError } from "./Transport.ts"
 export interface Options {
   /** Above this many bytes waiting, senders on the data lane wait. Default 1 MiB. */
   readonly highWater?: number | undefined
-  /** Above this many bytes of waiting control messages (when more than one waits) the wire is broken. Default 64 MiB. */
+  /** Above this many bytes of waiting control messages, if more than one waits, the transport breaks. Default 64 MiB. */
   readonly controlCap?: number | undefined
   /** How long closing the scope waits for what is queued to be written. Default 1 second. */
   readonly flush?: Duration.Input | undefined
 }
 
+/** A running outbox. */
 export interface Outbox {
   readonly sink: Sink
   readonly broken: Effect.Effect<never, TransportError>
-  /** Breaks the wire from outside: nothing more is sent. */
+  /** Breaks the transport: no more is sent. */
   readonly fail: (error: TransportError) => void
-  /** Bytes waiting at this moment. */
+  /** Bytes that wait now. */
   readonly size: () => number
 }
 
-/** One write is not much larger, however much waits: what is written is copied more than once, and large copies are cleared away late. */
+/** The usual limit of one write: large texts are copied more than once, and their copies are collected late. */
 const writeSize = 64 * 1024
 
-/** What takes the text that leaves. */
+/** Writes the text that leaves. */
 export interface Writer {
   /**
-   * Given the lines of one turn (the first of them, if they are many), joined by newlines. The one that ends the last is the writer's
-   * to add: here it would cost a copy of the text. No more is given before the wire `taken` them.
+   * Called with lines of one turn, joined by newlines, and not again before it has called `taken`. The writer adds the newline that ends
+   * the last line: adding it here would copy the text.
    */
   readonly write: (text: string, taken: () => void) => void
-  /** Nothing more is given. */
+  /** Called when `write` will not be called again. */
   readonly end: () => void
-  /** Runs for as long as the wire lives, and is over after `end`. */
+  /** Runs for as long as the transport lives, and ends after `end`. */
   readonly run: Effect.Effect<void, TransportError>
 }
 
-/** A writer that consumes a stream: pulling again says that the wire took what came before. */
+/** A writer that consumes a stream: the next pull says that the element before was taken. */
 const streaming = (write: (outgoing: Stream.Stream<string>) => Effect.Effect<void, TransportError>): Writer => {
   let offered: { readonly text: string; readonly taken: () => void } | undefined
   let taken: (() => void) | undefined
@@ -93,7 +94,7 @@ interface Queued {
   readonly lane: Lane
 }
 
-/** What waits for the writer, and what the writer has and the wire has not taken. */
+/** The lines that wait for the writer, and those that the writer has not yet handed on. */
 class SendQueue {
   /** Open while senders on the data lane need not wait. */
   readonly ready = Latch.makeUnsafe(true)
@@ -187,7 +188,7 @@ class SendQueue {
     Deferred.doneUnsafe(this.broken, Effect.fail(error))
   }
 
-  /** Runs the writer. One that dies or just stops breaks the wire, which would look alive and take no more. */
+  /** Runs the writer. One that dies or stops breaks the transport, which would otherwise look alive and send no more. */
   get run(): Effect.Effect<void> {
     return Effect.map(Effect.exit(this.writer.run), (exit) => {
       if (this.state === "closing") return

@@ -1,7 +1,7 @@
 /**
- * A duplex wire: a Stream of what arrives and a Sink for what leaves. Its Scope is the connection.
+ * A duplex transport: a Stream of what arrives and a Sink for what leaves. Its Scope is the connection.
  *
- * Owns the vocabulary that every endpoint and connector speaks. Refuses to know what a method means: that is the Peer's handlers.
+ * Owns the types of all endpoints and connectors. Knows no methods: those are for the handlers of a peer.
  */
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type { McpError } from "@effect-mcp/protocol/McpError"
@@ -14,8 +14,8 @@ import * as Incoming from "./Incoming.ts"
 import type { Principal } from "./Principal.ts"
 
 /**
- * Why a wire, or the exchange of one request, ended otherwise than by its end. `exitCode` and `stderr` (its last lines) when a child
- * process was the other end; `status` when an HTTP answer was none (`Status`), or said that the session is gone (`SessionLost`).
+ * Why a transport, or the exchange of one request, broke. `exitCode` and `stderr` (its last lines) where the other side was a child
+ * process; `status` where an HTTP response was no answer (`Status`), or said that the session is gone (`SessionLost`).
  */
 export class TransportError extends Data.TaggedError("TransportError")<{
   readonly reason: "Read" | "Write" | "Overflow" | "Open" | "Exited" | "KeepAlive" | "Status" | "SessionLost"
@@ -26,17 +26,17 @@ export class TransportError extends Data.TaggedError("TransportError")<{
   readonly cause?: unknown
 }> {}
 
-/** What came with a message beside its text; HTTP fills it, stdio leaves it empty. */
+/** What arrived with a message beside its text: HTTP has all of it, stdio none. */
 export interface Envelope {
   readonly headers?: Readonly<Record<string, string | undefined>> | undefined
   readonly principal?: Principal["Service"] | undefined
-  /** The address of the other side, or of the proxy before it, where the transport knows it (HTTP). */
+  /** The address of the other side, or of the proxy before it (HTTP). */
   readonly address?: string | undefined
-  /** The request of the receiver's own on whose exchange it came, where requests have exchanges to themselves (HTTP). */
+  /** The receiver's own request on whose response the message arrived (HTTP). */
   readonly relatedTo?: JsonRpc.Id | undefined
 }
 
-/** One message, or something that is none: then the error to answer with, and whose request it was if that is known. */
+/** One message, or the error about an invalid one, with the id of its request where that is known. */
 export type Single =
   | {
       readonly _tag: "Message"
@@ -49,37 +49,37 @@ export type Single =
       readonly _tag: "InvalidMessage"
       readonly error: McpError
       readonly id: JsonRpc.Id | undefined
-      /** A response that could not be read fails the request it answers, instead of being answered. */
+      /** Whether it was meant as a response: then it fails the request that it answers, and is not answered. */
       readonly response: boolean
-      /** How it begins, for whoever reports it. */
+      /** Its first characters, for reports. */
       readonly text?: string | undefined
     }
 
-/** A request of ours will not be answered, though the wire lives on: the exchange that it had to itself is over. */
+/** A request that this side sent will not be answered, though the transport lives: its HTTP exchange is over. */
 export interface RequestAborted {
   readonly _tag: "RequestAborted"
   readonly id: JsonRpc.Id
   readonly error: TransportError
-  /** The other side has certainly not acted on it: sending it again is safe. */
+  /** Whether the other side has certainly not acted on it, so that sending it again is safe. */
   readonly unsent: boolean
 }
 
-/** What a text was: one message, or a batch of them. */
+/** What a text decodes to: one message, or a batch. */
 export type Decoded = Single | { readonly _tag: "Batch"; readonly members: ReadonlyArray<Single> }
 
 /** What arrives. */
 export type Inbound = Decoded | RequestAborted
 
 /**
- * `control`: responses, cancellations, pings; never waits, has a cap of its own, and passing that cap closes the wire.
- * `data`: everything else; its senders wait for `ready` first.
+ * `control`: responses, cancellations, pings. It never waits and has a cap of its own; more than the cap breaks the transport.
+ * `data`: all other messages; senders wait for `ready` first.
  */
 export type Lane = "control" | "data"
 
-/** Headers that a request takes along, where its wire has such. */
+/** Headers of a request, where the transport has headers. */
 export type RequestHeaders = { readonly [name: string]: string }
 
-/** Where messages leave. `send` never waits and keeps the order of its calls; after the wire has closed it does nothing. */
+/** Where messages leave. `send` never waits and keeps the order of its calls; once the transport has closed it does nothing. */
 export interface Sink {
   readonly send: (
     message: JsonRpc.Message | ReadonlyArray<JsonRpc.Message>,
@@ -87,32 +87,32 @@ export interface Sink {
     relatedTo?: JsonRpc.Id,
     headers?: RequestHeaders
   ) => void
-  /** Says that no answer to that request will come: its batch or its POST need not wait for one. */
+  /** Called when that request will not be answered: its batch or its POST does not wait for an answer. */
   readonly noAnswer?: ((relatedTo: JsonRpc.Id) => void) | undefined
-  /** Ends the connection that the answer travels on, where the client can come back for the rest; it is told to wait `retry` first. */
+  /** Closes the stream of the answer where the client can resume it, after it was told to wait `retry`. */
   readonly closeStream?: ((retry?: Duration.Input) => void) | undefined
-  /** Whether the data lane is below its high-water mark at this moment. */
+  /** Whether the data lane is below its high-water mark now. */
   readonly writable: () => boolean
-  /** Waits until the data lane is below its high-water mark; also returns once the wire has closed. */
+  /** Waits until the data lane is below its high-water mark, or the transport has closed. */
   readonly ready: Effect.Effect<void>
 }
 
 /** A connection. `Transport.map`, `filter` and `tap` change what arrives. */
 export interface Transport extends Incoming.Incoming<Inbound, TransportError> {
-  /** What arrives. Ends when the other side is done; fails when the wire broke. It may be run once. */
+  /** What arrives. Ends when the other side ends the conversation; fails when the transport broke. It may be run once. */
   readonly incoming: Stream.Stream<Inbound, TransportError>
   /** The push path of a transport that has callbacks (`fromCallback`). Default: `incoming` is pulled. */
   readonly delivery?: Incoming.Delivery<Inbound, TransportError> | undefined
   readonly sink: Sink
-  /** Completes when writing has become impossible (broken pipe, overflow); never when the wire ends in order. */
+  /** Fails when writing has become impossible (broken pipe, overflow); never completes when the transport ends in order. */
   readonly broken: Effect.Effect<never, TransportError>
-  /** Tells that something may have been announced which did not arrive, though the conversation goes on. Default never. */
+  /** One event whenever announcements may have been lost, though the conversation continues. Default never. */
   readonly missed?: Stream.Stream<void> | undefined
-  /** Whether requests take headers along (HTTP): then those of 2026-07-28 must. Default false. */
+  /** Whether requests have headers (HTTP), which 2026-07-28 requires. Default false. */
   readonly headers?: boolean | undefined
-  /** Where the other side is, for messages: a URL without its query, or a command line. Holds nothing that steers a terminal. */
+  /** Where the other side is, for messages: a URL without its query, or a command line. Without control characters. */
   readonly address?: string | undefined
-  /** What the other side was found to be on an earlier wire: a server with sessions need not be asked for the newer era again. */
+  /** The era of the server on an earlier transport, so that a client does not probe for the newer one again. */
   readonly era?: "stateful" | undefined
 }
 
