@@ -48,8 +48,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "Streams end before their token",
     file: `${server}/Guard.ts`,
-    from: "? (exp + skew) * 1000",
-    to: "? (exp - skew) * 1000",
+    from: "? (exp + rules.skew) * 1000",
+    to: "? (exp - rules.skew) * 1000",
     test: `${serverTest}/Guard.test.ts`
   },
   {
@@ -62,8 +62,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "The guard is off for requests that name a revision of 2025",
     file: `${server}/Guard.ts`,
-    from: "    if (isPreflight(request)) return anonymous()",
-    to: '    if (isPreflight(request) || request.headers["mcp-protocol-version"]?.startsWith("2025-0")) return anonymous()',
+    from: "  if (isPreflight(request)) return anonymous()",
+    to: '  if (isPreflight(request) || request.headers["mcp-protocol-version"]?.startsWith("2025-0")) return anonymous()',
     test: `${serverTest}/Auth.test.ts`,
     ids: ["authorization.server.status-401", "authorization.server.invalid-token-401"]
   },
@@ -90,15 +90,15 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "A 400 without an error code ends the refresh token",
-    file: `${client}/Access.ts`,
+    file: `${client}/Refresh.ts`,
     from: "code !== undefined && (status === 400 || status === 401)",
     to: "status === 400 || status === 401 || code === undefined",
     test: `${clientTest}/Renewal.test.ts`
   },
   {
     name: "A registration that the authorization server does not know is kept",
-    file: `${client}/Access.ts`,
-    from: 'code === "invalid_client" ? options.grant.forget(request.metadata.issuer) : Effect.void',
+    file: `${client}/Refresh.ts`,
+    from: 'code === "invalid_client" ? grant.forget(request.metadata.issuer) : Effect.void',
     to: "Effect.void",
     test: `${clientTest}/Renewal.test.ts`
   },
@@ -111,9 +111,9 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "A refresh names no resource",
-    file: `${client}/Access.ts`,
-    from: "      resource: request.resource\n    }\n    const fresh",
-    to: "    }\n    const fresh",
+    file: `${client}/Refresh.ts`,
+    from: "    resource: request.resource\n  }\n  const fresh",
+    to: "  }\n  const fresh",
     test: `${clientTest}/AuthorizationCode.test.ts`,
     ids: ["authorization.client.resource-indicators"]
   },
@@ -207,8 +207,8 @@ export const faults: ReadonlyArray<Fault> = [
   ...["Renewal.test.ts", "Access.model.test.ts"].map((test): Fault => ({
     name: `An expired token of another process is taken (${test})`,
     file: `${client}/Access.ts`,
-    from: "        Scopes.covers(found.requested, needed) &&\n        !isExpired(found, now),",
-    to: "        Scopes.covers(found.requested, needed),",
+    from: "      Scopes.covers(stored.requested, needed) &&\n      !isExpired(stored, now),",
+    to: "      Scopes.covers(stored.requested, needed),",
     test: `${clientTest}/${test}`
   })),
   {

@@ -1,7 +1,7 @@
 /**
- * The `HttpClient` that sends tokens along: what `OAuth.layer` provides.
+ * The `HttpClient` that authorizes requests, as `OAuth.layer` provides it.
  *
- * Owns the answers to refusals: how often a request is sent again, and with what. Where tokens come from is `Access`'s matter.
+ * Owns the reactions to 401 and 403: how often a request is sent again, and with which tokens. `Access` gets the tokens.
  */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Effect from "effect/Effect"
@@ -20,22 +20,22 @@ import * as Fetch from "../shared/Fetch.ts"
 import { OAuthError, listed, shown } from "../shared/OAuthError.ts"
 
 export interface Options {
-  /** What requests are sent with in the end. */
+  /** Sends the requests. */
   readonly http: HttpClient.HttpClient
   readonly nonces: Dpop.Nonces
-  /** How often one request may lead to more scopes being asked for. */
+  /** How often one request may ask the authorization server for more scopes. */
   readonly stepUps: number
   readonly accessTo: (url: URL) => Effect.Effect<Access.Access>
 }
 
-/** Attempts per request that end in tokens that the server refuses as well. */
+/** How often one request may get new tokens after a 401. */
 const maxRenewals = 3
 
-/** Reads what little a refusal says, so that its connection is free again. */
+/** Reads at most 16 chunks of a refusal, for at most a second, so that its connection can be used again. */
 export const discard = (response: HttpClientResponse.HttpClientResponse) =>
   Effect.ignore(Effect.timeout(Stream.runDrain(Stream.take(response.stream, 16)), "1 second"))
 
-/** A demand that could not be met is the refusal that it came with, and not a broken connection, after which one would try again. */
+/** An `OAuthError` as the failure of the request: by the status of the refusal if there is one, since a transport error would be retried. */
 const wrap = <A>(
   effect: Effect.Effect<A, OAuthError>,
   request: HttpClientRequest.HttpClientRequest,
@@ -51,91 +51,99 @@ const wrap = <A>(
     })
   })
 
-export const make = ({ accessTo, http, nonces, stepUps: maxStepUps }: Options): HttpClient.HttpClient => {
-  const send = Effect.fnUntraced(function* (
-    request: HttpClientRequest.HttpClientRequest,
-    url: URL,
-    current: Access.Current | undefined
-  ) {
-    if (current === undefined) return yield* http.execute(request)
-    const { accessToken, key, tokenType } = current.tokens
-    const authorized = HttpClientRequest.setHeader(
-      request,
-      "authorization",
-      `${tokenType} ${Redacted.value(accessToken)}`
-    )
-    if (tokenType !== "DPoP" || key === undefined) return yield* Fetch.withoutRedirects(http.execute(authorized))
-    const { method } = request
-    const proof = Effect.flatMap(Dpop.restore(key), (restored) =>
-      Dpop.proof(restored, { method, url, accessToken, nonce: nonces.get("resource", url) })
-    )
-    return yield* Fetch.withoutRedirects(
-      http.execute(HttpClientRequest.setHeader(authorized, "dpop", yield* wrap(proof, request)))
-    )
+/** Sends a request with the current tokens, and a proof where they are bound to a key. A redirect does not take them along. */
+const send = Effect.fnUntraced(function* (
+  { http, nonces }: Options,
+  request: HttpClientRequest.HttpClientRequest,
+  url: URL,
+  current: Access.Current | undefined
+): Effect.fn.Return<HttpClientResponse.HttpClientResponse, HttpClientError.HttpClientError> {
+  if (current === undefined) return yield* http.execute(request)
+  const { accessToken, key, tokenType } = current.tokens
+  const authorized = HttpClientRequest.setHeader(
+    request,
+    "authorization",
+    `${tokenType} ${Redacted.value(accessToken)}`
+  )
+  if (tokenType !== "DPoP" || key === undefined) return yield* Fetch.withoutRedirects(http.execute(authorized))
+  const { method } = request
+  const proof = Effect.flatMap(Dpop.restore(key), (restored) =>
+    Dpop.proof(restored, { method, url, accessToken, nonce: nonces.get("resource", url) })
+  )
+  return yield* Fetch.withoutRedirects(
+    http.execute(HttpClientRequest.setHeader(authorized, "dpop", yield* wrap(proof, request)))
+  )
+})
+
+const refused = (url: URL, demand: Challenge.Demand, problem: string) =>
+  new OAuthError({
+    step: "access",
+    problem,
+    url: shown(url),
+    code: demand.error === undefined ? undefined : excerpt(demand.error),
+    expected: demand.scopes === undefined ? undefined : `scopes ${listed(demand.scopes)}`,
+    advice: "Check that the authorization server issues tokens for this resource, and that the server accepts them."
   })
 
-  const refused = (url: URL, demand: Challenge.Demand, problem: string) =>
-    new OAuthError({
-      step: "access",
-      problem,
-      url: shown(url),
-      code: demand.error === undefined ? undefined : excerpt(demand.error),
-      expected: demand.scopes === undefined ? undefined : `scopes ${listed(demand.scopes)}`,
-      advice: "Check that the authorization server issues tokens for this resource, and that the server accepts them."
-    })
+/** Sends a request until it is not refused for want of authorization; every kind of retry has its bound. */
+const authorized = Effect.fnUntraced(function* (
+  options: Options,
+  request: HttpClientRequest.HttpClientRequest,
+  url: URL
+): Effect.fn.Return<HttpClientResponse.HttpClientResponse, HttpClientError.HttpClientError> {
+  const access = yield* options.accessTo(url)
+  let current = yield* wrap(access.current, request)
+  let granted = false
+  let renewals = 0
+  let stepUps = 0
+  let nonceRetries = 0
+  while (true) {
+    const response = yield* send(options, request, url, current)
+    const learned = options.nonces.learn("resource", url, response.headers)
+    if (response.status !== 401 && response.status !== 403) return response
+    // The end of a session is not worth a login.
+    if (request.method === "DELETE" && request.headers["mcp-session-id"] !== undefined) return response
+    const demand = Challenge.demand(response.headers["www-authenticate"])
+    if (response.status === 403 && (current === undefined || demand.error !== "insufficient_scope")) return response
+    yield* discard(response)
+    if (response.status === 401 && demand.error === "use_dpop_nonce" && learned && nonceRetries++ < 2) continue
+    if (response.status === 401 && (granted || renewals++ >= maxRenewals))
+      return yield* wrap(
+        refused(url, demand, "the server refuses a token that was just issued for it"),
+        request,
+        response
+      )
+    if (response.status === 403 && stepUps++ >= options.stepUps)
+      return yield* wrap(
+        refused(url, demand, "the server demands more scopes than it was asked for"),
+        request,
+        response
+      )
+    current = yield* wrap(access.renew(current, demand), request, response)
+    granted = current.granted
+  }
+})
 
-  const authorized = Effect.fnUntraced(function* (
-    request: HttpClientRequest.HttpClientRequest,
-    url: URL
-  ): Effect.fn.Return<HttpClientResponse.HttpClientResponse, HttpClientError.HttpClientError> {
-    const access = yield* accessTo(url)
-    let current = yield* wrap(access.current, request)
-    let granted = false
-    let renewals = 0
-    let stepUps = 0
-    let nonceRetries = 0
-    while (true) {
-      const response = yield* send(request, url, current)
-      const learned = nonces.learn("resource", url, response.headers)
-      if (response.status !== 401 && response.status !== 403) return response
-      // Nobody logs in to end a session.
-      if (request.method === "DELETE" && request.headers["mcp-session-id"] !== undefined) return response
-      const demand = Challenge.demand(response.headers["www-authenticate"])
-      if (response.status === 403 && (current === undefined || demand.error !== "insufficient_scope")) return response
-      yield* discard(response)
-      if (response.status === 401 && demand.error === "use_dpop_nonce" && learned && nonceRetries++ < 2) continue
-      if (response.status === 401 && (granted || renewals++ >= maxRenewals))
-        return yield* wrap(
-          refused(url, demand, "the server refuses a token that was just issued for it"),
-          request,
-          response
-        )
-      if (response.status === 403 && stepUps++ >= maxStepUps)
-        return yield* wrap(
-          refused(url, demand, "the server demands more scopes than it was asked for"),
-          request,
-          response
-        )
-      current = yield* wrap(access.renew(current, demand), request, response)
-      granted = current.granted
-    }
-  })
+/** Sends a request over plain HTTP, never with a token: a demand for one is an error. */
+const insecure = Effect.fnUntraced(function* (
+  { http }: Options,
+  request: HttpClientRequest.HttpClientRequest,
+  url: URL
+): Effect.fn.Return<HttpClientResponse.HttpClientResponse, HttpClientError.HttpClientError> {
+  const response = yield* http.execute(request)
+  if (response.status !== 401) return response
+  const problem = "the connection is not secure, and no token is sent over it"
+  const expected = "https, or http on the loopback interface"
+  return yield* wrap(new OAuthError({ step: "access", problem, url: shown(url), expected }), request, response)
+})
 
-  const insecure = Effect.fnUntraced(function* (request: HttpClientRequest.HttpClientRequest, url: URL) {
-    const response = yield* http.execute(request)
-    if (response.status !== 401) return response
-    const problem = "the connection is not secure, and no token is sent over it"
-    const expected = "https, or http on the loopback interface"
-    return yield* wrap(new OAuthError({ step: "access", problem, url: shown(url), expected }), request, response)
-  })
-
-  return HttpClient.makeWith<HttpClientError.HttpClientError, never, HttpClientError.HttpClientError, never>(
+/** The client over `options.http`. A request with its own `Authorization` header is sent as it is. */
+export const make = (options: Options): HttpClient.HttpClient =>
+  HttpClient.makeWith<HttpClientError.HttpClientError, never, HttpClientError.HttpClientError, never>(
     Effect.flatMap((request) => {
       const url = Option.getOrUndefined(HttpClientRequest.toUrl(request))
-      // A request that has credentials of its own is not ours.
-      if (url === undefined || request.headers["authorization"] !== undefined) return http.execute(request)
-      return TrustedUrl.isSecure(url) ? authorized(request, url) : insecure(request, url)
+      if (url === undefined || request.headers["authorization"] !== undefined) return options.http.execute(request)
+      return TrustedUrl.isSecure(url) ? authorized(options, request, url) : insecure(options, request, url)
     }),
     Effect.succeed
   )
-}

@@ -92,6 +92,97 @@ const toLogin = (server: URL, target: Stored.AuthorizationTarget, tokens: Stored
   bound: tokens.tokenType === "DPoP"
 })
 
+/** What the service and the client share. */
+interface Parts<R> {
+  readonly http: HttpClient.HttpClient
+  readonly options: Options<R>
+  /** The part of the store that belongs to this account and client. */
+  readonly store: TokenStore["Service"]
+  readonly context: Context.Context<R | TokenStore>
+  readonly accessTo: (server: URL) => Effect.Effect<Access.Access>
+  /** The server that a URL belongs to: the one of the options, or the URL without the query of a single request. */
+  readonly serverOf: (url: URL) => URL
+}
+
+/** The server that the caller names; fails unless tokens may be sent there. */
+const parseServer = <R>({ serverOf }: Parts<R>, server: string | URL): Effect.Effect<URL, OAuthError> => {
+  const url = parseUrl(String(server))
+  return url !== undefined && TrustedUrl.isSecure(url)
+    ? Effect.succeed(serverOf(url))
+    : Effect.fail(
+        new OAuthError({
+          step: "access",
+          problem: "this server cannot be sent tokens",
+          expected: "an https URL, or http on the loopback interface",
+          found: excerpt(String(server))
+        })
+      )
+}
+
+/** The stored login at a server. */
+const stored = Effect.fnUntraced(function* <R>(
+  { accessTo, store }: Parts<R>,
+  server: URL
+): Effect.fn.Return<
+  { readonly target: Stored.AuthorizationTarget; readonly tokens: Stored.Tokens } | undefined,
+  OAuthError
+> {
+  const target = yield* (yield* accessTo(server)).target
+  const { value } = target === undefined ? {} : yield* Stored.accountOf(store, target).read
+  return target === undefined || value?.tokens === undefined ? undefined : { target, tokens: value.tokens }
+})
+
+const login = Effect.fnUntraced(function* <R>(
+  parts: Parts<R>,
+  text: string | URL
+): Effect.fn.Return<Login, OAuthError> {
+  const { accessTo, http } = parts
+  const server = yield* parseServer(parts, text)
+  const access = yield* accessTo(server)
+  yield* access.current
+  // An unauthorized request shows where the metadata are and which scopes are wanted; a server that answers it has none to show.
+  const challenge = yield* http
+    .execute(HttpClientRequest.get(server, { headers: { accept: "text/event-stream" } }))
+    .pipe(
+      Effect.tap(AuthorizedClient.discard),
+      Effect.map(({ status, headers }) => (status === 401 ? headers["www-authenticate"] : undefined)),
+      Effect.orElseSucceed(() => undefined)
+    )
+  yield* access.forget
+  const { target, tokens } = yield* access.renew(undefined, Challenge.demand(challenge))
+  return toLogin(server, target, tokens)
+})
+
+const logout = Effect.fnUntraced(function* <R>(
+  parts: Parts<R>,
+  text: string | URL
+): Effect.fn.Return<boolean, OAuthError> {
+  const { accessTo, context, http, options } = parts
+  const { allowPrivate, grant } = options
+  const server = yield* parseServer(parts, text)
+  const access = yield* accessTo(server)
+  const found = yield* stored(parts, server)
+  if (found === undefined) return false
+  const revoke = Effect.gen(function* () {
+    const metadata = yield* access.metadata(found.target)
+    const request = { http, server, allowPrivate, metadata, scopes: undefined, resource: undefined }
+    yield* Revocation.revoke(request, grant, found.tokens)
+  })
+  // The tokens are forgotten here even if the authorization server cannot be reached.
+  yield* Effect.ignore(Effect.provideContext(revoke, context))
+  yield* access.forget
+  return true
+})
+
+const whoami = Effect.fnUntraced(function* <R>(
+  parts: Parts<R>,
+  text: string | URL
+): Effect.fn.Return<Login | undefined, OAuthError> {
+  const server = yield* parseServer(parts, text)
+  const found = yield* stored(parts, server)
+  return found === undefined ? undefined : toLogin(server, found.target, found.tokens)
+})
+
 const make = Effect.fnUntraced(function* <R>(
   options: Options<R>
 ): Effect.fn.Return<
@@ -111,12 +202,10 @@ const make = Effect.fnUntraced(function* <R>(
   const { allowPrivate, dpop = "auto", fallback = true, grant, protocolVersion = "2025-11-25", scopes = [] } = options
   const servers = new Map<string, Access.Access>()
   const only = options.server === undefined ? undefined : parseUrl(String(options.server))
-  /** What tokens are for: a server without the query of a single request. */
   const serverOf = (url: URL): URL => {
     const { origin, pathname } = only !== undefined && only.origin === url.origin ? only : url
     return new URL(pathname, origin)
   }
-
   const accessTo = Effect.fnUntraced(function* (server: URL) {
     const known = servers.get(server.href)
     if (known !== undefined) return known
@@ -125,77 +214,25 @@ const make = Effect.fnUntraced(function* <R>(
       { http, grant, scopes, dpop, nonces, allowPrivate, fallback, protocolVersion },
       scope
     )
-    // Made without suspending, so nobody else made one meanwhile.
+    // `Access.make` does not suspend, so no other fiber has made one meanwhile.
     servers.set(server.href, made)
     return made
   }, Effect.provideContext(context))
 
-  const client = AuthorizedClient.make({
-    http,
-    nonces,
-    stepUps: options.stepUps ?? 2,
-    accessTo: (url) => accessTo(serverOf(url))
-  })
-
-  const parse = (server: string | URL) => {
-    const url = parseUrl(String(server))
-    return url !== undefined && TrustedUrl.isSecure(url)
-      ? Effect.succeed(serverOf(url))
-      : Effect.fail(
-          new OAuthError({
-            step: "access",
-            problem: "this server cannot be sent tokens",
-            expected: "an https URL, or http on the loopback interface",
-            found: excerpt(String(server))
-          })
-        )
-  }
-
-  const stored = Effect.fnUntraced(function* (server: URL) {
-    const target = yield* (yield* accessTo(server)).target
-    const { value } = target === undefined ? {} : yield* Stored.accountOf(store, target).read
-    return target === undefined || value?.tokens === undefined ? undefined : { target, tokens: value.tokens }
-  })
-
-  const service = OAuth.of({
-    login: Effect.fnUntraced(function* (text) {
-      const server = yield* parse(text)
-      const access = yield* accessTo(server)
-      yield* access.current
-      // An unauthorized request shows where the metadata are and which scopes are wanted; a server that answers it has none to show.
-      const challenge = yield* http
-        .execute(HttpClientRequest.get(server, { headers: { accept: "text/event-stream" } }))
-        .pipe(
-          Effect.tap(AuthorizedClient.discard),
-          Effect.map(({ status, headers }) => (status === 401 ? headers["www-authenticate"] : undefined)),
-          Effect.orElseSucceed(() => undefined)
-        )
-      yield* access.forget
-      const { target, tokens } = yield* access.renew(undefined, Challenge.demand(challenge))
-      return toLogin(server, target, tokens)
+  const parts: Parts<R> = { http, options, store, context, accessTo, serverOf }
+  return {
+    client: AuthorizedClient.make({
+      http,
+      nonces,
+      stepUps: options.stepUps ?? 2,
+      accessTo: (url) => accessTo(serverOf(url))
     }),
-    logout: Effect.fnUntraced(function* (text) {
-      const server = yield* parse(text)
-      const access = yield* accessTo(server)
-      const found = yield* stored(server)
-      if (found === undefined) return false
-      const revoke = Effect.gen(function* () {
-        const metadata = yield* access.metadata(found.target)
-        const request = { http, server, allowPrivate, metadata, scopes: undefined, resource: undefined }
-        yield* Revocation.revoke(request, grant, found.tokens)
-      })
-      // Whether or not the authorization server could be told, the tokens are forgotten here.
-      yield* Effect.ignore(Effect.provideContext(revoke, context))
-      yield* access.forget
-      return true
-    }),
-    whoami: Effect.fnUntraced(function* (text) {
-      const server = yield* parse(text)
-      const found = yield* stored(server)
-      return found === undefined ? undefined : toLogin(server, found.target, found.tokens)
+    service: OAuth.of({
+      login: (server) => login(parts, server),
+      logout: (server) => logout(parts, server),
+      whoami: (server) => whoami(parts, server)
     })
-  })
-  return { client, service }
+  }
 })
 
 /** An `HttpClient` that authorizes its requests, from one that does not; and `OAuth` beside it. */

@@ -1,9 +1,9 @@
 /**
- * An OAuth 2.1 authorization server for tests: real HTTP, real JWTs, a user who is a function, and faults on demand.
+ * An OAuth 2.1 authorization server for tests: real HTTP, real JWTs, a user that is a function, and faults on demand.
  *
  * Owns everything a client or a protected server may meet: metadata, authorization code with PKCE, refresh with rotation, client
- * credentials, token exchange, assertions, registration, client metadata documents, introspection, revocation, DPoP. It forgets all
- * when its scope closes, asks nobody for consent, and is of no use outside tests.
+ * credentials, token exchange, assertions, registration, client metadata documents, introspection, revocation, DPoP. It keeps nothing
+ * after its scope closes, asks no user for consent, and is of no use outside tests.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -134,70 +134,57 @@ const introspect = Effect.fnUntraced(function* (state: State.State, token: strin
 
 type Answer = Effect.Effect<HttpServerResponse.HttpServerResponse, OAuthError>
 
-const routes = Effect.fnUntraced(function* (
-  options: Model.Options
-): Effect.fn.Return<AuthServer["Service"], never, HttpRouter.HttpRouter | HttpServer.HttpServer> {
-  const router = yield* HttpRouter.HttpRouter
-  const { address } = yield* HttpServer.HttpServer
-  const { path = "" } = options
-  const state = yield* State.make(
-    `${HttpServer.formatAddress(address).replace("0.0.0.0", "127.0.0.1")}${path}`,
-    options
+/** Records the request, lets the script answer, and else answers itself. */
+const serve = (
+  state: State.State,
+  request: HttpServerRequest,
+  kind: Model.Kind,
+  params: { readonly [name: string]: unknown },
+  answer: Answer
+): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
+  const recorded = { kind, params, path: request.url, headers: request.headers }
+  state.requests.push(recorded)
+  return Effect.flatMap(state.script.intercept(recorded), (scripted) =>
+    scripted === undefined ? Effect.catch(answer, (error) => Effect.succeed(error.response)) : Effect.succeed(scripted)
   )
+}
 
-  /** Records the request, lets the script answer, and else answers itself. */
-  const serve = (
-    request: HttpServerRequest,
-    kind: Model.Kind,
-    params: { readonly [name: string]: unknown },
-    answer: Answer
-  ): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
-    const recorded = { kind, params, path: request.url, headers: request.headers }
-    state.requests.push(recorded)
-    return Effect.flatMap(state.script.intercept(recorded), (scripted) =>
-      scripted === undefined
-        ? Effect.catch(answer, (error) => Effect.succeed(error.response))
-        : Effect.succeed(scripted)
-    )
-  }
+const noForm = invalidRequest("The body must be application/x-www-form-urlencoded")
+
+/** Adds routes below the path of the issuer that record what they are asked. */
+const recorder = (state: State.State, router: HttpRouter.HttpRouter, path: string) => {
+  const below = (name: string): `/${string}` => `/${`${path}/${name}`.slice(1)}`
   const get = (at: `/${string}`, kind: Model.Kind, answer: (query: URLSearchParams) => Answer) =>
     router.add("GET", at, (request) => {
       const query = new URL(request.url, state.issuer).searchParams
-      return serve(
-        request,
-        kind,
-        Object.fromEntries(query),
-        Effect.suspend(() => answer(query))
-      )
+      const answered = Effect.suspend(() => answer(query))
+      return serve(state, request, kind, Object.fromEntries(query), answered)
     })
   const post = (
-    at: `/${string}`,
+    name: string,
     kindOf: (form: URLSearchParams) => Model.Kind,
     answer: (form: URLSearchParams, headers: Model.Recorded["headers"]) => Answer
   ) =>
-    router.add("POST", at, (request) =>
+    router.add("POST", below(name), (request) =>
       Effect.flatMap(Effect.orDie(request.text), (body) => {
         const form = new URLSearchParams(body)
         const isForm = /^application\/x-www-form-urlencoded\b/.test(request.headers["content-type"] ?? "")
         const answered = isForm ? Effect.suspend(() => answer(form, request.headers)) : Effect.fail(noForm)
-        return serve(request, kindOf(form), Object.fromEntries(form), answered)
+        return serve(state, request, kindOf(form), Object.fromEntries(form), answered)
       })
     )
-  const noForm = invalidRequest("The body must be application/x-www-form-urlencoded")
+  return { below, get, post }
+}
 
-  for (const at of Metadata.paths(path, state.options.discovery)) {
-    yield* get(at, "metadata", () => Effect.sync(() => json(Metadata.document(state))))
-  }
-  const at = (name: string): `/${string}` => `/${`${path}/${name}`.slice(1)}`
-  yield* get(at("jwks"), "jwks", () => Effect.sync(() => json(state.keys.published())))
-  yield* get(at("authorize"), "authorize", (query) => Authorize.authorize(state, query))
+/** The endpoints that take a form: token, introspection, revocation. */
+const addForms = Effect.fnUntraced(function* (state: State.State, { post }: ReturnType<typeof recorder>) {
   yield* post(
-    at("token"),
+    "token",
     (form) => Token.kindOf(form.get("grant_type")),
     (form, headers) => Effect.map(Token.token(state, form, headers, `${state.issuer}/token`), (value) => json(value))
   )
   yield* post(
-    at("introspect"),
+    "introspect",
     () => "introspect",
     (form, headers) =>
       Effect.andThen(
@@ -206,7 +193,7 @@ const routes = Effect.fnUntraced(function* (
       )
   )
   yield* post(
-    at("revoke"),
+    "revoke",
     () => "revoke",
     (form, headers) =>
       Effect.map(Clients.authenticate(state, form, headers), () => {
@@ -214,19 +201,38 @@ const routes = Effect.fnUntraced(function* (
         return json({})
       })
   )
+})
+
+const routes = Effect.fnUntraced(function* (
+  options: Model.Options
+): Effect.fn.Return<AuthServer["Service"], never, HttpRouter.HttpRouter | HttpServer.HttpServer> {
+  const router = yield* HttpRouter.HttpRouter
+  const { address } = yield* HttpServer.HttpServer
+  const { path = "" } = options
+  const origin = HttpServer.formatAddress(address).replace("0.0.0.0", "127.0.0.1")
+  const state = yield* State.make(`${origin}${path}`, options)
+  const recorded = recorder(state, router, path)
+  const { below, get } = recorded
+
+  for (const at of Metadata.paths(path, state.options.discovery)) {
+    yield* get(at, "metadata", () => Effect.sync(() => json(Metadata.document(state))))
+  }
+  yield* get(below("jwks"), "jwks", () => Effect.sync(() => json(state.keys.published())))
+  yield* get(below("authorize"), "authorize", (query) => Authorize.authorize(state, query))
+  yield* addForms(state, recorded)
   if (state.options.registration) {
-    yield* router.add("POST", at("register"), (request) =>
+    yield* router.add("POST", below("register"), (request) =>
       Effect.flatMap(Effect.option(request.json), (body) => {
         const params = Option.filter(body, Clients.isFields).pipe(Option.getOrElse(() => ({})))
         const answer = Effect.map(Clients.register(state, params), (client) => json(client, 201))
-        return serve(request, "register", params, answer)
+        return serve(state, request, "register", params, answer)
       })
     )
   }
   return make(state)
 })
 
-/** Adds the server to a router, beside other routes: the way of 2025-03-26, where the MCP server's origin is the authorization server. */
+/** Adds the server to a router, beside other routes; at 2025-03-26 the origin of the MCP server is the authorization server. */
 export const layerRoutes = (
   options: Model.Options = {}
 ): Layer.Layer<AuthServer, never, HttpRouter.HttpRouter | HttpServer.HttpServer> =>
