@@ -29,6 +29,12 @@ export const nameOf = (id: JsonRpc.Id | null | undefined): string =>
 /** Starts the fiber of a handler. */
 export type RunFork = (effect: Effect.Effect<unknown, McpError.McpError>) => Fiber.Fiber<unknown, McpError.McpError>
 
+/** Waits for the end of requests. */
+interface Waiter {
+  readonly isDone: () => boolean
+  readonly latch: Deferred.Deferred<void>
+}
+
 export class InboundRequests implements Registry {
   private readonly peer: Peer
   private readonly handlers: Handlers
@@ -38,7 +44,7 @@ export class InboundRequests implements Registry {
   /** `none` while no request runs: an empty Map is a good part of an idle conversation. */
   private running: BusyMap<JsonRpc.Id, InboundRequest> = none
   private pending: Map<JsonRpc.Id, InboundRequest> | undefined = undefined
-  private idleWaiters: Set<Deferred.Deferred<void>> | undefined = undefined
+  private waiters: Set<Waiter> | undefined = undefined
   private starting = false
   private subscriptions = 0
 
@@ -135,7 +141,8 @@ export class InboundRequests implements Registry {
     if (entry.ended === "cancelled") sink.noAnswer?.(request.id)
     else answer(sink, response(request.id, entry.ended?.reason, exit))
     this.startPending()
-    if (this.isIdle) for (const waiter of this.idleWaiters ?? []) Deferred.doneUnsafe(waiter, Exit.void)
+    if (this.waiters === undefined) return
+    for (const { isDone, latch } of this.waiters) if (isDone()) Deferred.doneUnsafe(latch, Exit.void)
   }
 
   // A loop, not a recursion of handlers that complete at once.
@@ -203,13 +210,22 @@ export class InboundRequests implements Registry {
 
   /** Waits until no request runs or waits; subscriptions do not count. */
   get idle(): Effect.Effect<void> {
+    return this.until(() => this.isIdle)
+  }
+
+  /** Waits until no subscription is in flight; each has been answered by then. */
+  get subscriptionsEnded(): Effect.Effect<void> {
+    return this.until(() => this.subscriptions === 0)
+  }
+
+  private until(isDone: () => boolean): Effect.Effect<void> {
     return Effect.suspend(() => {
-      if (this.isIdle) return Effect.void
-      const waiters = (this.idleWaiters ??= new Set())
-      const waiter = Deferred.makeUnsafe<void>()
+      if (isDone()) return Effect.void
+      const waiters = (this.waiters ??= new Set())
+      const waiter: Waiter = { isDone, latch: Deferred.makeUnsafe() }
       waiters.add(waiter)
       return Effect.ensuring(
-        Deferred.await(waiter),
+        Deferred.await(waiter.latch),
         Effect.sync(() => waiters.delete(waiter))
       )
     })

@@ -128,6 +128,10 @@ class Router implements PeerWithoutTransport {
     return this.inbound.idle
   }
 
+  get subscriptionsEnded(): Effect.Effect<void> {
+    return this.inbound.subscriptionsEnded
+  }
+
   // ---- the end
 
   abort(error: TransportError): void {

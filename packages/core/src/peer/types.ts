@@ -95,6 +95,8 @@ export interface Peer {
   readonly abort: (error: TransportError) => void
   /** Completes when no request of the other side runs or waits; subscriptions do not count. */
   readonly idle: Effect.Effect<void>
+  /** Completes when no subscription of the other side is in flight; each has been answered by then. */
+  readonly subscriptionsEnded: Effect.Effect<void>
   /** Completes when the other side ended the conversation; fails when the transport broke. */
   readonly awaitClosed: Effect.Effect<void, TransportError>
 }

@@ -2,7 +2,7 @@
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Latch } from "effect"
+import { Deferred, Effect, Fiber, Latch } from "effect"
 import { cancel, request, serve, settle, success } from "../support/wire.ts"
 
 describe("an answer", () => {
@@ -222,6 +222,32 @@ describe("requests that stand open", () => {
       assert.deepStrictEqual(messages(), [success(1)])
       yield* peer.idle
       assert.strictEqual((yield* peer.inFlight).length, 2)
+    })
+  )
+
+  it.effect("have all been answered when subscriptionsEnded completes, which other requests do not hold up", () =>
+    Effect.gen(function* () {
+      const latches = { l1: yield* Deferred.make<void>(), l2: yield* Deferred.make<void>() }
+      const { receive, messages, peer } = yield* serve(
+        ({ request: { id } }) =>
+          id === "l1" || id === "l2" ? Effect.as(Deferred.await(latches[id]), {}) : Effect.never,
+        options
+      )
+      yield* peer.subscriptionsEnded
+      receive(request(1))
+      receive(request("l1", "listen"))
+      receive(request("l2", "listen"))
+      const seen: Array<unknown> = []
+      const ended = yield* Effect.forkChild(
+        Effect.map(peer.subscriptionsEnded, () => seen.push(...messages())),
+        { startImmediately: true }
+      )
+      yield* Deferred.succeed(latches.l1, undefined)
+      yield* settle
+      assert.isUndefined(ended.pollUnsafe())
+      yield* Deferred.succeed(latches.l2, undefined)
+      yield* Fiber.join(ended)
+      assert.deepStrictEqual(seen, [success("l1"), success("l2")])
     })
   )
 

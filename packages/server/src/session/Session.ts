@@ -1,7 +1,7 @@
 /**
  * The server's record of one session, beside its peer: what `initialize` agreed on, log level, subscriptions, roots.
  */
-import type { InFlight, Peer } from "@effect-mcp/core/Peer"
+import type { Peer } from "@effect-mcp/core/Peer"
 import type { Principal } from "@effect-mcp/core/Principal"
 import type { Connection } from "@effect-mcp/core/RequestContext"
 import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
@@ -19,6 +19,9 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { Announcer, type ListKind, type Options as Announcing } from "./ChangeNotifier.ts"
 import type { Buckets } from "../internal/TokenBucket.ts"
+
+/** How long subscriptions may take to send their results when a session ends. */
+const lastResults: Duration.Input = "1 second"
 
 export interface Negotiated {
   readonly revision: Revision
@@ -170,26 +173,20 @@ export class Session implements Announcing {
     return this.awaited?.delete(id) === false
   }
 
-  private get listening(): Effect.Effect<ReadonlyArray<InFlight>> {
-    return Effect.map(this.peer.inFlight, (requests) =>
-      requests.filter(({ method }) => method === "subscriptions/listen")
-    )
-  }
-
-  /** Lets subscriptions end with their result, as long as there is a wire to say it on. */
+  /** Ends the open `subscriptions/listen` requests with their result while the transport is open. */
   get endSubscriptions(): Effect.Effect<void> {
-    return Effect.flatMap(this.listening, (ending) => {
+    return Effect.flatMap(this.peer.inFlight, (requests) => {
       Deferred.doneUnsafe((this.ending ??= Deferred.makeUnsafe()), Effect.void)
-      const gone = Effect.map(Effect.andThen(Effect.yieldNow, this.listening), (some) => some.length === 0)
-      return Effect.andThen(
-        Effect.repeat(gone, { until: (none) => none, times: 100 }),
-        Effect.sync(() => {
-          // The answer comes first; this is for clients that only look for the notification (spec: basic/patterns/cancellation).
-          for (const { id } of ending) {
-            this.notify("notifications/cancelled", { requestId: id, _meta: { [subscriptionId]: id } })
-          }
-        })
-      )
+      const ending = requests.filter(({ method }) => method === "subscriptions/listen")
+      if (ending.length === 0) return Effect.void
+      // Bounded, since middleware and finalizers of watchers run before the result.
+      const ended = Effect.interruptible(Effect.timeoutOption(this.peer.subscriptionsEnded, lastResults))
+      return Effect.map(ended, () => {
+        // The result comes first; the notification is for clients that look for it alone (spec: basic/patterns/cancellation).
+        for (const { id } of ending) {
+          this.notify("notifications/cancelled", { requestId: id, _meta: { [subscriptionId]: id } })
+        }
+      })
     })
   }
 

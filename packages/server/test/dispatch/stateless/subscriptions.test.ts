@@ -8,10 +8,12 @@ import * as Meta from "@effect-mcp/protocol/model/Meta"
 import type { Announcer } from "@effect-mcp/server/internal/ChangeNotifier"
 import * as Features from "@effect-mcp/server/internal/Features"
 import { Limits } from "@effect-mcp/server/Limits"
+import * as Middleware from "@effect-mcp/server/Middleware"
 import { listen } from "@effect-mcp/server/internal/SubscriptionsListen"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { type Context, Deferred, Effect, Exit, Fiber, Layer, Queue, Scope, Stream } from "effect"
+import { TestClock } from "effect/testing"
 import { connect, serve, settle } from "../../support/raw.ts"
 import { join, modern, open } from "../../support/modern.ts"
 
@@ -190,22 +192,62 @@ describe("subscriptions/listen", () => {
     verifies("stdio.cancel.nothing-more", "stdio.cancel.stops")
   )
 
+  const ending = Effect.fnUntraced(function* (
+    features: Layer.Layer<never, never, ToolRegistry | Middleware.MiddlewareRegistry>
+  ) {
+    const server = yield* serve({ features })
+    const serving = yield* Scope.make()
+    const wire = yield* connect(
+      { ...server, connect: (transport, options) => Scope.provide(server.connect(transport, options), serving) },
+      { handshake: false }
+    )
+    return { client: modern(wire), close: Scope.close(serving, Exit.void) }
+  })
+
+  it.effect("sends its result before the cancellation, however long middleware takes after it (2026-07-28)", () =>
+    Effect.gen(function* () {
+      const slow = Middleware.layer((request, next) =>
+        Effect.tap(next, () => (request.method === "subscriptions/listen" ? Effect.sleep("900 millis") : Effect.void))
+      )
+      const { client, close } = yield* ending(Layer.merge(tool("a"), slow))
+      const listening = yield* client.listen(all)
+      const closing = yield* Effect.forkChild(close, { startImmediately: true })
+      yield* settle
+      assert.strictEqual(listening.messages().length, 1)
+      yield* TestClock.adjust("900 millis")
+      yield* Fiber.join(closing)
+      yield* settle
+      const [, answer, cancelled] = listening.messages()
+      assert.strictEqual(answer.result.resultType, "complete")
+      assert.strictEqual(cancelled.method, "notifications/cancelled")
+    })
+  )
+
+  it.effect("holds up the end of its server for a second at most (2026-07-28)", () =>
+    Effect.gen(function* () {
+      const stuck = Middleware.layer((request, next) =>
+        request.method === "subscriptions/listen" ? Effect.andThen(next, Effect.never) : next
+      )
+      const { client, close } = yield* ending(Layer.merge(tool("a"), stuck))
+      yield* client.listen(all)
+      const closing = yield* Effect.forkChild(close, { startImmediately: true })
+      yield* settle
+      assert.isUndefined(closing.pollUnsafe())
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.join(closing)
+    })
+  )
+
   it.effect(
     "ends with a result, then a cancellation, when the server ends (2026-07-28)",
     () =>
       Effect.gen(function* () {
-        const server = yield* serve({ features: tool("a") })
-        const serving = yield* Scope.make()
-        const wire = yield* connect(
-          { ...server, connect: (transport, options) => Scope.provide(server.connect(transport, options), serving) },
-          { handshake: false }
-        )
-        const client = modern(wire)
+        const { client, close } = yield* ending(tool("a"))
         const one = yield* client.listen(all)
         const two = yield* client.listen({})
         yield* Effect.forkChild(Effect.exit(client.call("a")))
         yield* settle
-        yield* Scope.close(serving, Exit.void)
+        yield* close
         yield* settle
         for (const listening of [one, two]) {
           const [, answer, cancelled, ...rest] = listening.messages()
