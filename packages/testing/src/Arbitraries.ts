@@ -1,7 +1,7 @@
 /**
  * Random values of the protocol, for property tests: ids, envelopes, junk, and valid requests of each revision.
  *
- * Requests are made from the very schemas that the codecs are made of, so they cover every field that a revision knows.
+ * Requests are made from the schemas of the codecs, so they cover every field of a revision.
  */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type * as Method from "@effect-mcp/protocol/Method"
@@ -21,7 +21,7 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as Struct from "effect/Struct"
 
-/** Ids of both types, with those that are easily taken for each other or for none. */
+/** Ids of both types, with those that are easily confused with each other or with no id. */
 export const id: Arbitrary.Arbitrary<JsonRpc.Id> = Arbitrary.schema(
   Schema.Union([Schema.Literals([0, "", 1, "1", -1, "0"]), Schema.Int, Schema.String])
 )
@@ -73,7 +73,7 @@ const scraps = Schema.Literals([
   '"x"'
 ])
 
-/** A line that is no message: broken JSON, JSON that is something else, envelopes with one thing wrong. It has no newline. */
+/** A line that is no message: broken JSON, other JSON, envelopes with one error. It has no newline. */
 export const junk: Arbitrary.Arbitrary<string> = Arbitrary.filterMap(
   Arbitrary.all([
     Arbitrary.array(Arbitrary.schema(scraps), { maxLength: 20 }),
@@ -102,7 +102,7 @@ const isJunk = (text: string): boolean => {
   }
 }
 
-/** A request that the revision has, with params as they travel. */
+/** A request of a revision, with its params on the wire. */
 export interface WireRequest {
   readonly method: string
   readonly params: JsonRpc.Params | undefined
@@ -110,7 +110,7 @@ export interface WireRequest {
 
 const page = Schema.UndefinedOr(Meta.PaginatedParams)
 
-/** The canonical params of each request; a revision's codecs only check and rewrite them, which says too little to make any. */
+/** The canonical params of each request: the codecs of a revision only check and rewrite them. */
 const canonical: { readonly [M in keyof Method.ClientRequests]: Schema.Codec<Method.ClientRequests[M]["params"]> } = {
   "completion/complete": Completion.CompleteParams,
   initialize: Lifecycle.InitializeParams,
@@ -138,13 +138,23 @@ const requestOf = <M extends keyof Method.ClientRequests>(
   const encode = Schema.encodeExit(codec.params)
   return Arbitrary.filterMap(Arbitrary.schema(canonical[method]), (value) => {
     const wire = encode(value)
-    // What an older revision cannot say is passed over.
+    // Values that an older revision cannot express are skipped.
     if (Exit.isFailure(wire)) return Result.failVoid
     return Result.succeed({ method, params: isJsonObject(wire.value) ? wire.value : undefined })
   })
 }
 
-/** Valid requests of a client in this revision, by method. In 2026-07-28 the declaration in `_meta` is left to whoever sends them. */
+/**
+ * Valid requests of a client in this revision, by method. In 2026-07-28 the sender adds the declaration in `_meta`.
+ *
+ * @example
+ * ```ts
+ * import { Revision } from "@effect-mcp/protocol"
+ * import { Arbitraries } from "@effect-mcp/testing"
+ *
+ * console.log(Arbitraries.requests(Revision.latestStateful).has("initialize")) // => true
+ * ```
+ */
 export const requests = (revision: Revision): ReadonlyMap<string, Arbitrary.Arbitrary<WireRequest>> =>
   new Map(
     Struct.keys(canonical).flatMap((method) => {

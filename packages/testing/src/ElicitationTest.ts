@@ -1,7 +1,7 @@
 /**
- * A user by script: answers in order, and a record of what was asked.
+ * A scripted user: answers in order, and a record of the questions.
  *
- * For a user who always does the same, core has `Elicitation.layerAccept(content)`, `layerDecline` and `layerCancel`.
+ * For a user with one answer to all questions, core has `Elicitation.layerAccept(content)`, `layerDecline` and `layerCancel`.
  */
 import * as Elicitation from "@effect-mcp/core/Elicitation"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -10,9 +10,10 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-/** What the user does with one question: fill in the form, or not. */
+/** The answer to one question: the content of the form, or a refusal. */
 export type Answer = NonNullable<ElicitResult["content"]> | "cancel" | "decline"
 
+/** The record of a scripted user. */
 export class ElicitationTest extends Context.Service<
   ElicitationTest,
   {
@@ -21,7 +22,25 @@ export class ElicitationTest extends Context.Service<
   }
 >()("@effect-mcp/testing/ElicitationTest") {}
 
-/** Answers the first question with the first answer, and so on; a question beyond the script fails with -32603. */
+/**
+ * Answers the first question with the first answer, and so on. A question beyond the script fails with -32603.
+ *
+ * @example
+ * ```ts
+ * import { Elicitation } from "@effect-mcp/core"
+ * import { ElicitationTest } from "@effect-mcp/testing"
+ * import { Console, Effect, Schema } from "effect"
+ *
+ * const test = Effect.gen(function* () {
+ *   const { name } = yield* Elicitation.form("Your name?", Schema.Struct({ name: Schema.String }))
+ *   yield* Console.log(name) // => Ada
+ *   const { asked } = yield* ElicitationTest.ElicitationTest
+ *   yield* Console.log((yield* asked).map(({ message }) => message)) // => Your name?
+ * })
+ *
+ * await Effect.runPromise(Effect.provide(test, ElicitationTest.layerScripted([{ name: "Ada" }])))
+ * ```
+ */
 export const layerScripted = (answers: ReadonlyArray<Answer>): Layer.Layer<Elicitation.Elicitation | ElicitationTest> =>
   Layer.effectContext(
     Effect.sync(() => {

@@ -1,8 +1,8 @@
 /**
- * Wires that misbehave: messages that get lost, arrive twice, arrive late, or never again.
+ * Transports with faults: messages are lost, arrive twice or late, or the transport breaks.
  *
- * The faults of a run follow from its seed alone, so a failing run can be repeated. Order is kept: a late message holds up those
- * behind it, as on a real wire. Time is the Clock's.
+ * The faults of a run follow from its seed alone, so a failing run can be repeated. Order is kept: a late message delays those behind it,
+ * as on a real wire. Delays are by the Clock.
  */
 import * as Memory from "@effect-mcp/core/Memory"
 import { type Inbound, type Transport, TransportError } from "@effect-mcp/core/Transport"
@@ -13,14 +13,17 @@ import * as Stream from "effect/Stream"
 
 /** How likely each fault is, per message that arrives: from 0 (default) to 1. */
 export interface Faults {
-  /** Any integer; the same seed gives the same faults. */
+  /** Any integer. The same seed gives the same faults. */
   readonly seed: number
+  /** That the message is lost. */
   readonly drop?: number | undefined
+  /** That it arrives twice. */
   readonly duplicate?: number | undefined
+  /** That it arrives late. */
   readonly delay?: number | undefined
-  /** How long a late message is held up at most. Default 1 second. */
+  /** The longest delay of a late message. Default 1 second. */
   readonly maxDelay?: Duration.Input | undefined
-  /** That the wire breaks instead of delivering the message. */
+  /** That the transport breaks instead of delivering it. */
   readonly cut?: number | undefined
 }
 
@@ -36,12 +39,12 @@ const generator = (seed: number): (() => number) => {
   }
 }
 
-/** The same wire with faults in what arrives. */
+/** The same transport with faults in what arrives. */
 export const transport = (self: Transport, faults: Faults): Transport => {
   const { cut = 0, delay = 0, drop = 0, duplicate = 0, maxDelay = "1 second" } = faults
   const longest = Duration.toMillis(Duration.fromInputUnsafe(maxDelay))
   const suffer = (inbound: Inbound, random: () => number): Effect.Effect<ReadonlyArray<Inbound>, TransportError> => {
-    // Every fault rolls its own dice every time, so changing one likelihood does not move the others.
+    // Each fault has a random number of its own, so changing one likelihood does not change the others.
     const [lost, twice, late, wait, broken] = [random(), random(), random(), random(), random()]
     if (broken < cut) return Effect.fail(new TransportError({ reason: "Read", message: "The wire was cut" }))
     const arrived = lost < drop ? [] : twice < duplicate ? [inbound, inbound] : [inbound]
@@ -59,7 +62,28 @@ export const transport = (self: Transport, faults: Faults): Transport => {
   }
 }
 
-/** An in-memory pair with faults in both directions. */
+/**
+ * A pair in memory with faults in both directions.
+ *
+ * @example
+ * ```ts
+ * import { Tools, Tool } from "@effect-mcp/core"
+ * import { Faulty, McpTest } from "@effect-mcp/testing"
+ * import { Effect } from "effect"
+ *
+ * const Ping = Tool.make("ping", { description: "Answers" })
+ * const ping = Tools.layer(Ping, () => Effect.succeed("pong"))
+ *
+ * const test = Effect.gen(function* () {
+ *   const wire = Faulty.pair({ seed: 7, delay: 0.5, maxDelay: "5 millis" })
+ *   const client = yield* McpTest.connect(ping, "2025-11-25", { wire })
+ *   const { content } = yield* client.callTool(Ping, {})
+ *   console.log(content.length) // => 1
+ * })
+ *
+ * await Effect.runPromise(Effect.scoped(test))
+ * ```
+ */
 export const pair = (
   faults: Faults,
   options?: Memory.Options
@@ -69,7 +93,7 @@ export const pair = (
     transport(server, { ...faults, seed: faults.seed ^ 0x5bd1e995 })
   ])
 
-/** The same bytes in other pieces, of one to `maxBytes` (default 7) bytes: for wires that deliver as they please. */
+/** The same bytes in other pieces, of one to `maxBytes` (default 7) bytes. */
 export const split =
   (options: { readonly seed: number; readonly maxBytes?: number | undefined }) =>
   <E, R>(bytes: Stream.Stream<Uint8Array, E, R>): Stream.Stream<Uint8Array, E, R> =>

@@ -1,8 +1,8 @@
 /**
- * Ways to connect a client to features, so that one test body runs over every wire and every revision.
+ * Ways to connect a client to features, so that one test runs over every transport and every revision.
  *
- * Owns the two wires that need no process: memory, and bytes in odd pieces. A test of a real endpoint brings a harness of its own; if
- * its server is another process, it ignores `features` and starts what it must.
+ * Owns the two that need no process: memory, and bytes in uneven pieces. A test of a real endpoint has a harness of its own; where its
+ * server is another process, it ignores `features`.
  */
 import type { McpClient } from "@effect-mcp/client/McpClient"
 import * as Duplex from "@effect-mcp/core/Duplex"
@@ -20,9 +20,10 @@ import * as Stream from "effect/Stream"
 import * as Faulty from "./Faulty.ts"
 import * as McpTest from "./McpTest.ts"
 
+/** One way to connect. */
 export interface Harness {
   readonly name: string
-  /** A client of a server with these features, speaking that revision; both end with the scope. */
+  /** A client of a server with these features, in this revision. Both end with the scope. */
   readonly connect: <E, R>(
     features: Layer.Layer<never, E, R>,
     revision: Revision,
@@ -34,7 +35,7 @@ export interface Harness {
   >
 }
 
-/** A harness over any pair of duplex wires. */
+/** A harness over a pair of transports. */
 export const overWire = (
   name: string,
   wire: Effect.Effect<readonly [client: Transport, server: Transport], never, Scope.Scope>
@@ -62,22 +63,34 @@ const bytePair: Effect.Effect<readonly [client: Transport, server: Transport], n
   }
 )
 
-/** What stdio and sockets do, without them: newline-delimited JSON as bytes, cut wherever it pleases the wire. */
+/** As over stdio and sockets: newline-delimited JSON as bytes, in pieces of any size. */
 export const bytes: Harness = overWire("bytes", bytePair)
 
-/** One combination to run a suite under. */
+/** One combination of harness and revision. */
 export interface Case extends Harness {
-  /** For a title: `2025-06-18 over memory`. */
+  /** For titles of tests: `2025-06-18 over memory`. */
   readonly title: string
   readonly revision: Revision
-  /** Connects over this case's wire in this case's revision. */
+  /** Connects by this harness, in this revision. */
   readonly open: <E, R>(
     features: Layer.Layer<never, E, R>,
     options?: McpTest.Options
   ) => ReturnType<typeof McpTest.connect<E, R>>
 }
 
-/** Every revision over every harness (default: those here), for `describe.each`. */
+/**
+ * Every revision over every harness (default `memory` and `bytes`), for `describe.each`.
+ *
+ * @example
+ * ```ts
+ * import { Revision } from "@effect-mcp/protocol"
+ * import { Harness } from "@effect-mcp/testing"
+ *
+ * for (const { title } of Harness.cases(Revision.all).slice(0, 2)) console.log(title)
+ * // => 2024-11-05 over memory
+ * // => 2025-03-26 over memory
+ * ```
+ */
 export const cases = (
   revisions: ReadonlyArray<Revision>,
   harnesses: ReadonlyArray<Harness> = [memory, bytes]

@@ -1,8 +1,8 @@
 /**
- * Whether a handler means the same wherever its questions travel: over the open connection, or by running it again for every answer.
+ * Whether a handler does the same in every era: with questions over the open connection, and run again for every answer.
  *
- * A real server and a real client in memory, three times: a session (remote), the stateless revision (replay), and the same with every
- * round that asks played twice (strict), steps aside. Compares how the handler ended, what it asked, and which `Once` steps ran.
+ * Runs it with a server and a client in memory, three times: in a session (remote), in the stateless revision (replay), and there with each
+ * round that asks played twice (strict). Compares how the handler ended, what it asked, and which `Once` steps ran.
  */
 import { ClientInput } from "@effect-mcp/core/ClientInput"
 import * as Memory from "@effect-mcp/core/Memory"
@@ -27,33 +27,54 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as McpTest from "./McpTest.ts"
 
-/** How a handler went under one interpreter. */
+/** One run of a handler. */
 export interface Run<A, E> {
   readonly interpreter: "remote" | "replay" | "strict"
   readonly exit: Exit.Exit<A, E>
   /** The names of the `Once` steps that ran, in order. */
   readonly steps: ReadonlyArray<string>
-  /** How often the handler was run. */
+  /** How often the handler ran. */
   readonly rounds: number
-  /** What it did otherwise when a round of it was played again (strict). */
+  /** How a round differed when it was played again (strict); undefined where it did not. */
   readonly difference: string | undefined
 }
 
-/** The handler did something else, or did something twice, under another interpreter. */
+/** The handler differed between interpreters, or ran a step twice. */
 export class Mismatch extends Data.TaggedError("Mismatch")<{
   readonly message: string
   readonly runs: ReadonlyArray<Run<unknown, unknown>>
 }> {}
 
+/** Options of a check. */
 export interface Options {
+  /** Options of the servers, such as limits. */
   readonly server?: McpTest.Options["server"]
 }
 
 const Check = Tool.make("check", { description: "Runs the handler." })
 
 /**
- * Runs `handler` under every interpreter, each time in a `world` of its own: the services it needs, and the `Elicitation`, `Sampling`
- * and `Roots` of who is asked. Fails with `Mismatch` unless all ended the same and ran the same steps, none of them twice.
+ * Runs `handler` under every interpreter, each time in a fresh `world`: the services that it needs, and the client's `Elicitation`,
+ * `Sampling` and `Roots`. Fails with `Mismatch` unless all runs end the same and run the same steps, none of them twice.
+ *
+ * @example
+ * ```ts
+ * import { Elicitation, Once } from "@effect-mcp/core"
+ * import { McpCheck } from "@effect-mcp/testing"
+ * import { Effect, Schema } from "effect"
+ *
+ * const book = Effect.gen(function* () {
+ *   const seat = yield* Once.run("reserve", Schema.String, Effect.succeed("12A"))
+ *   yield* Elicitation.confirm(`Book seat ${seat}?`)
+ *   return seat
+ * })
+ *
+ * const runs = await Effect.runPromise(McpCheck.interpreters(book, Elicitation.layerAccept()))
+ * for (const { interpreter, rounds } of runs) console.log(interpreter, rounds)
+ * // => remote 1
+ * // => replay 2
+ * // => strict 3
+ * ```
  */
 export const interpreters = <A, E, W, LE = never, LR = never>(
   handler: Effect.Effect<A, E, RequestServices | NoInfer<W>>,
@@ -80,7 +101,7 @@ const differs = (remote: Run<unknown, unknown>, other: Run<unknown, unknown>): s
     : `Ran the steps [${remote.steps.join()}] over the wire, but [${other.steps.join()}]`
 }
 
-/** A call of a tool as a handler to check: `McpCheck.interpreters(McpCheck.call(features, BookTable, input), world)`. */
+/** A call of a tool, as a handler to check: `McpCheck.interpreters(McpCheck.call(features, BookTable, input), world)`. */
 export const call = <I, O, F, H, E, R>(
   features: Layer.Layer<never, E, R>,
   tool: Tool.Tool<I, O, F, H>,
@@ -124,7 +145,7 @@ const interpret = <A, E, W, LE, LR>(
     wire,
     server: options.server
   })
-  // How the handler ended is known from inside; what the client sees of it is not compared.
+  // The handler's own exit is compared, not the result that the client gets.
   const called = Effect.flatMap(connected, (client) => Effect.exit(client.callTool(Check, {})))
   const run = Effect.map(called, (): Run<A, E> => ({ interpreter, exit, steps, rounds, difference }))
   // What the handler needs beyond its request's services is `W`; the compiler cannot subtract unknown types.
@@ -133,7 +154,7 @@ const interpret = <A, E, W, LE, LR>(
   return Effect.scoped(Effect.provide(needy, Layer.fresh(world)))
 }
 
-/** Notes the steps that run. What is in `known` was recorded in a play of this round that does not count. */
+/** Notes the steps that run. The values in `known` were recorded when this round was played for the first time. */
 const watchSteps = (
   input: ClientInput["Service"],
   ran: Array<string>,
@@ -154,7 +175,7 @@ const watchSteps = (
   }
 })
 
-/** Plays every call twice that is answered with questions: the second try leaves when the first was answered, and its answer counts. */
+/** Plays every call twice that is answered with questions: the second try leaves once the first is answered, and its answer counts. */
 const twice = (
   differ: (message: string) => void
 ): Effect.Effect<readonly [client: Transport, server: Transport], never, Scope.Scope> =>
@@ -168,7 +189,7 @@ const twice = (
       tries.set(first, { id: message.id, again })
       near.sink.send({ ...message, id: first }, lane, relatedTo)
     }
-    /** Nothing of what must not arrive. */
+    /** What the client receives: not the answers of first tries. */
     const receive = (inbound: Inbound): ReadonlyArray<Inbound> => {
       if (inbound._tag !== "Message" || !JsonRpc.isResponse(inbound.message)) return [inbound]
       const { message } = inbound

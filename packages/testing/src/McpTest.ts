@@ -1,8 +1,8 @@
 /**
  * A client and a server in one process, with real JSON text between them: the whole protocol, any revision, no I/O.
  *
- * The client lets the server ask what the test's own context offers: provide `Elicitation`, `Sampling` or `Roots` to the test, and the
- * client declares it. The user's services that the features need come from there, too.
+ * The client declares `Elicitation`, `Sampling` and `Roots` where the context of the test has them. Services that the features need come
+ * from that context as well.
  */
 import * as McpClient from "@effect-mcp/client/McpClient"
 import * as Memory from "@effect-mcp/core/Memory"
@@ -15,10 +15,14 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 
+/** Why a client could not connect. */
 export type ConnectError = McpClient.ConnectError
 
+/** Options of both sides, and the wire between them. */
 export interface Options {
+  /** Default: the client offers the given revision only. */
   readonly client?: McpClient.Options | undefined
+  /** Default: a server with the name `test`. */
   readonly server?: Partial<Omit<McpServer.Options<never, never>, "features">> | undefined
   /** The wire between them. Default: in memory. */
   readonly wire?: Effect.Effect<readonly [client: Transport, server: Transport], never, Scope.Scope> | undefined
@@ -27,7 +31,7 @@ export interface Options {
 const versionOf = (revision: Revision.Revision | Revision.Version): Revision.Version =>
   typeof revision === "string" ? revision : revision.version
 
-/** A client, speaking that revision, of the server in the context. Any number of them may be connected to one server. */
+/** A client of the server in the context, in this revision. Any number of clients may join one server. */
 export const join = Effect.fnUntraced(function* (
   revision: Revision.Revision | Revision.Version,
   options: Pick<Options, "client" | "wire"> = {}
@@ -38,7 +42,31 @@ export const join = Effect.fnUntraced(function* (
   return yield* McpClient.connect(clientEnd, { revisions: [versionOf(revision)], ...options.client })
 })
 
-/** A server of these features and a client of it, speaking that revision. Both end with the scope. */
+/**
+ * A server of these features and its client, in this revision. Both end with the scope.
+ *
+ * @example
+ * ```ts
+ * import { Tool, Tools } from "@effect-mcp/core"
+ * import { McpTest } from "@effect-mcp/testing"
+ * import { Effect, Schema } from "effect"
+ *
+ * const Add = Tool.make("add", {
+ *   description: "Adds two numbers",
+ *   input: { a: Schema.Finite, b: Schema.Finite },
+ *   output: { sum: Schema.Finite }
+ * })
+ * const add = Tools.layer(Add, ({ a, b }) => Effect.succeed({ sum: a + b }))
+ *
+ * const test = Effect.gen(function* () {
+ *   const client = yield* McpTest.connect(add, "2025-06-18")
+ *   const { sum } = yield* client.callTool(Add, { a: 1, b: 2 })
+ *   console.log(sum) // => 3
+ * })
+ *
+ * await Effect.runPromise(Effect.scoped(test))
+ * ```
+ */
 export const connect = Effect.fnUntraced(function* <E, R>(
   features: Layer.Layer<never, E, R>,
   revision: Revision.Revision | Revision.Version,
@@ -56,7 +84,7 @@ export const connect = Effect.fnUntraced(function* <E, R>(
   )
 })
 
-/** The same as a layer, for test bodies that take their client from the context. */
+/** `connect` as a layer, for tests that take the client from the context. Default revision: the newest one with sessions. */
 export const layer = <E, R>(
   features: Layer.Layer<never, E, R>,
   revision: Revision.Revision | Revision.Version = Revision.latestStateful,

@@ -1,18 +1,18 @@
 /**
- * Waits until nothing can go on by itself: the end of everything that a test has set going in memory.
+ * Waits until no fiber can run: the end of all work that a test has started in memory.
  *
- * Rests on Node: Effect's scheduler runs fibers in immediates, and Node counts those that wait. Sockets, files, child processes and
- * timers are not counted: wait for what they bring.
+ * Relies on Node: Effect's scheduler runs fibers in immediates, and Node reports those that wait. Sockets, files, child processes and
+ * timers are not included: wait for their results.
  */
 import * as Effect from "effect/Effect"
 
 const isIdle = (): boolean => !process.getActiveResourcesInfo().includes("Immediate")
 
-/** Those that wait share one immediate: each of its own would count as what the others wait for. */
+/** The waiting calls share one immediate: several would wait for each other. */
 const waiting = new Set<() => void>()
 let looking = false
 
-// An immediate runs after all microtasks; those of its round that are still to come count as waiting.
+// An immediate runs after all microtasks; later ones of the same round count as waiting.
 const look = (): void => {
   if (!isIdle()) return void setImmediate(look)
   looking = false
@@ -22,8 +22,23 @@ const look = (): void => {
 }
 
 /**
- * Completes when no fiber is ready to run and no microtask waits. Time of the `TestClock` does not pass meanwhile. Never completes while a
- * fiber yields again and again.
+ * Completes when no fiber is ready to run and no microtask waits. The `TestClock` does not advance. Never completes while a fiber yields
+ * again and again.
+ *
+ * @example
+ * ```ts
+ * import { quiesce } from "@effect-mcp/testing"
+ * import { Effect } from "effect"
+ *
+ * const test = Effect.gen(function* () {
+ *   let steps = 0
+ *   yield* Effect.forkChild(Effect.replicateEffect(Effect.andThen(Effect.yieldNow, Effect.sync(() => steps++)), 20))
+ *   yield* quiesce
+ *   console.log(steps) // => 20
+ * })
+ *
+ * await Effect.runPromise(test)
+ * ```
  */
 export const quiesce: Effect.Effect<void> = Effect.callback((resume) => {
   const done = (): void => resume(Effect.void)

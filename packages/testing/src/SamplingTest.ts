@@ -1,4 +1,4 @@
-/** A model by script: answers in order, and a record of what it was prompted with. */
+/** A scripted model: answers in order, and a record of the prompts. */
 import { Sampling } from "@effect-mcp/core/Sampling"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { CreateMessageParams, CreateMessageResult } from "@effect-mcp/protocol/model/Sampling"
@@ -6,7 +6,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-/** One message of the model: a text, a whole result, or a failure. */
+/** The answer to one prompt: a text, a whole result, or a failure. */
 export type Answer = string | CreateMessageResult | McpError.McpError
 
 const messageOf = (answer: string | CreateMessageResult): CreateMessageResult =>
@@ -14,6 +14,7 @@ const messageOf = (answer: string | CreateMessageResult): CreateMessageResult =>
     ? { role: "assistant", content: { type: "text", text: answer }, model: "scripted", stopReason: "endTurn" }
     : answer
 
+/** The record of a scripted model. */
 export class SamplingTest extends Context.Service<
   SamplingTest,
   {
@@ -22,7 +23,26 @@ export class SamplingTest extends Context.Service<
   }
 >()("@effect-mcp/testing/SamplingTest") {}
 
-/** Answers the first prompt with the first answer, and so on; a prompt beyond the script fails with -32603. Can use tools. */
+/**
+ * Answers the first prompt with the first answer, and so on. A prompt beyond the script fails with -32603. The model can use tools.
+ *
+ * @example
+ * ```ts
+ * import { Sampling } from "@effect-mcp/core"
+ * import { SamplingTest } from "@effect-mcp/testing"
+ * import { Console, Effect } from "effect"
+ *
+ * const test = Effect.gen(function* () {
+ *   const { model } = yield* Sampling.createMessage({
+ *     messages: [{ role: "user", content: { type: "text", text: "Hello" } }],
+ *     maxTokens: 10
+ *   })
+ *   yield* Console.log(model) // => scripted
+ * })
+ *
+ * await Effect.runPromise(Effect.provide(test, SamplingTest.layerScripted(["Hello, user"])))
+ * ```
+ */
 export const layerScripted = (answers: ReadonlyArray<Answer>): Layer.Layer<Sampling | SamplingTest> =>
   Layer.effectContext(
     Effect.sync(() => {

@@ -1,8 +1,7 @@
 /**
- * A transport whose other end is the test: what arrives is pushed by hand, what leaves is taken as parsed JSON.
+ * A transport whose other end is the test: it pushes lines, and takes what leaves as parsed JSON.
  *
- * Owns nothing of the protocol: any JSON, or text that is none, can be put on the wire. Nothing waits, so a test decides the order
- * of everything.
+ * Knows nothing of the protocol: any JSON, or any text, can be pushed. No operation waits by itself, so a test decides the order.
  */
 import * as Framing from "@effect-mcp/core/Framing"
 import type { Inbound, Lane, Transport, TransportError } from "@effect-mcp/core/Transport"
@@ -16,29 +15,50 @@ import * as Stream from "effect/Stream"
 
 /** One message or batch that left. */
 export interface Sent {
-  /** As it reads on the wire. */
+  /** The parsed text. */
   readonly json: unknown
   readonly lane: Lane
   readonly relatedTo: JsonRpc.Id | undefined
 }
 
+/** A transport, and the test's end of it. */
 export interface Scripted {
   readonly transport: Transport
-  /** Puts one line on the wire: a string as it is, anything else as its JSON. */
+  /** Has one line arrive: a string unchanged, any other value as JSON. */
   readonly push: (line: unknown) => Effect.Effect<void>
-  /** The next message that leaves; waits for it. */
+  /** Waits for the next message that leaves. */
   readonly take: Effect.Effect<unknown>
-  /** Everything that has left so far, oldest first. */
+  /** All messages that have left, oldest first. */
   readonly sent: Effect.Effect<ReadonlyArray<Sent>>
   /** The other side ends the conversation in order. */
   readonly end: Effect.Effect<void>
-  /** The wire breaks: both reading and writing. */
+  /** The transport breaks, for reading and for writing. */
   readonly fail: (error: TransportError) => Effect.Effect<void>
-  /** The other side stops reading (`false`), or reads on: senders of data wait meanwhile. */
+  /** The other side stops reading (`false`), or continues. Senders on the data lane wait meanwhile. */
   readonly setWritable: (writable: boolean) => Effect.Effect<void>
 }
 
-/** A fresh wire. It needs no scope: nothing runs behind it. */
+/**
+ * A new transport. It has no fibers, so it needs no scope.
+ *
+ * @example
+ * ```ts
+ * import { McpServer } from "@effect-mcp/server"
+ * import { Scripted } from "@effect-mcp/testing"
+ * import { Effect, Layer } from "effect"
+ *
+ * const test = Effect.gen(function* () {
+ *   const client = yield* Scripted.make
+ *   const server = yield* McpServer.McpServer
+ *   yield* server.connect(client.transport)
+ *   yield* client.push({ jsonrpc: "2.0", id: 1, method: "ping" })
+ *   console.log(JSON.stringify(yield* client.take)) // => {"jsonrpc":"2.0","id":1,"result":{}}
+ * })
+ *
+ * const server = McpServer.layer({ name: "test", version: "1.0.0", features: Layer.empty })
+ * await Effect.runPromise(Effect.scoped(Effect.provide(test, server)))
+ * ```
+ */
 export const make: Effect.Effect<Scripted> = Effect.gen(function* () {
   const incoming = yield* Queue.unbounded<Inbound, TransportError | Cause.Done>()
   const outgoing = yield* Queue.unbounded<unknown>()

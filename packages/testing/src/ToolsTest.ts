@@ -1,4 +1,4 @@
-/** Tools by table, for code that calls them through the `Tools` tag: no server, no wire, and a record of the calls. */
+/** Tools by table, for code that calls tools through the `Tools` tag: no server, no transport, and a record of the calls. */
 import type { Output } from "@effect-mcp/core/Tool"
 import { resultOf, Tools } from "@effect-mcp/core/Tools"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -8,20 +8,40 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 
-/** What a tool answers, always or by its arguments: anything a handler may return, or a protocol error. */
+/** The answer of a tool, always or by its arguments: any output of a handler, or a protocol error. */
 export type Stub = Answer | ((args: Arguments) => Answer)
 type Answer = Output | McpError.McpError
 type Arguments = NonNullable<CallToolParams["arguments"]>
 
+/** The record of the calls. */
 export class ToolsTest extends Context.Service<
   ToolsTest,
   {
-    /** The calls so far, oldest first; those of unknown tools too. */
+    /** The calls so far, oldest first, those of unknown tools included. */
     readonly calls: Effect.Effect<ReadonlyArray<CallToolParams>>
   }
 >()("@effect-mcp/testing/ToolsTest") {}
 
-/** One tool per name, each taking any arguments. */
+/**
+ * One tool per name; each accepts any arguments.
+ *
+ * @example
+ * ```ts
+ * import { Tools } from "@effect-mcp/core"
+ * import { ToolsTest } from "@effect-mcp/testing"
+ * import { Console, Effect } from "effect"
+ *
+ * const test = Effect.gen(function* () {
+ *   const tools = yield* Tools.Tools
+ *   tools.call({ name: "echo", arguments: { text: "hello" } })
+ *   const { calls } = yield* ToolsTest.ToolsTest
+ *   yield* Console.log((yield* calls).map(({ name }) => name)) // => echo
+ * })
+ *
+ * const stubs = ToolsTest.layerStub({ echo: ({ text }) => `You said ${String(text)}` })
+ * await Effect.runPromise(Effect.provide(test, stubs))
+ * ```
+ */
 export const layerStub = (stubs: { readonly [name: string]: Stub }): Layer.Layer<Tools | ToolsTest> =>
   Layer.effectContext(
     Effect.sync(() => {

@@ -1,5 +1,5 @@
 /**
- * The requests a peer has sent and not yet seen answered: one waiting continuation each, with its timeout and its progress.
+ * The requests that a peer has sent and that are not answered yet: a continuation each, with its timeout and its progress.
  */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { McpError } from "@effect-mcp/protocol/McpError"
@@ -17,35 +17,37 @@ import * as CancelReason from "./CancelReason.ts"
 import * as TraceContext from "./TraceContext.ts"
 import type { RequestHeaders, Sink, TransportError } from "../transport/Transport.ts"
 
-/** The conversation, or the exchange of this request, ended before the answer came; `cause` says how, when it was not in order. */
+/** The conversation, or the exchange of this request, ended before the answer. `cause` says why, unless it ended in order. */
 export class Closed extends Data.TaggedError("Closed")<{
   readonly message: string
   readonly cause?: TransportError | undefined
-  /** The other side has certainly not acted on the request. Default: it may have. */
+  /** Whether the other side has certainly not acted on the request. Default false. */
   readonly unsent?: boolean | undefined
 }> {}
 
-/** No answer in time. The other side has been told that the request is cancelled. */
+/** There was no answer in time. The other side was told that the request is cancelled. */
 export class Timeout extends Data.TaggedError("Timeout")<{ readonly method: string; readonly message: string }> {}
 
+/** Why a request has no result. */
 export type RequestError = McpError | Closed | Timeout
 
+/** Options of one request. */
 export interface RequestOptions {
-  /** The inbound request this one belongs to: HTTP sends it on that request's stream. */
+  /** The request of the other side that this one relates to: HTTP sends it on that request's stream. */
   readonly relatedTo?: JsonRpc.Id | undefined
-  /** Asks for progress, and is told of each event, in the reader: it must not block. */
+  /** Asks for progress. Called for each event, in the reader: it must not block. */
   readonly onProgress?: ((event: ProgressParams) => void) | undefined
-  /** How long to wait for the answer. Default: for ever (clients set 60 seconds). */
+  /** How long to wait for the answer. Default: without a limit (clients set 60 seconds). */
   readonly timeout?: Duration.Input | undefined
-  /** Start the wait anew with every progress event. Default true. */
+  /** Whether every progress event starts the wait anew. Default true. */
   readonly resetOnProgress?: boolean | undefined
-  /** How long to wait at most, whatever the progress. Default: no cap. */
+  /** How long to wait in total, whatever the progress. Default: without a limit. */
   readonly maxTotal?: Duration.Input | undefined
-  /** Told of the id that the request has on the wire, before it is sent. */
+  /** Called with the id of the request on the wire, before it is sent. */
   readonly onSend?: ((id: JsonRpc.Id) => void) | undefined
   /** `false` for `initialize`, which must not be cancelled. */
   readonly cancellable?: boolean | undefined
-  /** Taken along where the wire has headers. */
+  /** Sent with the request where the transport has headers. */
   readonly headers?: RequestHeaders | undefined
 }
 
@@ -65,14 +67,14 @@ const millis = (input: Duration.Input | undefined): number => {
 
 const dueAt = ({ deadline, hardDeadline }: Waiting): number => Math.min(deadline, hardDeadline)
 
-/** Little is made before it is needed: most conversations never ask anything. */
+/** Its parts are made when they are first needed: most conversations of a server send no request. */
 export class OutboundRequests implements Entries {
   private readonly sink: Sink
   private readonly deadlines: Deadlines
   private waiting: BusyMap<JsonRpc.Id, Waiting> | undefined = undefined
   private closed: Closed | undefined = undefined
   private gone: Deferred.Deferred<never, Closed> | undefined = undefined
-  // From 1: some peers take a falsy id for none.
+  // From 1: some peers treat a falsy id as absent.
   private nextId = 1
 
   constructor(sink: Sink, clock: Clock.Clock, runFork: Fork) {
@@ -80,7 +82,7 @@ export class OutboundRequests implements Entries {
     this.deadlines = new Deadlines(clock, runFork, this)
   }
 
-  /** The request does not wait any more: `false` when it did not. */
+  /** Forgets a request that waits; false when it did not wait. */
   private remove(id: JsonRpc.Id): boolean {
     if (this.waiting?.delete(id) !== true) return false
     if (this.waiting.size === 0 && this.closed === undefined) this.deadlines.relax()
@@ -124,7 +126,7 @@ export class OutboundRequests implements Entries {
       }
       this.deadlines.add(dueAt(entry))
     })
-    // What ends otherwise than by an interruption does not wait any more.
+    // A request that still waits here was interrupted: every other end removes it first.
     return Effect.onExit(sent, (exit) => {
       if (Exit.isFailure(exit) && this.remove(id)) {
         this.cancel(id, entry, CancelReason.of(exit.cause) ?? "The caller was interrupted")
@@ -138,7 +140,7 @@ export class OutboundRequests implements Entries {
     this.sink.send(JsonRpc.notification("notifications/cancelled", { requestId: id, reason }), "control", relatedTo)
   }
 
-  /** Room in the outbox, or the end of the wait for it. */
+  /** Waits for room in the outbox, or for the end of the conversation. */
   private get room(): Effect.Effect<void, Closed> {
     return Effect.suspend(() => {
       if (this.closed !== undefined) return Effect.fail(unsent(this.closed))
@@ -147,14 +149,14 @@ export class OutboundRequests implements Entries {
     })
   }
 
-  /** Room while the request may still wait for it. */
+  /** Waits for room, at most until the deadline of the request. */
   private roomFor(entry: Waiting): Effect.Effect<void, Closed | Timeout> {
     const left = dueAt(entry) - this.deadlines.now
     if (left === Infinity) return this.room
     return Effect.timeoutOrElse(this.room, { duration: left, orElse: () => Effect.fail(late(entry)) })
   }
 
-  /** Ends requests that are late; the next deadline. */
+  /** Ends the requests that are late, and gives the next deadline. */
   look(now: number): number {
     const { waiting } = this
     for (const id of waiting?.keys() ?? []) {
@@ -187,7 +189,7 @@ export class OutboundRequests implements Entries {
     })
   }
 
-  /** `false` when nothing waits for that answer. */
+  /** Settles the request that is answered; false when none of that id waits. */
   answer(response: JsonRpc.Response): boolean {
     const { id } = response
     if (id === undefined || id === null) return false

@@ -39,14 +39,14 @@ import * as Stateless from "./stateless/StatelessEndpoint.ts"
  *
  * @example
  * ```ts
- * import * as Http from "@effect-mcp/server/Http"
+ * import { McpServer } from "@effect-mcp/server"
  *
- * const options: Http.Options = {
+ * export const endpoint = McpServer.layerHttp({
  *   path: "/mcp",
  *   allowedHosts: ["mcp.example.com"],
  *   sessions: { idle: "10 minutes", perCaller: 100 },
  *   resume: { window: "1 minute" }
- * }
+ * })
  * ```
  */
 export interface Options extends Admission.Options, Limits {

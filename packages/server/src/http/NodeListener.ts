@@ -233,18 +233,18 @@ const cutOf = (request: IncomingMessage, response: ServerResponse) => (): void =
  *
  * @example
  * ```ts
- * import * as Node from "@effect-mcp/server/Node"
- * import { Effect } from "effect"
+ * import { McpServer } from "@effect-mcp/server"
+ * import { Layer } from "effect"
  * import { createServer } from "node:http"
  *
- * const serve = Effect.gen(function* () {
- *   const listener = yield* Node.make({ path: "/mcp" })
- *   const server = createServer(listener)
- *   yield* Effect.acquireRelease(
- *     Effect.sync(() => server.listen(3000)),
- *     () => Effect.sync(() => server.close())
- *   )
- * })
+ * const server = McpServer.layer({ name: "example", version: "1.0.0", features: Layer.empty })
+ *
+ * export const serve = (port: number) => {
+ *   const { dispose, listener } = McpServer.toNodeListener(server, { path: "/mcp" })
+ *   const http = createServer(listener)
+ *   http.listen(port, "127.0.0.1")
+ *   return () => dispose().then(() => http.close())
+ * }
  * ```
  */
 export const make = Effect.fnUntraced(function* (

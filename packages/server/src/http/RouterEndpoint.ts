@@ -40,14 +40,13 @@ export interface Options extends Endpoint.Options {
  * @example
  * ```ts
  * import { NodeHttpServer } from "@effect/platform-node"
- * import * as Http from "@effect-mcp/server/Http"
- * import * as McpServer from "@effect-mcp/server/McpServer"
+ * import { McpServer } from "@effect-mcp/server"
  * import { Layer } from "effect"
  * import { createServer } from "node:http"
  *
  * const server = McpServer.layer({ name: "example", version: "1.0.0", features: Layer.empty })
  *
- * const main = Http.serve(Http.layer({ path: "/mcp" })).pipe(
+ * export const main = McpServer.serveHttp(McpServer.layerHttp({ path: "/mcp" })).pipe(
  *   Layer.provide(server),
  *   Layer.provide(NodeHttpServer.layer(createServer, { port: 3000 }))
  * )
