@@ -237,7 +237,9 @@ const webListening: Listening = Effect.fnUntraced(function* (options) {
   const context = yield* Effect.context<McpServer.McpServer>()
   const { dispose, handler } = Http.toWebHandler(Layer.succeedContext(context), options)
   yield* Effect.addFinalizer(() => Effect.promise(dispose))
-  return createRequestListener((request) => handler(request))
+  // Effect's handler takes a context as well: requests run by the clock of the test.
+  const inContext: (request: Request, context: Context.Context<never>) => Promise<Response> = handler
+  return createRequestListener((request) => inContext(request, context))
 })
 
 /** But for the router there is nothing to put around them. */
