@@ -1,7 +1,7 @@
 /**
- * Everything a client's call can fail with, beside what a typed tool declares.
+ * Every error of a client's request, beside the failures that a typed tool declares.
  *
- * One class per decision a caller may want to make. What the server said travels as its own `McpError`.
+ * One class per decision of the caller. An error that the server answered with is its own `McpError`.
  */
 import type { CapabilityMissing } from "@effect-mcp/core/ClientInput"
 import { Closed, type Timeout } from "@effect-mcp/core/Peer"
@@ -14,8 +14,8 @@ export { CapabilityMissing } from "@effect-mcp/core/ClientInput"
 export { Closed, Timeout } from "@effect-mcp/core/Peer"
 
 /**
- * The server's answer is not what the protocol, its own output schema, or the Tool value says; or it asks for what it may not.
- * `result` is that answer as far as it was understood, where there is one.
+ * The server's result breaks the protocol, the tool's output schema, or the Tool value; or a question in it is not allowed. `result` is
+ * the result as far as it was decoded.
  */
 export class InvalidResult extends Data.TaggedError("InvalidResult")<{
   readonly method: string
@@ -23,18 +23,18 @@ export class InvalidResult extends Data.TaggedError("InvalidResult")<{
   readonly result?: unknown
 }> {}
 
-/** `Consent` refused what would have left the client. */
+/** The client's `Consent` refused an action; nothing was sent. */
 export class ConsentDenied extends Data.TaggedError("ConsentDenied")<{ readonly message: string }> {}
 
-/** The tool says that it runs only as a task (2025-11-25), which is not spoken here. */
+/** The tool runs only as a task (2025-11-25), which this client does not support; nothing was sent. */
 export class TaskRequired extends Data.TaggedError("TaskRequired")<{
   readonly tool: string
   readonly message: string
 }> {}
 
-/** A refusal of the caller by HTTP. It ends one request; the connection and other requests live on. */
+/** A refusal by HTTP status 401 or 403. It ends one request; the connection and other requests live on. */
 export interface Denied {
-  /** What was refused, for whom, and what to do about it. */
+  /** What was refused, and what to do about it. */
   readonly message: string
   /** The method of the request, or `GET` for a stream. */
   readonly method: string
@@ -42,19 +42,25 @@ export interface Denied {
   readonly url: string
   /** The scopes that the request needs; empty when the server does not say. */
   readonly scopes: ReadonlyArray<string>
-  /** Where the server describes who gives tokens for it (RFC 9728), where it says so. */
+  /** The URL of the server's protected resource metadata (RFC 9728), where the server gave one. */
   readonly resourceMetadata: string | undefined
   /** The error code of OAuth, such as `invalid_token` or `insufficient_scope`, where the server gave one. */
   readonly code: string | undefined
-  /** The same refusal as the HTTP client saw it, where that tried to log in. */
+  /** The error of an HTTP client that tried to log in. */
   readonly cause?: HttpClientError | undefined
 }
 
-/** The server wants credentials, or other ones (HTTP status 401). It has not acted on the request. */
+/** The request needs credentials, or other ones (HTTP status 401). The server has not acted on it. */
 export class Unauthorized extends Data.TaggedError("Unauthorized")<Denied> {}
 
-/** The credentials are not allowed to do this (HTTP status 403). The server has not acted on the request. */
+/** The credentials do not allow the request (HTTP status 403). The server has not acted on it. */
 export class Forbidden extends Data.TaggedError("Forbidden")<Denied> {}
+
+/** The same error for a request that the server may have seen. */
+export const sent = ({ cause, message }: Closed): Closed => new Closed({ message, cause })
+
+/** The same error for a request that has certainly not left the client. */
+export const unsent = ({ cause, message }: Closed): Closed => new Closed({ message, cause, unsent: true })
 
 export type ClientError =
   | CapabilityMissing
@@ -67,18 +73,18 @@ export type ClientError =
   | Timeout
   | Unauthorized
 
-/** The same error, or the refusal of the caller (HTTP status 401 or 403) that ended the request or the connection. */
+/** The refusal (HTTP status 401 or 403) that ended the request or the connection; any other error unchanged. */
 export const denied = <E>(error: E): E | Forbidden | Unauthorized => {
   const transport = error instanceof Closed ? error.cause : error instanceof TransportError ? error : undefined
   const cause = transport?.cause
   return cause instanceof Unauthorized || cause instanceof Forbidden ? cause : error
 }
 
-/** No revision that both sides speak. The connection is over. */
+/** There is no revision that both sides speak. The connection is closed. */
 export class UnsupportedRevision extends Data.TaggedError("UnsupportedRevision")<{
-  /** What the client asked for last. */
+  /** The revision that the client offered last. */
   readonly offered: string
-  /** What the server answered or said that it speaks; empty when it did not say. */
+  /** The revisions that the server named; empty when it named none. */
   readonly server: ReadonlyArray<string>
   readonly message: string
 }> {}

@@ -33,9 +33,9 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "another handshake keeps the session before it",
-    file: streamable,
-    from: "endpoint.session = undefined\n      endpoint.version = undefined",
-    to: "endpoint.version = undefined",
+    file: "packages/client/src/transport/http/Endpoint.ts",
+    from: "this.session = undefined\n    this.version = undefined",
+    to: "this.version = undefined",
     test: model
   },
   {
@@ -48,14 +48,14 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "another handshake keeps the stream of the session before it",
     file: streamable,
-    from: "listener?.interruptUnsafe()",
-    to: "void listener",
+    from: "this.standaloneStream?.interruptUnsafe()",
+    to: "void this.standaloneStream",
     test: model
   },
   {
     name: "exchanges are kept for ever",
     file: streamable,
-    from: "exchanges.delete(id)",
+    from: "this.exchanges.delete(id)",
     to: "void id",
     test: model
   },
@@ -69,15 +69,15 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "the listener of missed announcements hangs when the wire ends",
     file: streamable,
-    from: "missed.close(Exit.void)",
+    from: "this.missed.close(Exit.void)",
     to: "void Exit.void",
     test: model
   },
   {
     name: "what was known of streams of the session before is kept for the next",
     file: streamable,
-    from: "reconnect.reset()",
-    to: "void reconnect",
+    from: "this.parts.resumeStream.reset()",
+    to: "void this",
     test: "packages/client/test/transport/http/Resume.test.ts"
   },
   {
@@ -90,7 +90,7 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "a connection whose opening failed stays open",
     file: "packages/client/src/reconnect/Reconnect.ts",
-    from: "(Exit.isFailure(exit) ? Scope.close(scope, exit) : backoff.started)",
+    from: "(Exit.isFailure(exit) ? Scope.close(own, exit) : backoff.started)",
     to: "(Exit.isFailure(exit) ? Effect.void : backoff.started)",
     test: "packages/client/test/reconnect/RecoveryOpening.test.ts"
   },
@@ -117,7 +117,7 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "a web page is not said to be one",
-    file: "packages/client/src/transport/http/Refusal.ts",
+    file: "packages/client/src/transport/http/ExchangeFailure.ts",
     from: "if (isPage(type, body)) {",
     to: "if (isPage(type, body) && status === 0) {",
     test: "packages/client/test/transport/http/NoEndpoint.test.ts"

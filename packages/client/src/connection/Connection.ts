@@ -1,17 +1,14 @@
 /**
- * A negotiated conversation with one server: typed requests out, what the server announces in.
+ * A negotiated conversation with one server over one transport: typed requests out, decoded notifications in.
  *
- * It lasts as long as its wire: what calls, lists and watches are written on, `Healing`, is made of one or more. Owns the peer.
- * Refuses, before anything is sent, what the server did not declare.
+ * Owns the peer. Calls, lists and watches use `ReconnectingConnection`, which is made of one or more connections. Refuses requests that
+ * the server did not declare before they are sent.
  */
 import type { Closed, Peer } from "@effect-mcp/core/Peer"
 import * as PeerModule from "@effect-mcp/core/Peer"
-import * as Transport from "@effect-mcp/core/Transport"
-import type { Inbound, TransportError } from "@effect-mcp/core/Transport"
-import * as Codecs from "@effect-mcp/protocol/Codecs"
-import { excerpt } from "@effect-mcp/protocol/Excerpt"
-import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
-import type * as Method from "@effect-mcp/protocol/Method"
+import type { Transport, TransportError } from "@effect-mcp/core/Transport"
+import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
+import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { isExtensionId } from "@effect-mcp/protocol/model/Meta"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as Deferred from "effect/Deferred"
@@ -25,6 +22,7 @@ import type { Defaults } from "../CallOptions.ts"
 import { denied } from "../ClientError.ts"
 import * as Discovery from "./Discovery.ts"
 import type { Era } from "./Era.ts"
+import * as Incoming from "./Incoming.ts"
 import * as Stateful from "./StatefulEra.ts"
 import * as Stateless from "./StatelessEra.ts"
 import * as ServerRequests from "../answering/ServerRequests.ts"
@@ -32,96 +30,33 @@ import * as Negotiation from "./Negotiation.ts"
 
 export interface Connection extends Negotiation.Negotiated, Era {
   readonly peer: Peer
-  /** Whether calls take arguments along in headers. */
+  /** Whether arguments of calls travel in headers, too. */
   readonly headers: boolean
-  /** Completes once the conversation is over, however it ended. */
+  /** Completes when the conversation has ended, for whatever reason. */
   readonly ended: Effect.Effect<Closed>
   readonly awaitClosed: Effect.Effect<void, TransportError>
 }
 
-export interface Options extends Omit<Negotiation.Options, "capabilities" | "timeout"> {
+export interface Options extends Omit<Negotiation.Options, "capabilities" | "timeout">, Incoming.Options {
   readonly defaults: Defaults
   readonly services: ServerRequests.Services
   readonly experimental: Negotiation.Options["capabilities"]["experimental"]
   readonly extensions: Negotiation.Options["capabilities"]["extensions"]
-  /** How long a server may stay silent before the older handshake is tried, too. */
+  /** How long a server may take to answer the probe before the older handshake is tried, too. */
   readonly probeTimeout: Duration.Input
-  /** Rounds of questions that one request may take, where the server asks in rounds. */
+  /** Rounds of questions that one request may take (2026-07-28). */
   readonly maxRounds: number
-  /** Answers kept at most, where the server allows it. */
+  /** Results that are cached at most (2026-07-28). */
   readonly cacheSize: number
-  /** Bytes that they may have together. */
+  /** Bytes that all cached results may have together. */
   readonly cacheBytes: number
-  /** How often and when to try again what did not reach the server. */
+  /** When a message that did not reach the server is sent again. */
   readonly policy: Policy | undefined
-  /** What the server says without being asked, decoded; and for which request, if that is known. In the reader: must not block. */
-  readonly announced: <M extends keyof Method.ServerNotifications>(
-    method: M,
-    params: Method.ServerNotifications[M],
-    relatedTo: JsonRpc.Id | undefined
-  ) => void
-  /** Told when something may have been announced that did not arrive. */
+  /** Called when a notification may have been lost. */
   readonly missed: () => void
-  /** Told of what is dropped by rule. `Debug`: what must be expected, such as an answer that comes after its cancellation. */
-  readonly dropped: (reason: string, level: "Warn" | "Debug") => void
 }
 
-/** Decodes what the server announces; what does not decode is dropped. */
-const announcer = (options: Options) => {
-  const decode = <M extends keyof Method.ServerNotifications>(
-    method: M,
-    params: unknown,
-    relatedTo: JsonRpc.Id | undefined,
-    codec: Revision.NotificationTable<Method.ServerNotifications>[M]
-  ): void => {
-    if (codec === undefined) return options.dropped(`An unknown notification: ${excerpt(method)}`, "Warn")
-    const exit = Effect.runSyncExit(Codecs.coder<Method.ServerNotifications[M]>(codec).decode(params))
-    if (Exit.isSuccess(exit)) options.announced(method, exit.value, relatedTo)
-    else options.dropped(`A malformed notification: ${method}`, "Warn")
-  }
-  return (
-    { method, params }: JsonRpc.Notification,
-    { serverNotifications }: Revision.Revision,
-    relatedTo: JsonRpc.Id | undefined
-  ): void =>
-    isIn(serverNotifications, method)
-      ? decode(method, params, relatedTo, serverNotifications[method])
-      : // A session's server has no say in our requests.
-        options.dropped(
-          `An unknown notification: ${excerpt(method)}`,
-          method === "notifications/cancelled" ? "Debug" : "Warn"
-        )
-}
-
-/** Whether the peer would answer it: a request, or what may be one. */
-const wantsAnswer = (inbound: Inbound): boolean => {
-  if (inbound._tag === "Batch") return true
-  if (inbound._tag === "RequestAborted") return false
-  return inbound._tag === "Message" ? JsonRpc.isRequest(inbound.message) : !inbound.response
-}
-
-/**
- * What cannot be tied to any request would only confuse the server if it were answered: it is reported instead. So is all that wants
- * an answer, once `mute`: to a stateless server a client writes none (spec 2026-07-28: basic/transports/stdio).
- */
-const withoutUnanswerable = (
-  transport: Transport.Transport,
-  mute: () => boolean,
-  dropped: Options["dropped"]
-): Transport.Transport =>
-  Transport.filter(transport, (inbound) => {
-    if (inbound._tag === "InvalidMessage" && inbound.id === undefined) {
-      dropped(`Not a message: ${excerpt(inbound.text ?? inbound.error.message)}`, "Warn")
-      return false
-    }
-    if (!mute() || !wantsAnswer(inbound)) return true
-    dropped("A request from a server that must not send any", "Warn")
-    return false
-  })
-
-const isIn = <T extends object>(table: T, key: string): key is keyof T & string => Object.hasOwn(table, key)
-
-/** Says what may be lost: not where the wire is full. */
+/** Sends notifications that may be lost: none while the transport is full. */
 const hintsOf =
   (peer: Peer) =>
   (method: string, params: JsonRpc.Params): void => {
@@ -129,7 +64,7 @@ const hintsOf =
   }
 
 const openingTimeout = (
-  { address = "The server" }: Transport.Transport,
+  { address = "The server" }: Transport,
   method: string,
   timeout: Duration.Duration
 ): Effect.Effect<never, PeerModule.Timeout> =>
@@ -142,34 +77,47 @@ const openingTimeout = (
     })
   )
 
-/** Opens the conversation over a wire: starts the reader in the scope, then shakes hands. */
-export const make = Effect.fnUntraced(function* (
-  transport: Transport.Transport,
-  options: Options
-): Effect.fn.Return<Connection, Negotiation.NegotiationError, Scope.Scope> {
-  const { experimental, extensions = {}, services } = options
-  const unnamed = Object.keys(extensions).find((id) => !isExtensionId(id))
-  // The programmer's mistake (spec 2026-07-28: basic/versioning, extension negotiation).
-  if (unnamed !== undefined) return yield* Effect.die(new Error(`The name of an extension has a prefix: ${unnamed}`))
-  const capabilities = {
+/** What becomes known of a conversation while it is opened. */
+interface Opening {
+  readonly capabilities: ClientCapabilities
+  /** Answers a request of the server. */
+  readonly answer: ReturnType<typeof ServerRequests.make>
+  readonly agreed: Deferred.Deferred<Negotiation.Negotiated>
+  negotiated: Negotiation.Negotiated | undefined
+  /** Set where the server is of the stateless era. */
+  stateless: Stateless.Stateless | undefined
+}
+
+const capabilitiesOf = ({ experimental, extensions, services }: Options): Effect.Effect<ClientCapabilities> => {
+  const withoutPrefix = Object.keys(extensions ?? {}).find((id) => !isExtensionId(id))
+  if (withoutPrefix !== undefined) {
+    // A defect: the program chose the name (spec 2026-07-28: basic/versioning, extension negotiation).
+    return Effect.die(new Error(`The name of an extension has a prefix: ${withoutPrefix}`))
+  }
+  return Effect.succeed({
     ...ServerRequests.capabilities(services),
     ...(experimental === undefined ? undefined : { experimental }),
-    ...(options.extensions === undefined ? undefined : { extensions })
-  }
-  const answer = ServerRequests.make(services)
-  const announce = announcer(options)
-  const agreed = Deferred.makeUnsafe<Negotiation.Negotiated>()
-  let negotiated: Negotiation.Negotiated | undefined
-  let stateless: Stateless.Stateless | undefined
-  const revision = () => negotiated?.revision ?? Revision.latestStateful
+    ...(extensions === undefined ? undefined : { extensions })
+  })
+}
 
-  const peer = yield* PeerModule.make(
-    withoutUnanswerable(transport, () => negotiated?.revision.era === "stateless", options.dropped),
+/** Starts the reader, which answers and announces from now on. */
+const makePeer = (
+  transport: Transport,
+  options: Options,
+  opening: Opening
+): Effect.Effect<Peer, never, Scope.Scope> => {
+  const { agreed, answer, capabilities } = opening
+  const announce = Incoming.announcer(options)
+  const revision = () => opening.negotiated?.revision ?? Revision.latestStateful
+  const isMute = () => opening.negotiated?.revision.era === "stateless"
+  return PeerModule.make(
+    Incoming.withoutUnanswerable(transport, isMute, options.dropped),
     {
-      // A question may overtake the end of the handshake: it waits for it.
+      // A question may arrive before the end of the handshake, and waits for it.
       request: ({ envelope: { relatedTo }, peer, request }) =>
         Effect.flatMap(Deferred.await(agreed), ({ revision, serverInfo: server }) =>
-          // A stateless server asks in its results, and nowhere else: this one came before it was known as one.
+          // A stateless server sends no requests; this one arrived before the era was known.
           revision.era === "stateless"
             ? Effect.never
             : Effect.catchTag(
@@ -180,7 +128,7 @@ export const make = Effect.fnUntraced(function* (
         ),
       immediate: ({ method }) => (method === "ping" ? {} : undefined),
       notification: (notification, { relatedTo }) => {
-        if (stateless?.received(notification) !== true) announce(notification, revision(), relatedTo)
+        if (opening.stateless?.received(notification) !== true) announce(notification, revision(), relatedTo)
       },
       dropped: (reason) => options.dropped(reason, "Debug")
     },
@@ -189,76 +137,112 @@ export const make = Effect.fnUntraced(function* (
       batches: () => revision().rules.batches
     }
   )
+}
+
+/** Agrees on a revision, by the probe of the stateless era or by the handshake of the older one, within the time of one request. */
+const negotiate = (
+  transport: Transport,
+  peer: Peer,
+  options: Options,
+  capabilities: ClientCapabilities
+): Effect.Effect<Negotiation.Negotiated, Negotiation.NegotiationError> => {
   const { clientInfo, defaults, probeTimeout, revisions } = options
   const handshake = Negotiation.initialize(peer, { ...options, capabilities, timeout: defaults.timeout })
-  const older = Negotiation.allowed(revisions).length > 0
-  // Half of the time is left for the older handshake.
+  const speaksOlder = Negotiation.allowed(revisions).length > 0
   const timeout = Duration.fromInputUnsafe(defaults.timeout)
-  const patience = older
+  // Half of the time is left for the older handshake.
+  const timeoutOfProbe = speaksOlder
     ? Duration.min(Duration.fromInputUnsafe(probeTimeout), Duration.divideUnsafe(timeout, 2))
     : undefined
-  const late = openingTimeout(transport, older ? "initialize" : "server/discover", timeout)
+  const late = openingTimeout(transport, speaksOlder ? "initialize" : "server/discover", timeout)
   const found = Discovery.probe(peer, { clientInfo, capabilities, revisions, timeout: defaults.timeout }).pipe(
-    Discovery.orElse(handshake, patience)
+    Discovery.orElse(handshake, timeoutOfProbe)
   )
-  const opened =
-    transport.era === "stateful" && patience !== undefined
-      ? // It may be another by now.
+  const negotiated =
+    transport.era === "stateful" && speaksOlder
+      ? // The era is remembered from an earlier connection; the server may have changed since.
         Effect.catchIf(
           handshake,
           (error) => error._tag !== "Closed" || Discovery.isForeign(error),
           () => found
         )
       : found
-  negotiated = yield* opened.pipe(
+  return negotiated.pipe(
     // The probe and the handshake share the time that one request has.
     Effect.timeoutOrElse({ duration: timeout, orElse: () => late }),
     Effect.catchTag("Timeout", () => late),
     Effect.mapError(denied)
   )
-  const agreement = negotiated
-  const scope = yield* Scope.Scope
-  const conversation = { revision: agreement.revision, capabilities, server: agreement.serverInfo }
-  const era =
-    agreement.revision.era === "stateful"
-      ? Stateful.make(peer, agreement, defaults, scope)
-      : (stateless = yield* Stateless.make({
-          peer,
-          negotiated: agreement,
-          defaults,
-          declared: { clientInfo, capabilities },
-          answer: (question) => answer(question, conversation),
-          maxRounds: options.maxRounds,
-          cacheSize: options.cacheSize,
-          cacheBytes: options.cacheBytes,
-          policy: options.policy
-        }))
-  Deferred.doneUnsafe(agreed, Effect.succeed(agreement))
-  if (transport.missed !== undefined) {
-    yield* Effect.forkScoped(
-      Stream.runForEach(transport.missed, () => Effect.sync(options.missed)),
+}
+
+/** The requests of the agreed era. */
+const makeEra = Effect.fnUntraced(function* (
+  peer: Peer,
+  negotiated: Negotiation.Negotiated,
+  options: Options,
+  opening: Opening
+): Effect.fn.Return<Era, Negotiation.NegotiationError, Scope.Scope> {
+  const { cacheBytes, cacheSize, clientInfo, defaults, maxRounds, policy } = options
+  const { answer, capabilities } = opening
+  const { revision, serverInfo: server } = negotiated
+  if (revision.era === "stateful") return Stateful.make(peer, negotiated, defaults, yield* Scope.Scope)
+  opening.stateless = yield* Stateless.make({
+    peer,
+    negotiated,
+    defaults,
+    declared: { clientInfo, capabilities },
+    answer: (question) => answer(question, { revision, capabilities, server }),
+    maxRounds,
+    cacheSize,
+    cacheBytes,
+    policy
+  })
+  return opening.stateless
+})
+
+/** Reports gaps in the server's notifications, and announces changes of the client's own roots. */
+const followChanges = Effect.fnUntraced(function* (
+  { missed: gaps }: Transport,
+  peer: Peer,
+  { missed, services }: Options,
+  { revision }: Negotiation.Negotiated
+): Effect.fn.Return<void, never, Scope.Scope> {
+  const follow = (changes: Stream.Stream<unknown>, announce: Effect.Effect<void>) =>
+    Effect.forkScoped(
+      Stream.runForEach(changes, () => announce),
       { startImmediately: true }
     )
-  }
-
+  if (gaps !== undefined) yield* follow(gaps, Effect.sync(missed))
   const { changes } = services.roots ?? {}
-  if (changes !== undefined && agreement.revision.era === "stateful") {
-    yield* Effect.forkScoped(
-      Stream.runForEach(changes, () =>
-        Effect.andThen(
-          peer.sink.ready,
-          Effect.sync(() => peer.notify("notifications/roots/list_changed"))
-        )
-      ),
-      { startImmediately: true }
-    )
-  }
+  if (changes === undefined || revision.era !== "stateful") return
+  const announce = Effect.sync(() => peer.notify("notifications/roots/list_changed"))
+  yield* follow(changes, Effect.andThen(peer.sink.ready, announce))
+})
 
+/** Opens the conversation over a transport: starts the reader in the scope, then negotiates. */
+export const make = Effect.fnUntraced(function* (
+  transport: Transport,
+  options: Options
+): Effect.fn.Return<Connection, Negotiation.NegotiationError, Scope.Scope> {
+  const capabilities = yield* capabilitiesOf(options)
+  const opening: Opening = {
+    capabilities,
+    answer: ServerRequests.make(options.services),
+    agreed: Deferred.makeUnsafe(),
+    negotiated: undefined,
+    stateless: undefined
+  }
+  const peer = yield* makePeer(transport, options, opening)
+  const negotiated = yield* negotiate(transport, peer, options, capabilities)
+  opening.negotiated = negotiated
+  const era = yield* makeEra(peer, negotiated, options, opening)
+  Deferred.doneUnsafe(opening.agreed, Effect.succeed(negotiated))
+  yield* followChanges(transport, peer, options, negotiated)
   return {
-    ...agreement,
+    ...negotiated,
     ...era,
     peer,
-    headers: transport.headers === true && agreement.revision.era === "stateless",
+    headers: transport.headers === true && negotiated.revision.era === "stateless",
     ended: Effect.matchEffect(peer.awaitClosed, {
       onFailure: (cause) => Effect.succeed(new PeerModule.Closed({ message: cause.message, cause })),
       onSuccess: () => Effect.succeed(new PeerModule.Closed({ message: "The connection is closed" }))
@@ -268,13 +252,13 @@ export const make = Effect.fnUntraced(function* (
 })
 
 /**
- * Opens the wire too. If the conversation cannot begin, the wire is closed at once.
+ * Opens the transport, too. If the negotiation fails, the transport is closed at once.
  *
- * Some servers of the older era leave when anything but the handshake comes first. A conversation that ends before it began is
- * therefore opened once more, and begins with the handshake then.
+ * Some servers of the older era close the connection unless the handshake is the first message. A conversation that ends before it is
+ * negotiated is therefore opened once more, with the handshake first.
  */
 export const open = <E, R>(
-  connector: Effect.Effect<Transport.Transport, E, R>,
+  connector: Effect.Effect<Transport, E, R>,
   options: Options
 ): Effect.Effect<Connection, Negotiation.NegotiationError | E, R | Scope.Scope> => {
   const stateful = Negotiation.allowed(options.revisions).map(({ version }) => version)
@@ -283,17 +267,17 @@ export const open = <E, R>(
     ? first
     : Effect.catchIf(
         first,
-        (error: Negotiation.NegotiationError | E) => error instanceof PeerModule.Closed && leaves(error),
+        (error: Negotiation.NegotiationError | E) => error instanceof PeerModule.Closed && mayBeRejected(error),
         () => attempt(connector, { ...options, revisions: stateful })
       )
 }
 
-/** Whether it may have been our first words that made the other side leave: not if it was never there, or said why. */
-const leaves = ({ cause }: Closed): boolean =>
+/** Whether the first message may have made the server close the connection: not if it was never open, or has another reason. */
+const mayBeRejected = ({ cause }: Closed): boolean =>
   cause === undefined || cause.reason === "Exited" || cause.reason === "Read" || cause.reason === "Write"
 
 const attempt = <E, R>(
-  connector: Effect.Effect<Transport.Transport, E, R>,
+  connector: Effect.Effect<Transport, E, R>,
   options: Options
 ): Effect.Effect<Connection, Negotiation.NegotiationError | E, R | Scope.Scope> =>
   Effect.flatMap(

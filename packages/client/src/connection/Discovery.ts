@@ -144,18 +144,18 @@ export const probe = Effect.fnUntraced(function* (
 })
 
 /**
- * Opens a session of the older era where the probe says so. A server that stays silent for `patience` may only be slow to start: it is
- * given the handshake too, and whichever it answers first counts. Without `patience` the probe alone decides.
+ * Opens a session of the older era where the probe says so. A server that stays silent for `timeout` may only be slow to start: it is
+ * given the handshake too, and whichever it answers first counts. Without `timeout` the probe alone decides.
  */
 export const orElse =
-  (handshake: Effect.Effect<Negotiated, NegotiationError>, patience: Duration.Input | undefined) =>
+  (handshake: Effect.Effect<Negotiated, NegotiationError>, timeout: Duration.Input | undefined) =>
   (probing: Effect.Effect<Negotiated | undefined, NegotiationError>): Effect.Effect<Negotiated, NegotiationError> =>
-    patience === undefined
+    timeout === undefined
       ? Effect.flatMap(probing, (found) => (found === undefined ? handshake : Effect.succeed(found)))
       : Effect.flatMap(Effect.forkChild(probing, { startImmediately: true }), (probe) =>
-          Effect.timeoutOption(Fiber.join(probe), patience).pipe(
+          Effect.timeoutOption(Fiber.join(probe), timeout).pipe(
             Effect.flatMap((early) => {
-              if (Option.isNone(early)) return race(probe, handshake, patience)
+              if (Option.isNone(early)) return race(probe, handshake, timeout)
               return early.value === undefined ? handshake : Effect.succeed(early.value)
             }),
             Effect.ensuring(Fiber.interrupt(probe))
@@ -165,13 +165,13 @@ export const orElse =
 const race = (
   probe: Fiber.Fiber<Negotiated | undefined, NegotiationError>,
   handshake: Effect.Effect<Negotiated, NegotiationError>,
-  patience: Duration.Input
+  timeout: Duration.Input
 ): Effect.Effect<Negotiated, NegotiationError> => {
   const modern = Effect.flatMap(Fiber.join(probe), (found) =>
     found === undefined ? Effect.never : Effect.succeed(found)
   )
   // A stateless server refuses the handshake, perhaps before it answers the probe.
   const refused = (error: NegotiationError) =>
-    Effect.timeoutOrElse(modern, { duration: patience, orElse: () => Effect.fail(error) })
+    Effect.timeoutOrElse(modern, { duration: timeout, orElse: () => Effect.fail(error) })
   return Effect.raceFirst(modern, Effect.catch(handshake, refused))
 }

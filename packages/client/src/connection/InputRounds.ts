@@ -15,7 +15,7 @@ import { inputRequired } from "@effect-mcp/protocol/internal/v2026_07_28"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { defaultAttempts, isPermanent, type Policy, wait } from "./Backoff.ts"
-import { Closed, InvalidResult, Timeout } from "../ClientError.ts"
+import { Closed, InvalidResult, sent, Timeout } from "../ClientError.ts"
 import type { Refused } from "../answering/ServerRequests.ts"
 import * as Elapsed from "../internal/Elapsed.ts"
 
@@ -130,5 +130,3 @@ export const retryRound = <A, E>(
 }
 
 const isUnsent = (error: unknown): error is Closed => error instanceof Closed && error.unsent === true
-
-const sent = ({ cause, message }: Closed): Closed => new Closed({ message, cause })

@@ -1,9 +1,8 @@
 /**
- * One connection after another (DESIGN: client recovery): when one is lost the next is opened, once for all who wait for it, and only if
- * somebody does.
+ * One connection after another: when one is lost, the next is opened as soon as a request needs it, once for all requests that wait.
  *
- * Owns the connections and the fiber that opens the next: a caller that leaves does not end it for the others. When a bounded number of
- * tries has failed, everything that waits fails with `Closed`; whoever needs a connection later makes a fresh start.
+ * Owns the connections and the fiber that opens the next: a request that is interrupted does not end it for the others. After a bounded
+ * number of tries all waiting requests fail with `Closed`; a later request makes a fresh start.
  */
 import { TransportError } from "@effect-mcp/core/Transport"
 import * as Cause from "effect/Cause"
@@ -14,33 +13,33 @@ import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import { Backoff, defaultAttempts, isPermanent, type Policy } from "../connection/Backoff.ts"
-import { Closed, Forbidden, Unauthorized } from "../ClientError.ts"
+import { Closed, Forbidden, Unauthorized, unsent } from "../ClientError.ts"
 import type { Connection } from "../connection/Connection.ts"
 
 export interface Options<E, R> {
   /** One connection, for as long as its scope. */
   readonly open: Effect.Effect<Connection, E, R>
-  /** Told when a connection is lost. */
+  /** Called when a connection is lost. */
   readonly onLost: () => void
-  /** Runs on every connection after the first, before anybody else uses it. */
+  /** Runs on every connection after the first, before any request uses it. */
   readonly restore: (connection: Connection) => Effect.Effect<void, Closed>
   /** When to try again. Without one a lost connection is not replaced. */
   readonly policy: Policy | undefined
 }
 
 export interface Reconnect {
-  /** The latest connection, whether or not it lives. */
+  /** The latest connection, whether or not it is lost. */
   readonly latest: () => Connection
   readonly isOpen: () => boolean
-  /** The living connection, or the next one. */
+  /** The open connection, or the next one. */
   readonly acquire: Effect.Effect<Connection, Closed>
-  /** Whether `connection` is still the one to use although a request on it ended with `closed`. */
+  /** Whether `connection` is still in use although a request on it failed with `closed`. */
   readonly survives: (connection: Connection, closed: Closed) => boolean
-  /** Completes with the next connection, whoever needed it. */
+  /** Completes with the next connection. */
   readonly reopened: Effect.Effect<void>
-  /** Completes once there will be no connection any more. */
+  /** Completes when no connection will be opened any more. */
   readonly ended: Effect.Effect<Closed>
-  /** Fails when a connection could not be had, or will not be replaced; completes when this is closed. */
+  /** Fails when a connection could not be opened, or will not be replaced; completes when this is closed. */
   readonly awaitClosed: Effect.Effect<void, TransportError>
 }
 
@@ -53,17 +52,14 @@ interface Open {
 type State =
   | Open
   | { readonly _tag: "Opening"; readonly opened: Deferred.Deferred<Connection, Closed> }
-  /** `cleared` completes when nothing is left of the last connection that would be in the way of the next. */
+  /** `cleared` completes when the last connection is closed as far as the next one needs it. */
   | { readonly _tag: "Lost"; readonly closed: Closed; readonly cleared: Effect.Effect<unknown> }
   | { readonly _tag: "Over"; readonly closed: Closed }
 
-/** How long the answers of a session that is gone may still take to arrive. */
+/** How long the answers of a lost session may still take to arrive. */
 const lostSessionGrace = "5 seconds"
 
-/** For those whose request has not left. */
-const unsent = ({ cause, message }: Closed): Closed => new Closed({ message, cause, unsent: true })
-
-/** Why a connection could not be had. */
+/** Why a connection could not be opened. */
 const transportErrorOf = (failure: Cause.Cause<unknown>): TransportError => {
   const error = Cause.squash(failure)
   const known = error instanceof Closed ? error.cause : error
@@ -77,135 +73,156 @@ const transportErrorOf = (failure: Cause.Cause<unknown>): TransportError => {
   })
 }
 
-/** Opens the first connection, whose failure is the caller's. */
-export const make = Effect.fnUntraced(function* <E, R>({
-  onLost: told,
-  open,
-  policy,
-  restore
-}: Options<E, R>): Effect.fn.Return<Reconnect, E, Exclude<R, Scope.Scope> | Scope.Scope> {
-  // What runs later runs as whoever made the client, not as the request that happens to need it first.
-  const run = Effect.runForkWith(yield* Effect.context<Exclude<R, Scope.Scope>>())
-  const connections = yield* Scope.make()
-  const clearing = new Set<Fiber.Fiber<unknown>>()
-  const over = Deferred.makeUnsafe<Closed>()
-  const backoff = new Backoff(policy ?? {})
-  let broken = Deferred.makeUnsafe<void, TransportError>()
-  let next = Deferred.makeUnsafe<void>()
+type Opened<E, R> = Effect.Effect<Open, E, Exclude<R, Scope.Scope>>
 
-  const opening: Effect.Effect<Open, E, Exclude<R, Scope.Scope>> = Effect.suspend(() => {
-    const scope = Scope.forkUnsafe(connections)
-    return Scope.provide(open, scope).pipe(
-      Effect.onExit((exit) => (Exit.isFailure(exit) ? Scope.close(scope, exit) : backoff.started)),
-      Effect.map((connection): Open => ({ _tag: "Open", connection, scope }))
-    )
-  })
+interface Parts<E, R> {
+  readonly options: Options<E, R>
+  /** The scope of all connections. */
+  readonly scope: Scope.Closeable
+  readonly backoff: Backoff
+  /** Opens one connection. */
+  readonly opening: Opened<E, R>
+  /** Runs in the context in which the client was made, not in that of the request that needs a connection. */
+  readonly run: <A, E2>(effect: Effect.Effect<A, E2, Exclude<R, Scope.Scope>>) => Fiber.Fiber<A, E2>
+}
 
-  const reopening = Effect.fnUntraced(function* (
-    cleared: Effect.Effect<unknown>
-  ): Effect.fn.Return<Open, E | Closed, Exclude<R, Scope.Scope>> {
-    yield* cleared
-    for (let tried = 1; ; tried++) {
-      yield* backoff.failed
-      yield* backoff.wait
-      const exit = yield* Effect.exit(
-        Effect.tap(opening, ({ connection, scope }) =>
-          Effect.onError(restore(connection), (cause) => Scope.close(scope, Exit.failCause(cause)))
-        )
-      )
-      if (Exit.isSuccess(exit)) return exit.value
-      const error = Option.getOrUndefined(Cause.findErrorOption(exit.cause))
-      const hopeless = error === undefined || isPermanent(error) || tried >= (policy?.attempts ?? defaultAttempts)
-      if (hopeless) return yield* exit
-    }
-  })
+class Connections<E, R> {
+  latest: Connection
+  state: State
+  readonly over = Deferred.makeUnsafe<Closed>()
+  broken = Deferred.makeUnsafe<void, TransportError>()
+  next = Deferred.makeUnsafe<void>()
+  /** The fibers that close lost connections. */
+  private readonly closing = new Set<Fiber.Fiber<unknown>>()
+  private readonly parts: Parts<E, R>
 
-  let state: State = { _tag: "Lost", closed: new Closed({ message: "Not connected yet" }), cleared: Effect.void }
+  constructor(parts: Parts<E, R>, first: Open) {
+    this.parts = parts
+    this.latest = first.connection
+    this.state = first
+    this.enter(first)
+  }
 
-  /** `ended`: what is still to be heard of it, which does not hold up the next. */
-  const lose = (lost: Open, closed: Closed, ended?: Effect.Effect<unknown>): void => {
-    if (state !== lost) return
-    told()
-    // In its own time: the connection may be in the midst of telling everyone that it ended.
+  /** Uses an open connection until it ends. */
+  private enter(open: Open): void {
+    this.state = open
+    this.latest = open.connection
+    this.parts.run(Effect.map(open.connection.ended, (closed) => this.lose(open, closed)))
+  }
+
+  /** `ended`: messages of the lost connection that are waited for while the next is opened already. */
+  lose(lost: Open, closed: Closed, ended?: Effect.Effect<unknown>): void {
+    if (this.state !== lost) return
+    const { onLost, policy } = this.parts.options
+    onLost()
+    // A turn later, since the connection may be in the middle of announcing its end.
     const close = Effect.andThen(Effect.yieldNow, Scope.close(lost.scope, Exit.void))
     // Not in the scope of the connections: once begun it is finished, and the end of the client waits for it.
-    const fiber = run(ended === undefined ? close : Effect.andThen(ended, close))
-    clearing.add(fiber)
-    fiber.addObserver(() => clearing.delete(fiber))
-    state = { _tag: "Lost", closed, cleared: ended === undefined ? Fiber.await(fiber) : Effect.void }
-    if (policy === undefined) finish(closed)
+    const fiber = this.parts.run(ended === undefined ? close : Effect.andThen(ended, close))
+    this.closing.add(fiber)
+    fiber.addObserver(() => this.closing.delete(fiber))
+    this.state = { _tag: "Lost", closed, cleared: ended === undefined ? Fiber.await(fiber) : Effect.void }
+    if (policy === undefined) this.finish(closed)
   }
 
-  const enter = (open: Open): void => {
-    state = open
-    latest = open.connection
-    run(Effect.map(open.connection.ended, (closed) => lose(open, closed)))
-  }
-
-  const settle = (opened: Deferred.Deferred<Connection, Closed>, exit: Exit.Exit<Open, E | Closed>): void => {
-    // Closed meanwhile, and with it what was opened.
-    if (state._tag !== "Opening") return
-    if (Exit.isFailure(exit)) {
-      const cause = transportErrorOf(exit.cause)
-      const closed = new Closed({ message: `The connection cannot be had again: ${cause.message}`, cause })
-      // Whoever needs one next makes a fresh start.
-      backoff.reset()
-      state = { _tag: "Lost", closed, cleared: Effect.void }
-      Deferred.doneUnsafe(opened, Effect.fail(unsent(closed)))
-      return void Deferred.doneUnsafe(broken, Effect.fail(cause))
-    }
-    if (Deferred.isDoneUnsafe(broken)) broken = Deferred.makeUnsafe()
-    enter(exit.value)
-    Deferred.doneUnsafe(opened, Effect.succeed(latest))
-    Deferred.doneUnsafe(next, Effect.void)
-    next = Deferred.makeUnsafe()
-  }
-
-  const finish = (closed: Closed): void => {
-    if (state._tag === "Over") return
-    if (state._tag === "Opening") Deferred.doneUnsafe(state.opened, Effect.fail(unsent(closed)))
-    state = { _tag: "Over", closed }
-    Deferred.doneUnsafe(broken, closed.cause === undefined ? Effect.void : Effect.fail(closed.cause))
-    Deferred.doneUnsafe(over, Effect.succeed(closed))
-  }
-
-  // Before there is anything to be closed: whoever is interrupted leaves nothing open.
-  yield* Effect.addFinalizer((exit) => {
-    finish(new Closed({ message: "The client is closed" }))
-    return Effect.andThen(
-      Scope.close(connections, exit),
-      Effect.suspend(() => Fiber.awaitAll([...clearing]))
-    )
+  readonly acquire: Effect.Effect<Connection, Closed> = Effect.suspend(() => {
+    const { state } = this
+    if (state._tag === "Open") return Effect.succeed(state.connection)
+    if (state._tag === "Opening") return Deferred.await(state.opened)
+    return state._tag === "Over" ? Effect.fail(unsent(state.closed)) : this.reopen(state.cleared)
   })
 
-  const first = yield* opening
-  let latest = first.connection
-  enter(first)
+  private reopen(cleared: Effect.Effect<unknown>): Effect.Effect<Connection, Closed> {
+    const opened = Deferred.makeUnsafe<Connection, Closed>()
+    this.state = { _tag: "Opening", opened }
+    const fiber = this.parts.run(Effect.andThen(cleared, this.tryOpening(1)))
+    Fiber.runIn(fiber, this.parts.scope)
+    fiber.addObserver((exit) => this.settle(opened, exit))
+    return Deferred.await(opened)
+  }
 
+  private tryOpening(tried: number): Effect.Effect<Open, E | Closed, Exclude<R, Scope.Scope>> {
+    const { policy, restore } = this.parts.options
+    const restored = Effect.tap(this.parts.opening, ({ connection, scope }) =>
+      Effect.onError(restore(connection), (cause) => Scope.close(scope, Exit.failCause(cause)))
+    )
+    return Effect.andThen(this.parts.backoff.failed, Effect.andThen(this.parts.backoff.wait, restored)).pipe(
+      Effect.catchCause((cause) => {
+        const error = Option.getOrUndefined(Cause.findErrorOption(cause))
+        const isLast = error === undefined || isPermanent(error) || tried >= (policy?.attempts ?? defaultAttempts)
+        return isLast ? Effect.failCause(cause) : this.tryOpening(tried + 1)
+      })
+    )
+  }
+
+  private settle(opened: Deferred.Deferred<Connection, Closed>, exit: Exit.Exit<Open, E | Closed>): void {
+    // The client was closed meanwhile, and with it the connection.
+    if (this.state._tag !== "Opening") return
+    if (Exit.isFailure(exit)) {
+      const cause = transportErrorOf(exit.cause)
+      const closed = new Closed({ message: `The connection cannot be opened again: ${cause.message}`, cause })
+      this.parts.backoff.reset()
+      this.state = { _tag: "Lost", closed, cleared: Effect.void }
+      Deferred.doneUnsafe(opened, Effect.fail(unsent(closed)))
+      return void Deferred.doneUnsafe(this.broken, Effect.fail(cause))
+    }
+    if (Deferred.isDoneUnsafe(this.broken)) this.broken = Deferred.makeUnsafe()
+    this.enter(exit.value)
+    Deferred.doneUnsafe(opened, Effect.succeed(this.latest))
+    Deferred.doneUnsafe(this.next, Effect.void)
+    this.next = Deferred.makeUnsafe()
+  }
+
+  private finish(closed: Closed): void {
+    if (this.state._tag === "Over") return
+    if (this.state._tag === "Opening") Deferred.doneUnsafe(this.state.opened, Effect.fail(unsent(closed)))
+    this.state = { _tag: "Over", closed }
+    Deferred.doneUnsafe(this.broken, closed.cause === undefined ? Effect.void : Effect.fail(closed.cause))
+    Deferred.doneUnsafe(this.over, Effect.succeed(closed))
+  }
+
+  close(exit: Exit.Exit<unknown, unknown>): Effect.Effect<void> {
+    this.finish(new Closed({ message: "The client is closed" }))
+    return Effect.andThen(
+      Scope.close(this.parts.scope, exit),
+      Effect.suspend(() => Effect.asVoid(Fiber.awaitAll([...this.closing])))
+    )
+  }
+}
+
+/** Opens the first connection; its failure is the effect's own. */
+export const make = Effect.fnUntraced(function* <E, R>(
+  options: Options<E, R>
+): Effect.fn.Return<Reconnect, E, Exclude<R, Scope.Scope> | Scope.Scope> {
+  const { open, policy } = options
+  const run = Effect.runForkWith(yield* Effect.context<Exclude<R, Scope.Scope>>())
+  const scope = yield* Scope.make()
+  const backoff = new Backoff(policy ?? {})
+  const opening: Opened<E, R> = Effect.suspend(() => {
+    const own = Scope.forkUnsafe(scope)
+    return Scope.provide(open, own).pipe(
+      Effect.onExit((exit) => (Exit.isFailure(exit) ? Scope.close(own, exit) : backoff.started)),
+      Effect.map((connection): Open => ({ _tag: "Open", connection, scope: own }))
+    )
+  })
+  let made: Connections<E, R> | undefined
+  // Added before the first connection is opened, so that an interruption leaves none open.
+  yield* Effect.addFinalizer((exit) => made?.close(exit) ?? Scope.close(scope, exit))
+  const connections = (made = new Connections({ options, scope, backoff, opening, run }, yield* opening))
   return {
-    latest: () => latest,
-    isOpen: () => state._tag === "Open",
-    acquire: Effect.suspend(() => {
-      if (state._tag === "Open") return Effect.succeed(state.connection)
-      if (state._tag === "Opening") return Deferred.await(state.opened)
-      if (state._tag === "Over") return Effect.fail(unsent(state.closed))
-      const { cleared } = state
-      const opened = Deferred.makeUnsafe<Connection, Closed>()
-      state = { _tag: "Opening", opened }
-      const fiber = run(reopening(cleared))
-      Fiber.runIn(fiber, connections)
-      fiber.addObserver((exit) => settle(opened, exit))
-      return Deferred.await(opened)
-    }),
+    latest: () => connections.latest,
+    isOpen: () => connections.state._tag === "Open",
+    acquire: connections.acquire,
     survives: (connection, closed) => {
+      const { state } = connections
       if (state._tag !== "Open" || state.connection !== connection) return false
       if (policy === undefined || closed.cause?.reason !== "SessionLost") return true
-      // What else was sent on it has answers of its own still to come.
-      lose(state, closed, Effect.timeoutOption(connection.ended, lostSessionGrace))
+      // Other requests in flight on the lost session still get their answers.
+      connections.lose(state, closed, Effect.timeoutOption(connection.ended, lostSessionGrace))
       return false
     },
-    reopened: Effect.suspend(() => Deferred.await(next)),
-    ended: Deferred.await(over),
-    awaitClosed: Effect.suspend(() => Deferred.await(broken))
+    reopened: Effect.suspend(() => Deferred.await(connections.next)),
+    ended: Deferred.await(connections.over),
+    awaitClosed: Effect.suspend(() => Deferred.await(connections.broken))
   }
 })

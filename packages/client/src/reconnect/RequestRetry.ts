@@ -7,7 +7,7 @@
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { defaultAttempts, defaultResends, isPermanent, type Policy, wait } from "../connection/Backoff.ts"
-import { type ClientError, Closed, denied, Timeout } from "../ClientError.ts"
+import { type ClientError, Closed, denied, sent, Timeout } from "../ClientError.ts"
 import type { Connection } from "../connection/Connection.ts"
 import * as Elapsed from "../internal/Elapsed.ts"
 import type { Reconnect } from "./Reconnect.ts"
@@ -41,8 +41,6 @@ interface Failed {
   readonly connection: Connection
   readonly forgotten: number
 }
-
-const sent = ({ cause, message }: Closed): Closed => new Closed({ message, cause })
 
 const expire = ({ at, method }: Deadline): Effect.Effect<never, Timeout> =>
   Effect.flatMap(Elapsed.now, (now) => {

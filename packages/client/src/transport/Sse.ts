@@ -1,10 +1,8 @@
 /**
- * A server behind HTTP with server-sent events (spec 2024-11-05: basic/transports, HTTP with SSE): deprecated since 2025-03-26, and
- * still in the field. One GET stays open for as long as the Scope, and what the server says arrives on it; what this side says is
- * POSTed, one message at a time, to the URI that the server names first.
+ * HTTP with server-sent events (spec 2024-11-05: basic/transports, HTTP with SSE), deprecated since 2025-03-26.
  *
- * The end of the GET is the end of the conversation. Refuses an URI of another origin: what a user sends along (a token) is for this
- * one.
+ * Owns one GET, open for as long as the scope, which carries the server's messages; its end is the end of the conversation. Messages of
+ * the client are POSTed to the URI that the server names first. Refuses a URI of another origin, which must not get the user's token.
  */
 import * as Framing from "@effect-mcp/core/Framing"
 import * as Outbox from "@effect-mcp/core/Outbox"
@@ -18,6 +16,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import type * as Headers from "effect/http/Headers"
 import * as HttpClient from "effect/http/HttpClient"
+import type { HttpClientError } from "effect/http/HttpClientError"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import type { HttpClientResponse } from "effect/http/HttpClientResponse"
 import * as Option from "effect/Option"
@@ -27,19 +26,19 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as Body from "./http/Body.ts"
 import { placeOf } from "./http/Denial.ts"
-import * as Refusal from "./http/Refusal.ts"
+import * as ExchangeFailure from "./http/ExchangeFailure.ts"
 import * as SameOrigin from "./http/SameOrigin.ts"
 
 export interface Options extends Outbox.Options {
-  /** Where the server's stream is. */
+  /** The URL of the server's stream. */
   readonly url: string | URL
-  /** Sent with the GET and with every POST. */
+  /** Headers of the GET and of every POST. */
   readonly headers?: Headers.Input | undefined
-  /** How long the server may take to answer the GET and to say where to POST. Default 10 seconds. */
+  /** How long the server may take to answer the GET and to name the URI for POSTs. Default 10 seconds. */
   readonly endpointTimeout?: Duration.Input | undefined
   /**
-   * How long a message waits for the one before it to be accepted. Default 1 second: a server that only accepts a message once it has
-   * handled it must not keep us from answering what it asks meanwhile.
+   * How long a message waits for the one before it to be accepted. Default 1 second: a server may accept a request only after it was
+   * handled, and its questions must be answered meanwhile.
    */
   readonly acceptTimeout?: Duration.Input | undefined
   /** How long a message may take to be accepted at all. Default 10 minutes. */
@@ -57,7 +56,7 @@ type Events = ReadonlyArray<Sse.Event>
 const tooLarge = (limit: number) =>
   new TransportError({ reason: "Overflow", message: `A message of the server is larger than ${limit} characters` })
 
-/** The events of a body, in arrays of those that came together. */
+/** The events of a body, in arrays of those that arrived in one piece. */
 const eventsOf = Effect.fnUntraced(function* (
   response: HttpClientResponse,
   limit: number
@@ -66,7 +65,7 @@ const eventsOf = Effect.fnUntraced(function* (
   let overflown = false
   const parser = Sse.makeParser(
     (event) => {
-      // The parser bounds only what it holds back: an event may have come whole.
+      // The parser bounds only incomplete events.
       overflown ||= event._tag === "Event" && event.data.length > limit
       if (event._tag === "Event" && !overflown) read.push(event)
     },
@@ -90,14 +89,14 @@ const eventsOf = Effect.fnUntraced(function* (
   })
 })
 
-/** What a refusal says, if that is not too much. */
+/** The body of a refusal; empty if it is too large. */
 const shown = (response: HttpClientResponse): Effect.Effect<string> =>
   Effect.orElseSucceed(Body.text(response, 64 * 1024), () => "")
 
 const urlOf = (text: string | URL, base?: URL): URL | undefined =>
   URL.canParse(String(text), base?.href) ? new URL(text, base) : undefined
 
-/** Reads up to the event that says where to POST; what came with it is left. */
+/** Reads up to the event that names the URI for POSTs; gives the events that arrived with it. */
 const findEndpoint = Effect.fnUntraced(function* (
   events: Pull.Pull<Events, TransportError>,
   url: URL
@@ -131,7 +130,7 @@ const silent = (url: URL) =>
     message: `${placeOf(url)} opened a stream, but did not say where to send messages. Check that it speaks HTTP with SSE (2024-11-05).`
   })
 
-/** Opens the stream, and reads it up to where to POST. */
+/** Opens the stream, and reads it up to the URI for POSTs. */
 const connect = Effect.fnUntraced(function* (
   answer: Effect.Effect<HttpClientResponse, TransportError, Scope.Scope>,
   url: URL,
@@ -141,7 +140,7 @@ const connect = Effect.fnUntraced(function* (
   if (response.status !== 200 || !Body.isEventStream(response.headers)) {
     return yield* Effect.flatMap(
       shown(response),
-      (body) => Refusal.refused({ method: "GET", url, response, body }).error
+      (body) => ExchangeFailure.refused({ method: "GET", url, response, body }).error
     )
   }
   const events = yield* eventsOf(response, limit)
@@ -149,22 +148,86 @@ const connect = Effect.fnUntraced(function* (
   return { events, endpoint, rest }
 })
 
-/** Connects, and waits for the server to say where to POST. Fails with reason `Status` when it answers the GET otherwise. */
+type Execute = (
+  request: HttpClientRequest.HttpClientRequest
+) => Effect.Effect<HttpClientResponse, HttpClientError, Scope.Scope>
+
+interface Posting {
+  readonly execute: Execute
+  readonly endpoint: URL
+  readonly headers: Headers.Input | undefined
+  readonly timeout: Duration.Input
+}
+
+/** Posts one message; fails with the reason for which the server has not accepted it. */
+const post = (
+  { endpoint, execute, headers, timeout }: Posting,
+  line: string
+): Effect.Effect<void, ExchangeFailure.ExchangeFailure> =>
+  execute(HttpClientRequest.bodyText(HttpClientRequest.post(endpoint, { headers }), line, "application/json")).pipe(
+    Effect.mapError((error) => ExchangeFailure.unreachable(error, subjectOf(line).method, endpoint)),
+    Effect.flatMap((response) => {
+      const { status } = response
+      if (status >= 200 && status < 300) return Body.skip(response)
+      if (status === 404) return Effect.fail(ExchangeFailure.sessionLost(true))
+      return Effect.flatMap(shown(response), (body) =>
+        Effect.fail(ExchangeFailure.refused({ method: subjectOf(line).method, url: endpoint, response, body }))
+      )
+    }),
+    Effect.timeoutOrElse({
+      duration: timeout,
+      orElse: () => Effect.fail(ExchangeFailure.unanswered("The message was not accepted in time"))
+    }),
+    Effect.scoped
+  )
+
+/** Reports a message that was not delivered to whatever waits for it. A request is aborted; a lost session ends the transport. */
+const report = (
+  failures: Queue.Queue<RequestAborted, TransportError>,
+  line: string,
+  cause: Cause.Cause<ExchangeFailure.ExchangeFailure>
+): Effect.Effect<void> => {
+  const { id } = subjectOf(line)
+  const { error, unsent } = Option.getOrElse(Cause.findErrorOption(cause), () =>
+    ExchangeFailure.unanswered(Cause.pretty(cause))
+  )
+  if (id !== undefined) Queue.offerUnsafe(failures, { _tag: "RequestAborted", id, error, unsent })
+  if (error.reason === "SessionLost") Queue.failCauseUnsafe(failures, Cause.fail(error))
+  return id === undefined ? Effect.logWarning(`A message was not delivered: ${error.message}`) : Effect.void
+}
+
+/**
+ * A transport over HTTP with SSE, for as long as the scope. Waits for the server to name the URI for POSTs.
+ *
+ * Fails with a `TransportError`: reason `Open` for an invalid URL or a server that names no URI of the same origin, `Status` for a
+ * refused GET, `Read` for a broken stream (spec 2024-11-05: basic/transports, HTTP with SSE).
+ *
+ * @example
+ * ```ts
+ * import { McpClient, Sse } from "@effect-mcp/client"
+ * import { Effect } from "effect"
+ *
+ * export const program = Effect.gen(function* () {
+ *   const client = yield* McpClient.connect(yield* Sse.open({ url: "http://127.0.0.1:3000/sse" }))
+ *   return client.serverInfo
+ * })
+ * ```
+ */
 export const open = Effect.fnUntraced(function* (
   options: Options
 ): Effect.fn.Return<Transport, TransportError, Scope.Scope | Requirements> {
-  const { headers, acceptTimeout = "1 second", postTimeout = "10 minutes" } = options
+  const { headers, acceptTimeout = "1 second", maxMessageDepth, postTimeout: timeout = "10 minutes" } = options
   const url = urlOf(options.url)
   if (url === undefined) {
     return yield* new TransportError({ reason: "Open", message: `Not a URL: ${JSON.stringify(options.url)}` })
   }
   const client = HttpClient.withScope(yield* HttpClient.HttpClient)
-  const execute = (request: HttpClientRequest.HttpClientRequest) => SameOrigin.execute(client, request)
+  const execute: Execute = (request) => SameOrigin.execute(client, request)
   const scope = yield* Scope.Scope
   const stream = yield* Scope.fork(scope)
   const answer = Effect.mapError(
     execute(HttpClientRequest.get(url, { headers, accept: "text/event-stream" })),
-    (error) => Refusal.unreachable(error, "GET", url).error
+    (error) => ExchangeFailure.unreachable(error, "GET", url).error
   )
   const limit = options.maxMessageBytes ?? Framing.defaultMaxMessageBytes
   const { endpoint, events, rest } = yield* connect(answer, url, limit).pipe(
@@ -177,56 +240,27 @@ export const open = Effect.fnUntraced(function* (
   )
 
   const failures = yield* Queue.unbounded<RequestAborted, TransportError>()
-  const undelivered = (line: string, { error, unsent }: Refusal.ExchangeFailure): Effect.Effect<void> => {
-    const { id } = subjectOf(line)
-    if (id !== undefined) Queue.offerUnsafe(failures, { _tag: "RequestAborted", id, error, unsent })
-    if (error.reason === "SessionLost") Queue.failCauseUnsafe(failures, Cause.fail(error))
-    return id === undefined ? Effect.logWarning(`A message was not delivered: ${error.message}`) : Effect.void
-  }
-  const post = (line: string): Effect.Effect<void> =>
-    execute(HttpClientRequest.bodyText(HttpClientRequest.post(endpoint, { headers }), line, "application/json")).pipe(
-      Effect.mapError((error) => Refusal.unreachable(error, subjectOf(line).method, endpoint)),
-      Effect.flatMap((response) => {
-        const { status } = response
-        if (status >= 200 && status < 300) return Body.skip(response)
-        if (status === 404) return Effect.fail(Refusal.sessionLost(true))
-        return Effect.flatMap(shown(response), (body) =>
-          Effect.fail(Refusal.refused({ method: subjectOf(line).method, url: endpoint, response, body }))
-        )
-      }),
-      Effect.timeoutOrElse({
-        duration: postTimeout,
-        orElse: () => Effect.fail(Refusal.unanswered("The message was not accepted in time"))
-      }),
-      Effect.scoped,
-      Effect.catchCause((cause) =>
-        undelivered(
-          line,
-          Option.getOrElse(Cause.findErrorOption(cause), () => Refusal.unanswered(Cause.pretty(cause)))
-        )
-      )
-    )
-  // Made before the outbox, so that what it still writes when the scope closes is sent.
+  const posting: Posting = { execute, endpoint, headers, timeout }
+  // Made before the outbox, so that the messages it still writes when the scope closes are sent.
   const posts = yield* Scope.fork(scope, "parallel")
   const deliver = (line: string) =>
-    Effect.flatMap(Effect.forkIn(post(line), posts, { startImmediately: true }), (fiber) =>
-      Effect.timeoutOption(Fiber.await(fiber), acceptTimeout)
+    Effect.catchCause(post(posting, line), (cause) => report(failures, line, cause)).pipe(
+      Effect.forkIn(posts, { startImmediately: true }),
+      Effect.flatMap((fiber) => Effect.timeoutOption(Fiber.await(fiber), acceptTimeout))
     )
   const outbox = yield* Outbox.make(
     Stream.runForEach((turn) => Effect.forEach(turn.split("\n").slice(0, -1), deliver, { discard: true })),
     options
   )
   const messages = Stream.concat(
-    Stream.fromIterable(messagesOf(rest, options.maxMessageDepth)),
+    Stream.fromIterable(messagesOf(rest, maxMessageDepth)),
     Stream.flattenIterable(
-      Stream.fromPull(
-        Effect.succeed(Effect.map(events, (some) => [messagesOf(some, options.maxMessageDepth)] as const))
-      )
+      Stream.fromPull(Effect.succeed(Effect.map(events, (some) => [messagesOf(some, maxMessageDepth)] as const)))
     )
   )
   return {
     incoming: Stream.merge(messages, Stream.fromQueue(failures), { haltStrategy: "left" }).pipe(
-      // A wire that has broken leaves no stream open that nobody reads.
+      // The GET is not kept open for a transport that has failed.
       Stream.tapError(() => Scope.close(stream, Exit.void))
     ),
     sink: outbox.sink,

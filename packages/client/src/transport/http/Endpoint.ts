@@ -48,6 +48,12 @@ export class Endpoint {
     this.posted = HttpClientRequest.post(url)
   }
 
+  /** For another `initialize`. */
+  forgetSession(): void {
+    this.session = undefined
+    this.version = undefined
+  }
+
   private get ofSession(): { readonly [name: string]: string } {
     return {
       ...(this.version === undefined ? undefined : { [MetadataHeaders.version]: this.version }),

@@ -16,7 +16,7 @@ import type { Answered } from "./Denial.ts"
 import { type Endpoint, isStateless } from "./Endpoint.ts"
 import * as SessionExpired from "./SessionExpired.ts"
 import type { ResumeStream } from "./ResumeStream.ts"
-import * as Refusal from "./Refusal.ts"
+import * as ExchangeFailure from "./ExchangeFailure.ts"
 
 /** What a server turned out to be: of the new era or not, and how it speaks the older one. */
 export type Learned = "stateless" | "older" | "streamable" | "sse"
@@ -102,13 +102,13 @@ const streamed = Effect.fnUntraced(function* (
   conversation: Conversation,
   exchange: Exchange,
   response: HttpClientResponse
-): Effect.fn.Return<void, Refusal.ExchangeFailure> {
+): Effect.fn.Return<void, ExchangeFailure.ExchangeFailure> {
   const { limit, maxDepth, reconnect } = conversation
   const receive = receiver(conversation, exchange)
   const position = Body.start()
   const enough = Effect.andThen(Deferred.await(exchange.done), Effect.sleep(Body.skipTimeout))
   yield* Effect.raceFirst(
-    Effect.mapError(Body.events(response, limit, position, receive, maxDepth), Refusal.unread),
+    Effect.mapError(Body.events(response, limit, position, receive, maxDepth), ExchangeFailure.unread),
     enough
   )
   const resumable = !exchange.answered && !exchange.stateless && position.lastEventId !== undefined
@@ -119,20 +119,23 @@ const streamed = Effect.fnUntraced(function* (
       )
     : undefined
   if (exchange.answered) return yield* Effect.void
-  if (ended === "Gone") return yield* Effect.fail(Refusal.sessionLost(false))
+  if (ended === "Gone") return yield* Effect.fail(ExchangeFailure.sessionLost(false))
   return yield* Effect.fail(
-    Refusal.unanswered(`The stream ended before the answer${resumable ? ", and could not be resumed" : ""}`)
+    ExchangeFailure.unanswered(`The stream ended before the answer${resumable ? ", and could not be resumed" : ""}`)
   )
 })
 
 /** Sends it. Fails with what the request is told instead of an answer. */
-export const run = (conversation: Conversation, exchange: Exchange): Effect.Effect<void, Refusal.ExchangeFailure> => {
+export const run = (
+  conversation: Conversation,
+  exchange: Exchange
+): Effect.Effect<void, ExchangeFailure.ExchangeFailure> => {
   const { endpoint } = conversation
   const { headers, request, text } = exchange
   exchange.begun = true
   exchange.session = exchange.stateless || request.method === "initialize" ? undefined : endpoint.session
   return Effect.matchEffect(endpoint.post(request, text, headers), {
-    onFailure: (error) => Effect.fail(Refusal.unreachable(error, request.method, endpoint.url)),
+    onFailure: (error) => Effect.fail(ExchangeFailure.unreachable(error, request.method, endpoint.url)),
     onSuccess: (response) => begun(conversation, exchange, response)
   })
 }
@@ -142,10 +145,10 @@ const begun = (
   conversation: Conversation,
   exchange: Exchange,
   response: HttpClientResponse
-): Effect.Effect<void, Refusal.ExchangeFailure> => {
+): Effect.Effect<void, ExchangeFailure.ExchangeFailure> => {
   const { headers, status } = response
   if (status === 404 && exchange.session !== undefined) {
-    return Effect.andThen(Body.skip(response), Effect.fail(Refusal.sessionLost(true)))
+    return Effect.andThen(Body.skip(response), Effect.fail(ExchangeFailure.sessionLost(true)))
   }
   const uncertain = exchange.session !== undefined && SessionExpired.isCandidate(status)
   if (!uncertain) exchange.accept()
@@ -155,10 +158,10 @@ const begun = (
   }
   if (accepted && Body.isEventStream(headers)) return streamed(conversation, exchange, response)
   return Effect.matchEffect(Body.text(response, conversation.limit, headers), {
-    onFailure: (error) => Effect.fail(Refusal.unread(error)),
+    onFailure: (error) => Effect.fail(ExchangeFailure.unread(error)),
     onSuccess: (body) =>
       uncertain && SessionExpired.matches(body)
-        ? Effect.fail(Refusal.sessionForgotten(answered(conversation, exchange, response, body)))
+        ? Effect.fail(ExchangeFailure.sessionForgotten(answered(conversation, exchange, response, body)))
         : read(conversation, exchange, response, body)
   })
 }
@@ -176,7 +179,7 @@ const read = (
   exchange: Exchange,
   response: HttpClientResponse,
   body: string
-): Effect.Effect<void, Refusal.ExchangeFailure> => {
+): Effect.Effect<void, ExchangeFailure.ExchangeFailure> => {
   const { fallback, handOver, learned, maxDepth } = conversation
   const { status } = response
   const { request } = exchange
@@ -189,10 +192,10 @@ const read = (
     : probe
       ? undefined
       : Answer.readError(status, body, id, maxDepth)
-  const take = (): Effect.Effect<void, Refusal.ExchangeFailure> => {
+  const take = (): Effect.Effect<void, ExchangeFailure.ExchangeFailure> => {
     if (answer !== undefined) return receiver(conversation, exchange, accepted || Answer.isForeign(status))(answer)
     if (method === "server/discover" && Answer.isForeign(status)) learned("older")
-    return Effect.fail(Refusal.refused(answered(conversation, exchange, response, body)))
+    return Effect.fail(ExchangeFailure.refused(answered(conversation, exchange, response, body)))
   }
   if (method !== "initialize" || fallback === undefined || !Answer.isOlder(status, answer)) return take()
   return Effect.flatMap(Effect.option(fallback), (older) =>

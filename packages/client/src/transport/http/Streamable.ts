@@ -1,8 +1,8 @@
 /**
  * Streamable HTTP as a client speaks it (spec: basic/transports, Streamable HTTP), in every revision that has it: each message is a
- * POST of its own, and what the server says comes as the answers to them, or on the session's own stream.
+ * POST, and the server's messages arrive in the responses, or on the session's standalone stream.
  *
- * Owns the order of what leaves, and every exchange as a fiber. Refuses to wait for what cannot come any more.
+ * Owns the order of the POSTs, and every exchange as a fiber.
  */
 import { BusyMap } from "@effect-mcp/core/internal/BusyMap"
 import { Fibers } from "@effect-mcp/core/internal/Fibers"
@@ -21,25 +21,23 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import type { HttpClientResponse } from "effect/http/HttpClientResponse"
 import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
-import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { Hub } from "../../internal/Hub.ts"
 import * as Body from "./Body.ts"
-import { type Answered, placeOf } from "./Denial.ts"
+import { placeOf } from "./Denial.ts"
 import * as Exchange from "./Exchange.ts"
-import * as SessionExpired from "./SessionExpired.ts"
+import * as ExchangeFailure from "./ExchangeFailure.ts"
+import * as OneWayMessage from "./OneWayMessage.ts"
 import * as ResumeStream from "./ResumeStream.ts"
-import * as Refusal from "./Refusal.ts"
 import * as SendBudget from "./SendBudget.ts"
 import * as SameOrigin from "./SameOrigin.ts"
 import type * as ServerEraCache from "./ServerEraCache.ts"
 
 export interface Options extends SendBudget.Options {
-  /** How to go on with streams whose connection ended. */
+  /** How streams are resumed whose connection ended. Default: the reference `Resume`, that is, the default of each option. */
   readonly resume?: ResumeStream.Options | undefined
   /** The largest message that is read, in bytes; on a stream of events in characters. Default 4 Mi. */
   readonly maxMessageBytes?: number | undefined
@@ -47,270 +45,288 @@ export interface Options extends SendBudget.Options {
   readonly maxMessageDepth?: number | undefined
 }
 
-export interface Parts extends Pick<Exchange.Conversation, "endpoint" | "fallback"> {
-  /** Told what the server speaks, once that is certain. */
+export interface Connection extends Pick<Exchange.Conversation, "endpoint" | "fallback"> {
+  /** Called with what the server speaks, once that is certain. */
   readonly learned: (what: ServerEraCache.KnownTransport | "stateless") => void
 }
 
-type Told = JsonRpc.Notification | JsonRpc.Response | ReadonlyArray<JsonRpc.Message>
-
-/** How long what follows a notification waits for it to be accepted. */
+/** How long later messages wait for a notification to be accepted. */
 const acceptTimeout = "1 second"
-/** How long the end waits for what was said last, and then for the session to be ended. */
+/** How long the end of the transport waits for the last messages, and then for the end of the session. */
 const closeTimeout = "1 second"
-/** How long the end of a session waits for other requests to meet it, too. */
+/** How long a lost session waits for other requests to meet the same refusal. */
 const drainTimeout = "5 seconds"
 
-/** How that is posted again which the server waits for and may hear twice, unless it was refused. */
-const retryPolicy = {
-  times: 8,
-  schedule: Schedule.jittered(Schedule.exponential("100 millis")),
-  // A connection that broke has no status.
-  while: ({ error: { status = 500 } }: Refusal.ExchangeFailure) => status >= 500
+type State =
+  | { readonly _tag: "Open" }
+  /** The server has ended the session; requests fail with `failure` until those in flight have met it, too. */
+  | { readonly _tag: "SessionLost"; readonly failure: ExchangeFailure.ExchangeFailure }
+  /** The server speaks the older transport: every message goes there. */
+  | { readonly _tag: "HandedOver"; readonly sink: Sink }
+  | { readonly _tag: "Closed"; readonly failure: ExchangeFailure.ExchangeFailure | undefined }
+
+interface Parts extends Connection {
+  readonly runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
+  readonly incoming: Queue.Queue<Inbound, TransportError | Cause.Done>
+  readonly resumeStream: ResumeStream.ResumeStream
+  readonly budget: SendBudget.SendBudget
+  readonly limit: number
+  readonly maxDepth: number | undefined
 }
 
-const isAnswer = (message: Told): boolean =>
-  JsonRpc.isBatch(message) ? message.every(JsonRpc.isResponse) : JsonRpc.isResponse(message)
+class StreamableWire {
+  readonly missed = new Hub<void>()
+  private state: State = { _tag: "Open" }
+  private readonly parts: Parts
+  private readonly conversation: Exchange.Conversation
+  private readonly exchanges = new BusyMap<JsonRpc.Id, Exchange.Exchange>()
+  private readonly fibers = new Fibers()
+  /** The POSTs of messages without an answer, which the end of the transport waits for. */
+  private readonly oneWayFibers = new Fibers()
+  /** Completes once the notifications so far were accepted, or took too long. */
+  private accepted: Effect.Effect<void> = Effect.void
+  /** Whether `initialize` was sent: without a session only requests are posted. */
+  private inSession = false
+  private standaloneStream: Fiber.Fiber<void> | undefined = undefined
+  /** Whether the server refused the stateless era. */
+  private isOlder = false
 
-/** What a message without an answer is called in errors. */
-const nameOf = (message: Told): string =>
-  JsonRpc.isBatch(message) ? "a batch" : "method" in message ? message.method : "an answer"
+  constructor(parts: Parts) {
+    const { endpoint, fallback, limit, maxDepth, resumeStream } = parts
+    this.parts = parts
+    this.conversation = {
+      endpoint,
+      reconnect: resumeStream,
+      limit,
+      maxDepth,
+      fallback,
+      deliver: (inbound) => this.deliver(inbound),
+      learned: (what) => this.learn(what),
+      handOver: (transport, request) => this.handOver(transport, request)
+    }
+  }
 
-/** Fails with why what has no answer was not accepted. */
-const accepted = (
-  response: HttpClientResponse,
-  method: string,
-  url: URL,
-  inSession: boolean
-): Effect.Effect<void, Refusal.ExchangeFailure> => {
-  const { status } = response
-  const answered = (body: string): Answered => ({ method, url, response, body })
-  if (status >= 200 && status < 300) return Effect.void
-  if (inSession && SessionExpired.isCandidate(status)) {
-    return Effect.flatMap(SessionExpired.read(response), (body) =>
-      Effect.fail((SessionExpired.matches(body) ? Refusal.sessionForgotten : Refusal.refused)(answered(body)))
+  readonly sink: Sink = {
+    send: (message, lane, relatedTo, headers) => {
+      const { state } = this
+      if (state._tag === "HandedOver") return state.sink.send(message, lane, relatedTo, headers)
+      if (state._tag === "Closed") return
+      if (JsonRpc.isBatch(message)) this.sendOneWay(message, lane)
+      else if (JsonRpc.isRequest(message)) this.sendRequest(message, headers)
+      else if ("method" in message && message.method === "notifications/cancelled") this.cancel(message, lane)
+      else this.sendOneWay(message, lane)
+    },
+    writable: () => {
+      const { state } = this
+      return (
+        state._tag === "Closed" || (state._tag === "HandedOver" ? state.sink.writable() : this.parts.budget.writable)
+      )
+    },
+    ready: Effect.suspend(() => (this.state._tag === "HandedOver" ? this.state.sink.ready : this.parts.budget.ready))
+  }
+
+  /** Ends the transport: sends what is accepted in time, ends every exchange, then the session. */
+  readonly close: Effect.Effect<void> = Effect.suspend(() => {
+    const { endpoint } = this.parts
+    this.end()
+    const bounded = (effect: Effect.Effect<unknown, unknown>) =>
+      Effect.ignore(Effect.timeoutOption(Effect.interruptible(effect), closeTimeout))
+    return bounded(Effect.suspend(() => Fiber.awaitAll(this.oneWayFibers.all()))).pipe(
+      Effect.andThen(Effect.suspend(() => Fiber.interruptAll([...this.fibers.all(), ...this.oneWayFibers.all()]))),
+      Effect.andThen(Effect.suspend(() => (endpoint.session === undefined ? Effect.void : bounded(endpoint.remove()))))
     )
-  }
-  const gone = inSession && status === 404
-  const refusal = gone ? Refusal.sessionLost(true) : Refusal.refused(answered(""))
-  return Effect.andThen(Body.skip(response), Effect.fail(refusal))
-}
+  })
 
-/** The transport, for as long as the scope. */
-export const make = Effect.fnUntraced(function* (
-  { endpoint, fallback, learned }: Parts,
-  options: Options
-): Effect.fn.Return<Transport, never, Scope.Scope> {
-  const { maxMessageBytes: limit = Framing.defaultMaxMessageBytes, maxMessageDepth: maxDepth } = options
-  const runFork = Effect.runForkWith(SameOrigin.prepare(yield* Effect.context<never>()))
-  const incoming = yield* Queue.bounded<Inbound, TransportError | Cause.Done>(256)
-  const reconnect = new ResumeStream.ResumeStream(
-    endpoint,
-    limit,
-    options.resume ?? (yield* ResumeStream.Resume),
-    maxDepth
-  )
-  const room = new SendBudget.SendBudget(options)
-  const missed = new Hub<void>()
-  const exchanges = new BusyMap<JsonRpc.Id, Exchange.Exchange>()
-  const fibers = new Fibers()
-  const telling = new Fibers()
-  /** Passes once the notifications so far were accepted, or took too long. */
-  let gate: Effect.Effect<void> = Effect.void
-  /** Only a session is told anything beside requests. */
-  let handshaking = false
-  let over = false
-  /** By what the session was lost. */
-  let lost: Refusal.ExchangeFailure | undefined
-  let other: Sink | undefined
-  /** Keeps the session's own stream. */
-  let listener: Fiber.Fiber<void> | undefined
-  let older = false
-
-  /** A server that was not asked for the new era may still be of it. */
-  const learn = (what: Exchange.Learned): void => {
-    if (what === "older") older = true
-    else if (older || what === "stateless") learned(what)
-  }
-
-  const run = (effect: Effect.Effect<void>, among = fibers): Fiber.Fiber<void> => {
-    const fiber = runFork(effect)
+  private run(effect: Effect.Effect<void>, among = this.fibers): Fiber.Fiber<void> {
+    const fiber = this.parts.runFork(effect)
     among.add(fiber)
     return fiber
   }
-  const deliver = (inbound: Inbound): Effect.Effect<void> =>
-    Queue.offerUnsafe(incoming, inbound) ? Effect.void : Effect.asVoid(Queue.offer(incoming, inbound))
-  const end = (): void => {
-    over = true
-    room.open()
-    missed.close(Exit.void)
-  }
-  const fail = (error: TransportError): void => {
-    end()
-    Queue.failCauseUnsafe(incoming, Cause.fail(error))
+
+  private deliver(inbound: Inbound): Effect.Effect<void> {
+    const { incoming } = this.parts
+    return Queue.offerUnsafe(incoming, inbound) ? Effect.void : Effect.asVoid(Queue.offer(incoming, inbound))
   }
 
-  /** The end of the session is that of the conversation; but first, every request that met it is told that nothing was done. */
-  const lose = (refusal: Refusal.ExchangeFailure) =>
-    Effect.sync(() => {
-      if (lost !== undefined) return
-      lost = { ...refusal, unsent: true }
-      endpoint.session = undefined
-      const met = exchanges.values().map(({ accepted }) => Deferred.await(accepted))
+  /** The failure by which the session was lost. */
+  private get lost(): ExchangeFailure.ExchangeFailure | undefined {
+    return this.state._tag === "SessionLost" || this.state._tag === "Closed" ? this.state.failure : undefined
+  }
+
+  /** A server of the older transports is remembered only once it has refused the stateless era. */
+  private learn(what: Exchange.Learned): void {
+    if (what === "older") this.isOlder = true
+    else if (this.isOlder || what === "stateless") this.parts.learned(what)
+  }
+
+  private end(): void {
+    this.state = { _tag: "Closed", failure: this.lost }
+    this.parts.budget.open()
+    this.missed.close(Exit.void)
+  }
+
+  private fail(error: TransportError): void {
+    this.end()
+    Queue.failCauseUnsafe(this.parts.incoming, Cause.fail(error))
+  }
+
+  /** Fails the transport once every request in flight has met the same refusal, so that each knows whether the server has seen it. */
+  private loseSession(failure: ExchangeFailure.ExchangeFailure): Effect.Effect<void> {
+    return Effect.sync(() => {
+      if (this.lost !== undefined) return
+      this.parts.endpoint.session = undefined
+      if (this.state._tag !== "Open") return
+      this.state = { _tag: "SessionLost", failure: { ...failure, unsent: true } }
+      const met = this.exchanges.values().map(({ accepted }) => Deferred.await(accepted))
       const all = Effect.timeoutOption(Effect.all(met, { concurrency: "unbounded", discard: true }), drainTimeout)
-      run(Effect.map(all, () => fail(refusal.error)))
+      this.run(Effect.map(all, () => this.fail(failure.error)))
     })
-
-  const unanswered = (id: JsonRpc.Id, refusal: Refusal.ExchangeFailure): Effect.Effect<void> => {
-    const { error, unsent } = refusal
-    const told = deliver({ _tag: "RequestAborted", id, error, unsent })
-    return error.reason === "SessionLost" ? Effect.andThen(told, lose(refusal)) : told
   }
 
-  /** From now on everything is said over another wire, beginning with this. */
-  const handOver = (transport: Transport, request: JsonRpc.Request): void => {
-    learn("sse")
-    other = transport.sink
-    const ended = Stream.runForEach(transport.incoming, deliver).pipe(
+  /** Sends every message over the older transport from now on, beginning with `request`. */
+  private handOver(transport: Transport, request: JsonRpc.Request): void {
+    this.learn("sse")
+    this.state = { _tag: "HandedOver", sink: transport.sink }
+    const ended = Stream.runForEach(transport.incoming, (inbound) => this.deliver(inbound)).pipe(
       Effect.raceFirst(transport.broken),
       Effect.matchEffect({
-        onFailure: (error) => Effect.sync(() => fail(error)),
-        onSuccess: () => Effect.asVoid(Queue.end(incoming))
+        onFailure: (error) => Effect.sync(() => this.fail(error)),
+        onSuccess: () => Effect.asVoid(Queue.end(this.parts.incoming))
       })
     )
-    run(ended)
+    this.run(ended)
     transport.sink.send(request, "data")
   }
-  const conversation: Exchange.Conversation = {
-    endpoint,
-    reconnect,
-    limit,
-    maxDepth,
-    deliver,
-    learned: learn,
-    fallback,
-    handOver
+
+  /** Forgets the session before, and its standalone stream. */
+  private beginSession(): void {
+    this.inSession = true
+    this.standaloneStream?.interruptUnsafe()
+    this.parts.endpoint.forgetSession()
+    this.parts.resumeStream.reset()
   }
 
-  const ask = (request: JsonRpc.Request, headers: RequestHeaders | undefined): void => {
+  private sendRequest(request: JsonRpc.Request, headers: RequestHeaders | undefined): void {
     const { id, method } = request
-    if (method === "initialize") {
-      handshaking = true
-      // Another session has a stream of its own.
-      listener?.interruptUnsafe()
-      endpoint.session = undefined
-      endpoint.version = undefined
-      reconnect.reset()
-    }
-    const exchange = Exchange.make(request, headers, ({ text }) => room.release("data", text.length))
-    exchanges.set(id, exchange)
-    room.take("data", exchange.text.length)
-    // The session may end while this waits for its turn.
-    const going = Effect.suspend(() => (lost === undefined ? Exchange.run(conversation, exchange) : Effect.fail(lost)))
-    // An interruption that is caught is none of ours: somebody's HTTP client gave up.
-    const outcome = Effect.catchCause(gate === Effect.void ? going : Effect.andThen(gate, going), (cause) => {
-      const refusal = Option.getOrElse(Cause.findErrorOption(cause), () => Refusal.unanswered(Cause.pretty(cause)))
-      return unanswered(id, refusal)
+    const { accepted } = this
+    const { budget } = this.parts
+    if (method === "initialize") this.beginSession()
+    const exchange = Exchange.make(request, headers, ({ text }) => budget.release("data", text.length))
+    this.exchanges.set(id, exchange)
+    budget.take("data", exchange.text.length)
+    // The session may be lost while the request waits for notifications before it.
+    const sending = Effect.suspend(() => {
+      const { lost } = this
+      return lost === undefined ? Exchange.run(this.conversation, exchange) : Effect.fail(lost)
     })
-    const fiber = (exchange.fiber = run(outcome))
+    // A cause without an error is an interruption by the HTTP client: the fiber's own interruption is not caught.
+    const outcome = Effect.catchCause(accepted === Effect.void ? sending : Effect.andThen(accepted, sending), (cause) =>
+      this.abort(
+        id,
+        Option.getOrElse(Cause.findErrorOption(cause), () => ExchangeFailure.unanswered(Cause.pretty(cause)))
+      )
+    )
+    const fiber = (exchange.fiber = this.run(outcome))
     fiber.addObserver(() => {
-      exchanges.delete(id)
+      this.exchanges.delete(id)
       exchange.accept()
     })
   }
 
-  /** What the server has to say without being asked, for as long as it gives a stream for that. */
-  const stand = (begun: () => void) =>
-    Effect.flatMap(
-      reconnect.standalone(deliver, () => missed.publish(undefined), begun),
-      (ended) => (ended === "Gone" ? lose(Refusal.sessionLost(true)) : Effect.void)
-    )
+  private abort(id: JsonRpc.Id, failure: ExchangeFailure.ExchangeFailure): Effect.Effect<void> {
+    const { error, unsent } = failure
+    const aborted = this.deliver({ _tag: "RequestAborted", id, error, unsent })
+    return error.reason === "SessionLost" ? Effect.andThen(aborted, this.loseSession(failure)) : aborted
+  }
 
-  /**
-   * Posts what has no answer. Nothing overtakes a notification, except after one that cancels. Nothing overtakes the session's own
-   * stream either: what the server asks there about the first request would be lost.
-   */
-  const tell = (message: Told, lane: Lane): void => {
-    if (!handshaking) return
-    const text = JsonRpc.isBatch(message) ? `[${message.map(JsonRpc.encode).join(",")}]` : JsonRpc.encode(message)
-    if (!room.take(lane, text.length)) {
-      return fail(new TransportError({ reason: "Overflow", message: "The other side takes no answers" }))
+  /** Posts a message that has no answer. A later message waits for a notification, but for no cancellation. */
+  private sendOneWay(message: OneWayMessage.OneWayMessage, lane: Lane): void {
+    if (!this.inSession) return
+    const { budget, endpoint } = this.parts
+    const text = OneWayMessage.encode(message)
+    if (!budget.take(lane, text.length)) {
+      return this.fail(new TransportError({ reason: "Overflow", message: "The other side takes no answers" }))
     }
-    const before = gate
-    const done = Deferred.makeUnsafe<void>()
-    const mine = Effect.asVoid(Effect.timeoutOption(Deferred.await(done), acceptTimeout))
-    if (!JsonRpc.isBatch(message) && "method" in message && message.method !== "notifications/cancelled") gate = mine
+    const { accepted: before } = this
+    const settled = Deferred.makeUnsafe<void>()
+    const accepted = Effect.asVoid(Effect.timeoutOption(Deferred.await(settled), acceptTimeout))
+    if (OneWayMessage.isNotification(message) && message.method !== "notifications/cancelled") this.accepted = accepted
     const settle = (): void => {
-      Deferred.doneUnsafe(done, Effect.void)
-      if (gate === mine) gate = Effect.void
+      Deferred.doneUnsafe(settled, Effect.void)
+      if (this.accepted === accepted) this.accepted = Effect.void
     }
-    const opens = !JsonRpc.isBatch(message) && "method" in message && message.method === "notifications/initialized"
-    let standing = false
-    const session = endpoint.session
-    const post = Effect.suspend((): Effect.Effect<HttpClientResponse, Refusal.ExchangeFailure> =>
-      lost === undefined
-        ? Effect.mapError(endpoint.post(message, text), (error) =>
-            Refusal.unreachable(error, nameOf(message), endpoint.url)
-          )
-        : Effect.fail(lost)
-    ).pipe(Effect.tap((response) => accepted(response, nameOf(message), endpoint.url, session !== undefined)))
-    const posted = Effect.matchEffect(opens || isAnswer(message) ? Effect.retry(post, retryPolicy) : post, {
-      onFailure: (refusal) => (refusal.error.reason === "SessionLost" ? lose(refusal) : undelivered(refusal)),
-      onSuccess: (response) => {
-        standing = opens
-        if (opens) listener = run(stand(settle))
-        return Body.skip(response)
+    const opensSession = OneWayMessage.opensSession(message)
+    let opening = false
+    const posted = Effect.matchEffect(
+      OneWayMessage.post(endpoint, message, text, () => this.lost),
+      {
+        onFailure: (failure) =>
+          failure.error.reason === "SessionLost"
+            ? this.loseSession(failure)
+            : Effect.logWarning(`MCP client: ${failure.error.message}`),
+        onSuccess: (response) => {
+          opening = opensSession
+          if (opensSession) this.standaloneStream = this.run(this.runStandaloneStream(settle))
+          return Body.skip(response)
+        }
       }
+    )
+    const exit = Effect.sync(() => {
+      budget.release(lane, text.length)
+      // Requests wait for the standalone stream, too: a question about the first one may come there.
+      if (!opening) settle()
     })
-    run(
-      Effect.onExit(Effect.andThen(before, posted), () =>
-        Effect.sync(() => {
-          room.release(lane, text.length)
-          if (!standing) settle()
-        })
+    this.run(
+      Effect.onExit(Effect.andThen(before, posted), () => exit),
+      this.oneWayFibers
+    )
+  }
+
+  /** Reads the session's standalone stream for as long as the server gives one; `opened` is called once that is decided. */
+  private runStandaloneStream(opened: () => void): Effect.Effect<void> {
+    return Effect.flatMap(
+      this.parts.resumeStream.standalone(
+        (inbound) => this.deliver(inbound),
+        () => this.missed.publish(undefined),
+        opened
       ),
-      telling
+      (ended) => (ended === "Gone" ? this.loseSession(ExchangeFailure.sessionLost(true)) : Effect.void)
     )
   }
-  const undelivered = ({ error }: Refusal.ExchangeFailure) => Effect.logWarning(`MCP client: ${error.message}`)
 
-  const cancel = (message: JsonRpc.Notification, lane: Lane): void => {
+  private cancel(message: JsonRpc.Notification, lane: Lane): void {
     const id = message.params?.requestId
-    const exchange = JsonRpc.isId(id) ? exchanges.get(id) : undefined
+    const exchange = JsonRpc.isId(id) ? this.exchanges.get(id) : undefined
     exchange?.fiber?.interruptUnsafe()
-    // Hanging up says it, where there is no session; and what has not left need not be taken back.
-    if (exchange === undefined || (exchange.begun && !exchange.stateless)) tell(message, lane)
+    // Closing the response cancels a stateless request; a request that was not sent needs no cancellation.
+    if (exchange === undefined || (exchange.begun && !exchange.stateless)) this.sendOneWay(message, lane)
   }
+}
 
-  const send: Sink["send"] = (message, lane, relatedTo, headers) => {
-    if (other !== undefined) return other.send(message, lane, relatedTo, headers)
-    if (over) return
-    if (JsonRpc.isBatch(message)) tell(message, lane)
-    else if (JsonRpc.isRequest(message)) ask(message, headers)
-    else if ("method" in message && message.method === "notifications/cancelled") cancel(message, lane)
-    else tell(message, lane)
-  }
-
-  const close = Effect.suspend(() => {
-    end()
-    const bounded = (effect: Effect.Effect<unknown, unknown>) =>
-      Effect.ignore(Effect.timeoutOption(Effect.interruptible(effect), closeTimeout))
-    return bounded(Effect.suspend(() => Fiber.awaitAll(telling.all()))).pipe(
-      Effect.andThen(Effect.suspend(() => Fiber.interruptAll([...fibers.all(), ...telling.all()]))),
-      Effect.andThen(Effect.suspend(() => (endpoint.session === undefined ? Effect.void : bounded(endpoint.remove()))))
-    )
+/** The transport, for as long as the scope. */
+export const make = Effect.fnUntraced(function* (
+  connection: Connection,
+  options: Options
+): Effect.fn.Return<Transport, never, Scope.Scope> {
+  const { endpoint } = connection
+  const { maxMessageBytes: limit = Framing.defaultMaxMessageBytes, maxMessageDepth: maxDepth } = options
+  const resume = options.resume ?? (yield* ResumeStream.Resume)
+  const incoming = yield* Queue.bounded<Inbound, TransportError | Cause.Done>(256)
+  const wire = new StreamableWire({
+    ...connection,
+    runFork: Effect.runForkWith(SameOrigin.prepare(yield* Effect.context<never>())),
+    incoming,
+    resumeStream: new ResumeStream.ResumeStream(endpoint, limit, resume, maxDepth),
+    budget: new SendBudget.SendBudget(options),
+    limit,
+    maxDepth
   })
-  yield* Effect.addFinalizer(() => close)
-
+  yield* Effect.addFinalizer(() => wire.close)
   return {
     incoming: Stream.fromQueue(incoming),
-    sink: {
-      send,
-      writable: () => over || (other?.writable() ?? room.writable),
-      ready: Effect.suspend(() => other?.ready ?? room.ready)
-    },
+    sink: wire.sink,
     broken: Effect.never,
-    missed: missed.stream(1),
+    missed: wire.missed.stream(1),
     headers: true,
     address: placeOf(endpoint.url)
   }

@@ -1,6 +1,6 @@
 /** Server-sent events as a client reads them: however the bytes come, the messages are the same, and so is where to go on. */
 import * as Body from "../../../src/transport/http/Body.ts"
-import * as Refusal from "../../../src/transport/http/Refusal.ts"
+import * as ExchangeFailure from "../../../src/transport/http/ExchangeFailure.ts"
 import type { Decoded } from "@effect-mcp/core/Transport"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
@@ -103,7 +103,7 @@ describe("events", () => {
 
 describe("a request that was never sent", () => {
   const refusalOf = (cause: unknown) =>
-    Refusal.unreachable(
+    ExchangeFailure.unreachable(
       new HttpClientError.HttpClientError({
         reason: new HttpClientError.TransportError({ request: HttpClientRequest.get("http://a.example/"), cause })
       }),

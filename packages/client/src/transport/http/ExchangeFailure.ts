@@ -1,4 +1,4 @@
-/** Why a request over HTTP got no answer, and whether the server may have acted on it nevertheless. */
+/** The failure of a request over HTTP, and whether the server may have acted on the request. */
 import { TransportError } from "@effect-mcp/core/Transport"
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import type { HttpClientError } from "effect/http/HttpClientError"
@@ -8,17 +8,17 @@ import * as Denial from "./Denial.ts"
 
 export interface ExchangeFailure {
   readonly error: TransportError
-  /** The server has certainly not acted on it. */
+  /** Whether the server has certainly not acted on the request. */
   readonly unsent: boolean
 }
 
-/** What platforms call a connection that was never made, or a server that is not who it should be: nothing was sent then. */
+/** Codes of platforms for a connection that was never made, or a server with a wrong certificate: nothing was sent then. */
 const unconnected = new RegExp(
   "^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket" +
     "|(ERR_TLS_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_).*)$"
 )
 
-/** Looks at an error and at what caused it; chains are short, but nobody promises that. */
+/** Looks at an error and its causes, up to a depth: a chain may be long, or a circle. */
 const neverConnected = (error: unknown, depth = 5): boolean => {
   if (depth === 0 || !Predicate.isObject(error)) return false
   const { cause, code, syscall }: { readonly [field in "cause" | "code" | "syscall"]?: unknown } = error
@@ -26,7 +26,7 @@ const neverConnected = (error: unknown, depth = 5): boolean => {
   return (typeof code === "string" && unconnected.test(code)) || neverConnected(cause, depth - 1)
 }
 
-/** No answer came at all, or a client that answers demands itself (OAuth) could not meet one. */
+/** No response arrived, or an HTTP client that logs in (OAuth) could not meet what the server demands. */
 export const unreachable = (error: HttpClientError, method: string, url: URL): ExchangeFailure => {
   const { origin } = url
   const { _tag, cause } = error.reason
@@ -53,7 +53,7 @@ export const unreachable = (error: HttpClientError, method: string, url: URL): E
   }
 }
 
-/** By these a server says that it did not even look at what was asked. */
+/** Statuses by which a server says that it has not acted on the request. */
 const untouched: ReadonlySet<number> = new Set([401, 403, 404, 405, 406, 413, 415, 429, 503])
 
 const isPage = (type: string, body: string): boolean =>
@@ -75,7 +75,7 @@ const describe = ({ body, method, response: { headers, status }, url }: Denial.A
   return `${answered} (${type})${what}: ${excerpt(body)}`
 }
 
-/** The error of such a refusal is the cause of the transport's: `ClientError.denied` finds it there. */
+/** The refusal is the cause of the transport error: `ClientError.denied` finds it there. */
 const denied = (cause: Forbidden | Unauthorized): ExchangeFailure => ({
   unsent: true,
   error: new TransportError({
@@ -86,7 +86,7 @@ const denied = (cause: Forbidden | Unauthorized): ExchangeFailure => ({
   })
 })
 
-/** An answer that was none. */
+/** A response that is no answer to the request. */
 export const refused = (answered: Denial.Answered): ExchangeFailure => {
   const { status } = answered.response
   return Denial.isDenied(status)
@@ -97,13 +97,13 @@ export const refused = (answered: Denial.Answered): ExchangeFailure => {
       }
 }
 
-/** The server does not know the session (any more). */
+/** The server does not know the session, or has ended it (404). */
 export const sessionLost = (unsent: boolean): ExchangeFailure => ({
   unsent,
   error: new TransportError({ reason: "SessionLost", status: 404, message: "The server has ended the session" })
 })
 
-/** The server seems not to know the session (any more): it says so by a status that may mean something else, too. */
+/** The server seems not to know the session, by a status that may have another meaning (see `SessionExpired`). */
 export const sessionForgotten = (answered: Denial.Answered): ExchangeFailure => ({
   unsent: true,
   error: new TransportError({
@@ -113,11 +113,11 @@ export const sessionForgotten = (answered: Denial.Answered): ExchangeFailure => 
   })
 })
 
-/** The exchange ended, and the answer was not in it. */
+/** The exchange ended without the answer. */
 export const unanswered = (message: string): ExchangeFailure => ({
   unsent: false,
   error: new TransportError({ reason: "Read", message })
 })
 
-/** The answer had begun, but could not be read to its end. */
+/** The body of the answer could not be read to its end. */
 export const unread = (error: TransportError): ExchangeFailure => ({ error, unsent: false })

@@ -1,0 +1,76 @@
+/** What a client reads beside the answers to its requests: notifications, which it decodes, and messages that it must not answer. */
+import * as Transport from "@effect-mcp/core/Transport"
+import type { Inbound } from "@effect-mcp/core/Transport"
+import * as Codecs from "@effect-mcp/protocol/Codecs"
+import { excerpt } from "@effect-mcp/protocol/Excerpt"
+import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import type * as Method from "@effect-mcp/protocol/Method"
+import type * as Revision from "@effect-mcp/protocol/Revision"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+
+export interface Options {
+  /** Called with each decoded notification, and the request that it belongs to where the wire says so. Must not block the reader. */
+  readonly announced: <M extends keyof Method.ServerNotifications>(
+    method: M,
+    params: Method.ServerNotifications[M],
+    relatedTo: JsonRpc.Id | undefined
+  ) => void
+  /** Called with the reason for which a message is dropped. `Debug`: an expected one, such as an answer to a cancelled request. */
+  readonly dropped: (reason: string, level: "Warn" | "Debug") => void
+}
+
+const isIn = <T extends object>(table: T, key: string): key is keyof T & string => Object.hasOwn(table, key)
+
+/** Passes decoded notifications to `announced`, and drops unknown and malformed ones. */
+export const announcer = (options: Options) => {
+  const decode = <M extends keyof Method.ServerNotifications>(
+    method: M,
+    params: unknown,
+    relatedTo: JsonRpc.Id | undefined,
+    codec: Revision.NotificationTable<Method.ServerNotifications>[M]
+  ): void => {
+    if (codec === undefined) return options.dropped(`An unknown notification: ${excerpt(method)}`, "Warn")
+    const exit = Effect.runSyncExit(Codecs.coder<Method.ServerNotifications[M]>(codec).decode(params))
+    if (Exit.isSuccess(exit)) options.announced(method, exit.value, relatedTo)
+    else options.dropped(`A malformed notification: ${method}`, "Warn")
+  }
+  return (
+    { method, params }: JsonRpc.Notification,
+    { serverNotifications }: Revision.Revision,
+    relatedTo: JsonRpc.Id | undefined
+  ): void =>
+    isIn(serverNotifications, method)
+      ? decode(method, params, relatedTo, serverNotifications[method])
+      : // A session's server cannot cancel requests of the client.
+        options.dropped(
+          `An unknown notification: ${excerpt(method)}`,
+          method === "notifications/cancelled" ? "Debug" : "Warn"
+        )
+}
+
+/** Whether the peer would answer the message: a request, or an invalid message that may be one. */
+const wantsAnswer = (inbound: Inbound): boolean => {
+  if (inbound._tag === "Batch") return true
+  if (inbound._tag === "RequestAborted") return false
+  return inbound._tag === "Message" ? JsonRpc.isRequest(inbound.message) : !inbound.response
+}
+
+/**
+ * Drops invalid messages that name no request, and, once `mute`, every message that the peer would answer: a stateless server sends no
+ * requests (spec 2026-07-28: basic/transports/stdio).
+ */
+export const withoutUnanswerable = (
+  transport: Transport.Transport,
+  mute: () => boolean,
+  dropped: Options["dropped"]
+): Transport.Transport =>
+  Transport.filter(transport, (inbound) => {
+    if (inbound._tag === "InvalidMessage" && inbound.id === undefined) {
+      dropped(`Not a message: ${excerpt(inbound.text ?? inbound.error.message)}`, "Warn")
+      return false
+    }
+    if (!mute() || !wantsAnswer(inbound)) return true
+    dropped("A request from a server that must not send any", "Warn")
+    return false
+  })

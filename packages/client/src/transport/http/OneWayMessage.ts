@@ -1,0 +1,79 @@
+/** Messages that have no answer over HTTP: notifications, responses, and batches of them. Each is a POST that is accepted or refused. */
+import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import * as Effect from "effect/Effect"
+import type { HttpClientResponse } from "effect/http/HttpClientResponse"
+import * as Schedule from "effect/Schedule"
+import * as Body from "./Body.ts"
+import type { Answered } from "./Denial.ts"
+import type { Endpoint } from "./Endpoint.ts"
+import * as ExchangeFailure from "./ExchangeFailure.ts"
+import * as SessionExpired from "./SessionExpired.ts"
+
+export type OneWayMessage = JsonRpc.Notification | JsonRpc.Response | ReadonlyArray<JsonRpc.Message>
+
+export const encode = (message: OneWayMessage): string =>
+  JsonRpc.isBatch(message) ? `[${message.map(JsonRpc.encode).join(",")}]` : JsonRpc.encode(message)
+
+export const isNotification = (message: OneWayMessage): message is JsonRpc.Notification =>
+  !JsonRpc.isBatch(message) && "method" in message
+
+const isResponse = (message: OneWayMessage): boolean =>
+  JsonRpc.isBatch(message) ? message.every(JsonRpc.isResponse) : JsonRpc.isResponse(message)
+
+/** What errors call the message. */
+const nameOf = (message: OneWayMessage): string =>
+  JsonRpc.isBatch(message) ? "a batch" : "method" in message ? message.method : "an answer"
+
+/** Repeats a POST that the server waits for and may receive twice, unless the server refused it. */
+const retryPolicy = {
+  times: 8,
+  schedule: Schedule.jittered(Schedule.exponential("100 millis")),
+  // A connection that broke has no status.
+  while: ({ error: { status = 500 } }: ExchangeFailure.ExchangeFailure) => status >= 500
+}
+
+/** Fails with the reason for which the server did not accept the message. */
+const checkAccepted = (
+  response: HttpClientResponse,
+  method: string,
+  url: URL,
+  inSession: boolean
+): Effect.Effect<void, ExchangeFailure.ExchangeFailure> => {
+  const { status } = response
+  const answered = (body: string): Answered => ({ method, url, response, body })
+  if (status >= 200 && status < 300) return Effect.void
+  if (inSession && SessionExpired.isCandidate(status)) {
+    return Effect.flatMap(SessionExpired.read(response), (body) =>
+      Effect.fail(
+        (SessionExpired.matches(body) ? ExchangeFailure.sessionForgotten : ExchangeFailure.refused)(answered(body))
+      )
+    )
+  }
+  const failure =
+    inSession && status === 404 ? ExchangeFailure.sessionLost(true) : ExchangeFailure.refused(answered(""))
+  return Effect.andThen(Body.skip(response), Effect.fail(failure))
+}
+
+/**
+ * Posts the message until it is accepted or refused. `initialized` and responses are repeated after failures of the connection or the
+ * server. `lost` gives the failure by which the session ended meanwhile.
+ */
+export const post = (
+  endpoint: Endpoint,
+  message: OneWayMessage,
+  text: string,
+  lost: () => ExchangeFailure.ExchangeFailure | undefined
+): Effect.Effect<HttpClientResponse, ExchangeFailure.ExchangeFailure> => {
+  const inSession = endpoint.session !== undefined
+  const name = nameOf(message)
+  const once = Effect.suspend((): Effect.Effect<HttpClientResponse, ExchangeFailure.ExchangeFailure> => {
+    const failure = lost()
+    return failure === undefined
+      ? Effect.mapError(endpoint.post(message, text), (error) => ExchangeFailure.unreachable(error, name, endpoint.url))
+      : Effect.fail(failure)
+  }).pipe(Effect.tap((response) => checkAccepted(response, name, endpoint.url, inSession)))
+  return opensSession(message) || isResponse(message) ? Effect.retry(once, retryPolicy) : once
+}
+
+export const opensSession = (message: OneWayMessage): boolean =>
+  isNotification(message) && message.method === "notifications/initialized"
