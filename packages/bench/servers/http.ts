@@ -22,7 +22,10 @@ const node = () => Object.assign(createServer(), { keepAliveTimeout: 0 })
 
 announce.pipe(
   Layer.provideMerge(
-    McpServer.serveHttp(McpServer.layerHttp({ path: "/mcp" }), { disableLogger: true, disableListenLog: true })
+    McpServer.serveHttp(McpServer.layerHttp({ path: "/mcp", sessions: { perAddress: 10_000 } }), {
+      disableLogger: true,
+      disableListenLog: true
+    })
   ),
   Layer.provide(server),
   Layer.provide(NodeHttpServer.layer(node, { port: 0, host: "127.0.0.1" })),

@@ -22,8 +22,8 @@ export const httpFaults: ReadonlyArray<Fault> = [
   {
     name: "A session may fill the whole event store",
     file: store,
-    from: "if (session.bytes > maxBytesPerSession) dropWhile",
-    to: "if (session.bytes > maxBytes) dropWhile",
+    from: "if (session.bytes > maxBytesPerSession) this.dropWhile",
+    to: "if (session.bytes > maxBytes) this.dropWhile",
     test: storeModel
   },
   {
@@ -43,8 +43,8 @@ export const httpFaults: ReadonlyArray<Fault> = [
   {
     name: "A stream that is forgotten still takes room",
     file: store,
-    from: "resize(session, -bytes)",
-    to: "resize(session, 0)",
+    from: "this.resize(session, -bytes)",
+    to: "this.resize(session, 0)",
     test: storeModel
   },
   {
@@ -158,6 +158,20 @@ export const httpFaults: ReadonlyArray<Fault> = [
     from: "      timer?.interruptUnsafe()\n",
     to: "",
     test: sessionTest
+  },
+  {
+    name: "A changed transport of a session over HTTP is not read",
+    file: "packages/server/src/dispatch/SessionFactory.ts",
+    from: "if (options.transport !== transport) {",
+    to: "if (options.transport === undefined) {",
+    test: "packages/server/test/http/session/incoming.test.ts"
+  },
+  {
+    name: "A request that its session has not received is not answered when the session ends",
+    file: session,
+    from: "for (const id of this.responses?.keys() ?? [])",
+    to: "for (const id of new Array<JsonRpc.Id>())",
+    test: "packages/server/test/http/session/incoming.test.ts"
   },
   {
     name: "Anonymous callers of one address open sessions without a limit",

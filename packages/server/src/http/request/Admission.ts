@@ -1,7 +1,7 @@
 /**
- * Who may ask an HTTP endpoint at all, and in what form, before anything of a body is read.
+ * Which requests an HTTP endpoint admits by their headers, before a body is read: host and origin, media types, and length.
  *
- * Owns the checks that every endpoint over HTTP shares. Refuses to know what is asked.
+ * Owns the checks that every endpoint over HTTP shares. Refuses to read a message.
  */
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Framing from "@effect-mcp/core/Framing"
@@ -10,16 +10,16 @@ import type { HttpRequest } from "./HttpRequest.ts"
 import { refuse, type ErrorResponse } from "../response/Responses.ts"
 
 export interface Options extends Rebinding.Options {
-  /** The largest body, in bytes. Default 4 MiB; a larger one is answered by 413. */
+  /** Bytes of the largest body. Default 4 MiB; a larger one is answered by 413. */
   readonly maxMessageBytes?: number | undefined
-  /** The deepest nesting of a message; a deeper one is answered by 400 and -32600. Default 256. */
+  /** Levels that a message may nest. Default 256; a deeper one is answered by 400 and -32600. */
   readonly maxMessageDepth?: number | undefined
 }
 
 const jsonType = "application/json"
 const eventsType = "text/event-stream"
 
-/** Of what an Accept header lists: whether it takes this type. */
+/** Whether an `Accept` header admits a media type. */
 const accepts = (accept: string, type: string): boolean =>
   accept.split(",").some((range) => {
     const [name = "", ...params] = range.split(";").map((part) => part.trim().toLowerCase())
@@ -29,18 +29,19 @@ const accepts = (accept: string, type: string): boolean =>
 
 type Headed = Pick<HttpRequest, "headers" | "originalUrl">
 
-/** Neither HTTP/2 nor a web request need carry a host as a header. */
+/** The host: requests over HTTP/2 and of the Web API may have no `host` header. */
 const hostOf = ({ headers, originalUrl }: Headed): string | undefined =>
   headers[":authority"] ??
   (/^https?:\/\//.test(originalUrl) && URL.canParse(originalUrl) ? new URL(originalUrl).host : undefined)
 
 export interface Admission {
-  /** What speaks against whoever asks, whatever it is. */
+  /** The error response (403) to a foreign host or origin. */
   readonly caller: (request: Headed) => ErrorResponse | undefined
-  /** What speaks against a POST. `answers`: whether what it may be answered by is its client's to choose. */
+  /** The error response to the media types or the length of a POST: 406, 413 or 415. `answers`: whether its response has a body (default). */
   readonly post: (request: Headed, answers?: boolean) => ErrorResponse | undefined
-  /** What speaks against a GET that is to become a stream of events. */
+  /** The error response (406) to a GET whose client does not accept events. */
   readonly get: (request: Headed) => ErrorResponse | undefined
+  /** The error response (413) to a body that is too large. */
   readonly tooLarge: ErrorResponse
   readonly maxMessageBytes: number
   readonly maxMessageDepth: number | undefined
@@ -49,10 +50,10 @@ export interface Admission {
 const plainest = [jsonType, "application/json; charset=utf-8"]
 const usual = [`${jsonType}, ${eventsType}`, "*/*"]
 
-/** Refused hosts and pages that are reported, each once: a stranger must not fill the log. */
+/** Refused hosts and origins that are reported, each once: clients must not fill the log. */
 const reportedAtMost = 16
 
-/** `report` is called with what an operator should know: a host or a page that was refused, and the option that lets it in. */
+/** `report` is called with a refused host or origin and the option that admits it. */
 export const make = (options: Options, report?: (message: string) => void): Admission => {
   const { maxMessageBytes = Framing.defaultMaxMessageBytes } = options
   const tooLarge = refuse(413, McpError.limitExceeded(`The message is larger than ${maxMessageBytes} bytes`))
@@ -77,7 +78,7 @@ export const make = (options: Options, report?: (message: string) => void): Admi
     tooLarge,
     caller: (request) => {
       const { headers } = request
-      // Most requests come by one name, and from no page.
+      // Most requests name the same host, and no origin.
       if (headers["host"] === known && headers["origin"] === undefined && known !== undefined) return undefined
       const named = headers["host"] === undefined ? { ...headers, host: hostOf(request) } : headers
       const foreign = Rebinding.check(named, options)

@@ -1,8 +1,8 @@
 /**
- * The body of a POST: read up to a limit, and taken apart into messages.
+ * The body of a POST: read up to a limit, and decoded into messages.
  *
- * Owns the fast path of Node: there a body is read with three listeners, where the way that suits every platform takes some twenty steps
- * and copies it twice. A test holds both against each other.
+ * Owns the fast path of `node:http`: three listeners read a body, where Effect's stream takes some twenty steps and copies it twice. The
+ * suites of `test/http` run over both.
  */
 import * as Framing from "@effect-mcp/core/Framing"
 import type { Decoded, Envelope } from "@effect-mcp/core/Transport"
@@ -20,10 +20,10 @@ const utf8 = new TextDecoder("utf-8", { fatal: true })
 const notText = refuse(400, McpError.parseError("Parse error: this is not UTF-8"))
 const unread = refuse(400, McpError.parseError("Parse error: the body could not be read"))
 
-/** What became of a body. */
+/** A body that was read; `Gone`: the client hung up before its end. */
 export type Read = Uint8Array | "TooLarge" | "Gone"
 
-/** Reads what Node receives, and says once what became of it. The function it returns stops that. */
+/** Reads what Node receives and calls `done` once. The result stops the reading. */
 export const collect = (source: IncomingMessage, limit: number, done: (read: Read) => void): (() => void) => {
   let first: Uint8Array | undefined
   let parts: Array<Uint8Array> | undefined
@@ -54,10 +54,10 @@ export const collect = (source: IncomingMessage, limit: number, done: (read: Rea
 
 const nothing = new Uint8Array(0)
 const ignored = (): void => {}
-/** What comes in parts of a byte is put together on the way: a part takes some hundred bytes, whatever is in it. */
+/** Parts of a body before they are joined: each costs some hundred bytes, however small it is. */
 const tooMany = 1024
 
-/** Where Node receives it, if it does, over HTTP/1.1, and nobody has read it or waits to be told that it may come. */
+/** Node's request, for HTTP/1.1 with an unread body and without `Expect` and `Upgrade` headers. */
 const nodeSource = ({ headers, source }: HttpServerRequest): IncomingMessage | undefined =>
   isIncomingMessage(source) &&
   source.httpVersionMajor === 1 &&
@@ -70,7 +70,7 @@ const nodeSource = ({ headers, source }: HttpServerRequest): IncomingMessage | u
 const isIncomingMessage = (source: object): source is IncomingMessage =>
   "httpVersionMajor" in source && "readableFlowing" in source
 
-/** What was posted, or why it cannot be read. What is no JSON-RPC is decoded, too: it says itself what is wrong with it. */
+/** The messages of a body, or the error response to one that is no text. A text that is no JSON-RPC is an `InvalidMessage`. */
 export const decode = (
   body: Read,
   envelope: Envelope,
@@ -87,7 +87,7 @@ export const decode = (
   return Framing.decode(text, envelope, maxMessageDepth)
 }
 
-/** Reads what was posted, and goes on with that. `gone` is called where it is interrupted before, or maybe meanwhile: it must not mind. */
+/** Reads a body and continues with `then`. `gone` is called when that is interrupted before `then` has begun, and maybe later. */
 export const reader = (admission: Admission) => {
   const { maxMessageBytes } = admission
   const limit = ByteSize.bytes(maxMessageBytes)
@@ -108,11 +108,11 @@ export const reader = (admission: Admission) => {
     }
     return Effect.callback<A, never, R>((resume) => {
       const stop = collect(source, maxMessageBytes, (read) => {
-        // The rest of it is thrown away, so that its sender comes to read the answer.
+        // The rest is discarded, so that the client comes to read the response.
         if (read === "TooLarge") source.resume()
         resume(then(read))
       })
-      // There is no use for a connection in the middle of a message.
+      // A connection in the middle of a body cannot be used again.
       return Effect.sync(() => {
         stop()
         source.destroy()

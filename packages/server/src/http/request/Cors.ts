@@ -1,22 +1,22 @@
 /**
- * What lets a page of another site use an endpoint: the answers to its browser's questions, and the headers that it may see.
+ * Cross-origin resource sharing: the answers to preflight requests, and the headers that pages of other sites may read.
  *
- * Who is welcome is not decided here but by the protection from rebinding; a page that is not stays locked out.
+ * Refuses to decide which origins are allowed: `DnsRebinding` does.
  */
 import * as Duration from "effect/Duration"
 import * as HttpMiddleware from "effect/http/HttpMiddleware"
 import * as Rebinding from "./DnsRebinding.ts"
 
 export interface Options {
-  /** How long a browser may remember an answer. Default 10 minutes. */
+  /** How long a browser may cache the answer to a preflight request. Default 10 minutes. */
   readonly maxAge?: Duration.Input | undefined
-  /** Whether a page may send cookies along: one of an origin that is listed by name, no other. Default false. */
+  /** Whether pages may send cookies; only those whose origin is listed by name. Default false. */
   readonly credentials?: boolean | undefined
-  /** Headers of answers that a page may see, beside those of the protocol and of authorization. */
+  /** Response headers that a page may read, beside those of the protocol and of authorization. Default none. */
   readonly exposedHeaders?: ReadonlyArray<string> | undefined
 }
 
-/** Around a handler. Any header may be sent: those that mirror arguments have names that nobody knows before. */
+/** The middleware. Pages may send any header: the names of those that mirror arguments are not known in advance. */
 export const cors = (
   { credentials = false, exposedHeaders = [], maxAge = "10 minutes" }: Options,
   welcome: Pick<Rebinding.Options, "allowedOrigins">

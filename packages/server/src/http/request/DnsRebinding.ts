@@ -1,15 +1,15 @@
 /**
  * Protection from DNS rebinding (spec: basic/transports/streamable-http, security): a web page must not reach a server through a name
- * that its author made to point here.
+ * that its author made to point to it.
  *
- * Both headers are looked at: `Host` says by what name the server was reached, `Origin` which page asks. Loopback names are known
- * without being told; every other name a server goes by has to be.
+ * Both headers are checked: `Host` is the name by which the server was reached, `Origin` the page that asks. Loopback names are always
+ * allowed; every other name of the server has to be listed.
  */
 
 export interface Options {
-  /** Names the server goes by, beside loopback: `example.com` (any port) or `example.com:8443`; `*` for any. Default none. */
+  /** Names of the server beside loopback: `example.com` (any port) or `example.com:8443`; `*` for any. Default none; others get 403. */
   readonly allowedHosts?: ReadonlyArray<string> | undefined
-  /** Origins of other sites' pages, as `https://example.com`; `*` for any. Its own pages and those of loopback always may. */
+  /** Origins of pages of other sites, as `https://example.com`; `*` for any. Default none; the server's own and those of loopback are always allowed. */
   readonly allowedOrigins?: ReadonlyArray<string> | undefined
 }
 
@@ -22,7 +22,7 @@ interface Place {
 }
 
 const placeOf = (url: string): Place | undefined => {
-  // Anything beyond a place is no host and no origin, however the parser mends it.
+  // A URL with more than an origin is refused: the parser would drop the rest.
   if (!/^[a-z][a-z0-9+.-]*:\/\/[^\s/\\?#@]+$/i.test(url) || !URL.canParse(url)) return undefined
   const { protocol, host, hostname, origin } = new URL(url)
   return { protocol, host, hostname, origin }
@@ -31,10 +31,10 @@ const placeOf = (url: string): Place | undefined => {
 const isLoopback = ({ hostname }: Place): boolean =>
   hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname)
 
-/** A stranger's text: quoted, and not longer than a host name may be. */
+/** The text of a client: quoted, and at most as long as a host name may be. */
 const quoted = (text: string): string => JSON.stringify(text.slice(0, 253))
 
-/** Why a request with these headers (names in lower case) is refused; `undefined` if it is not. */
+/** Why a request with these headers (names in lower case) is refused; undefined for one that is admitted. */
 export const check = (
   headers: { readonly [name: string]: string | undefined },
   { allowedHosts = [], allowedOrigins = [] }: Options
@@ -45,12 +45,12 @@ export const check = (
   if (!known) return `The host ${quoted(host)} is not allowed here`
   if (origin === undefined || isWelcome(origin, { allowedOrigins })) return undefined
   const page = placeOf(origin)
-  // The default port depends on the scheme, which a proxy in front may have changed: it is compared by the page's.
+  // The default port is that of the page's scheme: a proxy may have changed the server's.
   const isOwn = page !== undefined && isWeb(page) && placeOf(`${page.protocol}//${host}`)?.host === page.host
   return isOwn ? undefined : `The origin ${quoted(origin)} is not allowed here`
 }
 
-/** Whether a host goes by that name: with any port, or with the very port, said or not. */
+/** Whether a host has that name: with any port, or with the named one, which may be the default port. */
 const isNamed = ({ host, hostname }: Place, said: string, name: string): boolean =>
   [host, hostname, said.toLowerCase(), "*"].includes(name.toLowerCase()) ||
   [`${host}:80`, `${host}:443`].includes(name.toLowerCase())
@@ -59,14 +59,14 @@ const isWeb = ({ protocol }: Place): boolean => /^https?:$/.test(protocol)
 
 type Welcome = Pick<Options, "allowedOrigins">
 
-/** Whether pages of that origin may ask although they are another site's. */
+/** Whether pages of that origin, of another site, are allowed. */
 export const isWelcome = (origin: string, welcome: Welcome): boolean => {
   if (welcome.allowedOrigins?.includes("*") === true) return true
   const page = placeOf(origin)
   return page !== undefined && isWeb(page) && (isLoopback(page) || isListed(origin, welcome))
 }
 
-/** Whether that origin is one of those that are allowed by name. */
+/** Whether that origin is listed by name. */
 export const isListed = (origin: string, { allowedOrigins = [] }: Welcome): boolean => {
   const page = placeOf(origin)
   return (

@@ -1,18 +1,16 @@
-/**
- * The end of the HTTP endpoints of one app, before that of the server they are on: an HTTP server waits for open streams.
- */
+/** The end of an app's HTTP endpoints before that of their HTTP server, which waits for open streams. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 
-/** The endpoints of one `serve`: what ends each. */
+/** The effects that end the endpoints of one `serve`. */
 const Endpoints = Context.Reference<Set<Effect.Effect<void>>>("@effect-mcp/server/endpoint/Http/Endpoints", {
   defaultValue: () => new Set()
 })
 
-/** Has `end` run at shutdown, and at the end of the scope in any case: it must not mind to be run twice. */
+/** Runs `end` at shutdown, and at the end of the scope; its second run must do nothing. */
 export const onShutdown = (end: Effect.Effect<void>): Effect.Effect<void, never, Scope.Scope> =>
   Effect.flatMap(Endpoints, (endpoints) =>
     Effect.acquireRelease(
@@ -25,13 +23,13 @@ export const onShutdown = (end: Effect.Effect<void>): Effect.Effect<void, never,
     )
   )
 
-/** `HttpRouter.serve`, and at shutdown it first lets the endpoints of the app end in order. */
+/** `HttpRouter.serve`, whose shutdown first ends the endpoints of the app in order: subscriptions at once, requests within `drain`. */
 export const serve: typeof HttpRouter.serve = (app, options) =>
   Layer.unwrap(
     Effect.sync(() => {
       const endpoints = new Set<Effect.Effect<void>>()
       const served = HttpRouter.serve(Layer.provide(app, Layer.succeed(Endpoints, endpoints)), options)
-      // Built on top of the server, so it is finalized before it.
+      // A layer on top of the server is finalized before it.
       const end = Effect.addFinalizer(() =>
         Effect.forEach(endpoints, (end) => end, { concurrency: "unbounded", discard: true })
       )

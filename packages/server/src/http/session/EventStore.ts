@@ -1,40 +1,56 @@
 /**
- * What was sent on the streams of a session and may be asked for again (spec: basic/transports, resumability and redelivery).
+ * What was sent on the streams of a session, for clients that come back (spec: basic/transports, resumability and redelivery).
  *
- * Owns the keeping and the limits on it. Refuses to know what an event says, and to hand out a stream by anything but its session.
+ * Owns the keeping and its limits. Refuses to read events, and to give a stream to another session than its own.
  */
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-/** A stream is called as its session calls it. */
 export interface StreamKey {
+  /** The id of the session. */
   readonly session: string
+  /** The name of the stream, unique in its session. */
   readonly stream: string
 }
 
-/** `text` is all of the event as it travels, its id included. */
 export interface Event {
   /** Its place in its stream: from 0, without gaps. */
   readonly seq: number
+  /** The whole event as it is sent, its `id` field included. */
   readonly text: string
 }
 
-/** What was asked for is not kept any more, or never was. */
+/** The events that a client wants are not kept any more, or never were: it is answered by 410. */
 export class EventsGone extends Data.TaggedError("EventsGone")<{ readonly message: string }> {}
 
+/**
+ * Keeps events. An endpoint without one in its context keeps them in memory, with the default limits. A store that fails or hangs leaves
+ * a gap in a stream, and never blocks the session.
+ *
+ * @example
+ * ```ts
+ * import { EventStore } from "@effect-mcp/server/EventStore"
+ * import * as Http from "@effect-mcp/server/Http"
+ * import { Layer } from "effect"
+ *
+ * const endpoint = Http.layer({ path: "/mcp" }).pipe(
+ *   Layer.provide(EventStore.layerMemory({ maxBytesPerSession: 1024 * 1024 }))
+ * )
+ * ```
+ */
 export class EventStore extends Context.Service<
   EventStore,
   {
     /**
-     * Keeps events that follow each other. A session calls one after the other, in order; one that dies leaves a gap. `text`, if it is
-     * there, is that of all of them: the one that was sent, so that to keep it takes no copy.
+     * Keeps consecutive events. A session calls it for one write after the other, in order; a write that dies leaves a gap. `text`,
+     * where it is given, is the text of all events, joined: keeping it takes no copy.
      */
     readonly append: (key: StreamKey, events: ReadonlyArray<Event>, text?: string) => Effect.Effect<void>
-    /** The events of a stream behind `seq`, in order: all whose append has ended. */
+    /** The events of a stream after `seq`, in order: all whose append has ended. Fails where one of them is not kept. */
     readonly after: (key: StreamKey, seq: number) => Effect.Effect<ReadonlyArray<Event>, EventsGone>
-    /** Drops one stream, or all of the session. */
+    /** Drops one stream, or all streams of the session. */
     readonly forget: (session: string, stream?: string) => Effect.Effect<void>
   }
 >()("@effect-mcp/server/EventStore") {
@@ -43,89 +59,140 @@ export class EventStore extends Context.Service<
     Layer.sync(EventStore, () => makeMemory(limits))
 }
 
+/** In lengths of text: bytes for ASCII, and at most three bytes each. */
 export interface MemoryLimits {
-  /** Of all sessions together. Above it whole streams go: of a session that keeps much first. Default 64 MiB. */
+  /** Of all sessions. Above it whole streams are dropped, first of sessions that keep much. Default 64 MiB. */
   readonly maxBytes?: number | undefined
-  /** Of one session. Above it whole streams of that session go, the one that was quiet longest first. Default 16 MiB. */
+  /** Of one session. Above it whole streams of it are dropped, first the one that was silent for longest. Default 16 MiB. */
   readonly maxBytesPerSession?: number | undefined
-  /** Above it the oldest events of the stream go, as they were appended; the newest never do. Default 4 MiB. */
+  /** Of one stream. Above it its oldest writes are dropped, never the newest. Default 4 MiB. */
   readonly maxBytesPerStream?: number | undefined
 }
 
-/** Events that were appended together, as one text: of thousands of small ones the garbage collector would have its work. */
-interface EventBatch {
-  /** The place of the first. */
+/** The events of one write, as one text: thousands of small strings are work for the garbage collector. */
+interface Batch {
+  /** The place of the first event. */
   readonly seq: number
   readonly text: string
-  /** Where in the text each ends; none where there is but one. */
+  /** Where in the text each event ends; undefined for a single event. */
   readonly ends: ReadonlyArray<number> | undefined
 }
 
-const batchOf = (events: ReadonlyArray<Event>, text = events.map(({ text }) => text).join("")): EventBatch => {
+const batchOf = (events: ReadonlyArray<Event>, text = events.map(({ text }) => text).join("")): Batch => {
   const seq = events[0]?.seq ?? 0
   if (events.length === 1) return { seq, text, ends: undefined }
   let end = 0
   return { seq, text, ends: events.map(({ text }) => (end += text.length)) }
 }
 
-const eventsOf = ({ ends, seq, text }: EventBatch): ReadonlyArray<Event> =>
+const eventsOf = ({ ends, seq, text }: Batch): ReadonlyArray<Event> =>
   ends === undefined
     ? [{ seq, text }]
     : ends.map((end, at) => ({ seq: seq + at, text: text.slice(ends[at - 1] ?? 0, end) }))
 
 interface Kept {
   readonly stream: string
-  batches: Array<EventBatch>
+  batches: Array<Batch>
+  /** Length of `batches`. */
   bytes: number
 }
 
-/** The streams of one session, the one that was quiet longest first. */
 interface SessionEvents {
   readonly id: string
+  /** The one that was silent for longest first. */
   readonly streams: Map<string, Kept>
+  /** Length of `streams`. */
   bytes: number
 }
 
-/** Sessions whose bytes have as many binary digits are of one size. */
+/** The class of sizes of a session: its bytes have as many binary digits. */
 const sizeOf = ({ bytes }: SessionEvents): number => 32 - Math.clz32(bytes)
 
-/** Sizes are lengths of text: bytes for ASCII, and never less than a third of them. */
-export const makeMemory = (limits: MemoryLimits = {}): EventStore["Service"] => {
-  const { maxBytes = 64 * 1024 * 1024, maxBytesPerSession = 16 * 1024 * 1024 } = limits
-  const maxBytesPerStream = Math.min(limits.maxBytesPerStream ?? 4 * 1024 * 1024, maxBytesPerSession)
-  const sessions = new Map<string, SessionEvents>()
-  /** By size, so that what keeps most is found without looking at all; in each the one that was quiet longest first. */
-  const sized: ReadonlyArray<Set<SessionEvents>> = Array.from({ length: 33 }, () => new Set())
-  let total = 0
+class Memory {
+  private readonly maxBytes: number
+  private readonly maxBytesPerSession: number
+  private readonly maxBytesPerStream: number
+  /** The sessions that keep an event. */
+  private readonly sessions = new Map<string, SessionEvents>()
+  /** The same by size, so that the largest are found without a search; in each the one that was silent for longest first. */
+  private readonly sized: ReadonlyArray<Set<SessionEvents>> = Array.from({ length: 33 }, () => new Set())
+  /** Length of `sessions`. */
+  private total = 0
 
-  const resize = (session: SessionEvents, change: number): void => {
-    sized[sizeOf(session)]?.delete(session)
-    session.bytes += change
-    total += change
-    if (session.streams.size > 0) sized[sizeOf(session)]?.add(session)
-    else sessions.delete(session.id)
+  constructor(limits: MemoryLimits) {
+    this.maxBytes = limits.maxBytes ?? 64 * 1024 * 1024
+    this.maxBytesPerSession = limits.maxBytesPerSession ?? 16 * 1024 * 1024
+    this.maxBytesPerStream = Math.min(limits.maxBytesPerStream ?? 4 * 1024 * 1024, this.maxBytesPerSession)
   }
 
-  const drop = (session: SessionEvents, { bytes, stream }: Kept): void => {
-    session.streams.delete(stream)
-    resize(session, -bytes)
+  append(key: StreamKey, events: ReadonlyArray<Event>, text: string | undefined): void {
+    if (events.length === 0) return
+    const { maxBytes, maxBytesPerSession, maxBytesPerStream } = this
+    const session = this.sessionOf(key.session)
+    const kept = session.streams.get(key.stream) ?? { stream: key.stream, batches: [], bytes: 0 }
+    const fits = this.fitting(events)
+    const batch = batchOf(fits, fits.length === events.length ? text : undefined)
+    if (kept.batches.length === 0) kept.batches = [batch]
+    else kept.batches.push(batch)
+    kept.bytes += batch.text.length
+    session.streams.delete(key.stream)
+    session.streams.set(key.stream, kept)
+    this.resize(session, batch.text.length - (kept.bytes > maxBytesPerStream ? this.shorten(kept) : 0))
+    if (session.bytes > maxBytesPerSession) this.dropWhile(() => session.bytes > maxBytesPerSession, session, kept)
+    if (this.total > maxBytes) this.makeRoom(kept)
   }
 
-  const sessionOf = (id: string): SessionEvents => {
-    const known = sessions.get(id)
+  after({ session, stream }: StreamKey, seq: number): Effect.Effect<ReadonlyArray<Event>, EventsGone> {
+    const batches = this.sessions.get(session)?.streams.get(stream)?.batches ?? []
+    const [first] = batches
+    return first === undefined || first.seq > seq + 1
+      ? Effect.fail(new EventsGone({ message: "These events are not kept any more" }))
+      : Effect.succeed(batches.flatMap(eventsOf).filter((event) => event.seq > seq))
+  }
+
+  forget(id: string, stream: string | undefined): void {
+    const session = this.sessions.get(id)
+    if (session === undefined) return
+    for (const kept of session.streams.values()) {
+      if (stream === undefined || kept.stream === stream) this.drop(session, kept)
+    }
+  }
+
+  private sessionOf(id: string): SessionEvents {
+    const known = this.sessions.get(id)
     if (known !== undefined) return known
     const session: SessionEvents = { id, streams: new Map(), bytes: 0 }
-    sessions.set(id, session)
+    this.sessions.set(id, session)
     return session
   }
 
-  /** Whole batches go, but for the newest. Gives how many bytes that freed. */
-  const shorten = (kept: Kept): number => {
+  private resize(session: SessionEvents, change: number): void {
+    this.sized[sizeOf(session)]?.delete(session)
+    session.bytes += change
+    this.total += change
+    if (session.streams.size > 0) this.sized[sizeOf(session)]?.add(session)
+    else this.sessions.delete(session.id)
+  }
+
+  private drop(session: SessionEvents, { bytes, stream }: Kept): void {
+    session.streams.delete(stream)
+    this.resize(session, -bytes)
+  }
+
+  /** The newest events for which there is room: one at least. */
+  private fitting(events: ReadonlyArray<Event>): ReadonlyArray<Event> {
+    let bytes = 0
+    const tooOld = events.findLastIndex(({ text }) => (bytes += text.length) > this.maxBytesPerStream)
+    return tooOld < 0 ? events : events.slice(Math.min(tooOld + 1, events.length - 1))
+  }
+
+  /** Drops whole batches, and never the newest; gives how many bytes that freed. */
+  private shorten(kept: Kept): number {
     const newest = kept.batches.length - 1
     let evicted = 0
     let freed = 0
     for (const { text } of kept.batches) {
-      if (kept.bytes - freed <= maxBytesPerStream || evicted === newest) break
+      if (kept.bytes - freed <= this.maxBytesPerStream || evicted === newest) break
       freed += text.length
       evicted++
     }
@@ -134,64 +201,32 @@ export const makeMemory = (limits: MemoryLimits = {}): EventStore["Service"] => 
     return freed
   }
 
-  /** Streams of one session go as long as `over` says so, but for one. */
-  const dropWhile = (over: () => boolean, session: SessionEvents, spared: Kept): void => {
+  /** Drops streams of one session while `over` holds, but for one. */
+  private dropWhile(over: () => boolean, session: SessionEvents, spared: Kept): void {
     for (const kept of session.streams.values()) {
       if (!over()) return
-      if (kept !== spared) drop(session, kept)
+      if (kept !== spared) this.drop(session, kept)
     }
   }
 
   /** Drops streams of the largest sessions first, but for one stream. */
-  const makeRoom = (spared: Kept): void => {
+  private makeRoom(spared: Kept): void {
+    const { maxBytes, sized } = this
     for (let size = sized.length - 1; size >= 0; size--) {
       for (const large of sized[size] ?? []) {
-        if (total <= maxBytes) return
-        dropWhile(() => total > maxBytes && sizeOf(large) === size, large, spared)
+        if (this.total <= maxBytes) return
+        this.dropWhile(() => this.total > maxBytes && sizeOf(large) === size, large, spared)
       }
     }
   }
+}
 
-  /** The newest of them that there is room for: one at least. */
-  const fitting = (events: ReadonlyArray<Event>): ReadonlyArray<Event> => {
-    let bytes = 0
-    const tooOld = events.findLastIndex(({ text }) => (bytes += text.length) > maxBytesPerStream)
-    return tooOld < 0 ? events : events.slice(Math.min(tooOld + 1, events.length - 1))
-  }
-
-  const append = (key: StreamKey, events: ReadonlyArray<Event>, text: string | undefined): void => {
-    if (events.length === 0) return
-    const session = sessionOf(key.session)
-    const kept = session.streams.get(key.stream) ?? { stream: key.stream, batches: [], bytes: 0 }
-    const fits = fitting(events)
-    const batch = batchOf(fits, fits.length === events.length ? text : undefined)
-    if (kept.batches.length === 0) kept.batches = [batch]
-    else kept.batches.push(batch)
-    kept.bytes += batch.text.length
-    session.streams.delete(key.stream)
-    session.streams.set(key.stream, kept)
-    resize(session, batch.text.length - (kept.bytes > maxBytesPerStream ? shorten(kept) : 0))
-    if (session.bytes > maxBytesPerSession) dropWhile(() => session.bytes > maxBytesPerSession, session, kept)
-    if (total > maxBytes) makeRoom(kept)
-  }
-
+/** The service of `layerMemory`. */
+export const makeMemory = (limits: MemoryLimits = {}): EventStore["Service"] => {
+  const memory = new Memory(limits)
   return {
-    append: (key, events, text) => Effect.sync(() => append(key, events, text)),
-    after: ({ session, stream }, seq) =>
-      Effect.suspend(() => {
-        const batches = sessions.get(session)?.streams.get(stream)?.batches ?? []
-        const [first] = batches
-        return first === undefined || first.seq > seq + 1
-          ? Effect.fail(new EventsGone({ message: "These events are not kept any more" }))
-          : Effect.succeed(batches.flatMap(eventsOf).filter((event) => event.seq > seq))
-      }),
-    forget: (id, stream) =>
-      Effect.sync(() => {
-        const session = sessions.get(id)
-        if (session === undefined) return
-        for (const kept of session.streams.values()) {
-          if (stream === undefined || kept.stream === stream) drop(session, kept)
-        }
-      })
+    append: (key, events, text) => Effect.sync(() => memory.append(key, events, text)),
+    after: (key, seq) => Effect.suspend(() => memory.after(key, seq)),
+    forget: (session, stream) => Effect.sync(() => memory.forget(session, stream))
   }
 }

@@ -8,6 +8,7 @@ import { BusyMap } from "@effect-mcp/core/internal/BusyMap"
 import * as Principal from "@effect-mcp/core/Principal"
 import * as Transport from "@effect-mcp/core/Transport"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -134,6 +135,10 @@ export class HttpSession implements Transport.Sink, ConnectOptions, Owner, Respo
       return Effect.andThen(
         this.fiber === undefined ? Effect.void : Fiber.interrupt(this.fiber),
         Effect.suspend(() => {
+          // The peer does not know of requests that a changed transport has not delivered.
+          const error = McpError.interrupted(reason)
+          for (const id of this.responses?.keys() ?? [])
+            this.responses?.get(id)?.send(JsonRpc.failure(id, error), "control")
           this.endGetStream()
           return this.log?.close ?? Effect.void
         })

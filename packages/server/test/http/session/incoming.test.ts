@@ -1,0 +1,127 @@
+/** The transport of a session over HTTP: what its POSTs bring can be tapped, changed, dropped and broken, as on any other transport. */
+import type { Inbound } from "@effect-mcp/core/Transport"
+import * as Transport from "@effect-mcp/core/Transport"
+import type * as McpServer from "@effect-mcp/server/McpServer"
+import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Layer, Stream } from "effect"
+import { make, until } from "../support/endpoint.ts"
+import { echo } from "../support/http.ts"
+import { callOf, initialize, revisions } from "../support/session.ts"
+
+type Change = (transport: Transport.Transport) => Transport.Transport
+
+/** Opens a session on a changed transport; gives what posts to it. */
+const open = Effect.fnUntraced(function* (version: string, change: Change) {
+  const changed = (server: McpServer.McpServer["Service"]): McpServer.McpServer["Service"] => ({
+    ...server,
+    connect: (transport, options) => server.connect(change(transport), options)
+  })
+  const endpoint = yield* make(echo, {}, Layer.empty, changed)
+  const opened = yield* endpoint.ask({ body: initialize(version) })
+  assert.strictEqual(opened.status, 200)
+  const headers = { "mcp-session-id": String(opened.headers["mcp-session-id"]), "mcp-protocol-version": version }
+  const post = (body: unknown) => endpoint.ask({ headers, body })
+  assert.strictEqual((yield* post({ jsonrpc: "2.0", method: "notifications/initialized" })).status, 202)
+  return { endpoint, post, headers }
+})
+
+const methodOf = (inbound: Inbound): string =>
+  inbound._tag === "Message" && "method" in inbound.message ? inbound.message.method : inbound._tag
+
+const textOf = (json: any): unknown => json.result.content[0].text
+
+/** Changes the arguments of calls. */
+const shout = (inbound: Inbound): Inbound =>
+  inbound._tag === "Message" && methodOf(inbound) === "tools/call"
+    ? { ...inbound, message: JsonRpc.request(1, "tools/call", { name: "echo", arguments: { text: "HEI" } }) }
+    : inbound
+
+describe.each(revisions)("the transport of a session of %s", (version) => {
+  it.effect("A tap sees each message of the session in order, and the session answers as without it", () =>
+    Effect.gen(function* () {
+      const seen: Array<string> = []
+      const { post } = yield* open(
+        version,
+        Transport.tap((inbound) => void seen.push(methodOf(inbound)))
+      )
+      assert.strictEqual(textOf((yield* post(callOf("echo", { text: "hei" }))).json), "hei")
+      assert.deepStrictEqual(seen, ["initialize", "notifications/initialized", "tools/call"])
+    })
+  )
+
+  it.effect("A change of Transport.map is what the session handles", () =>
+    Effect.gen(function* () {
+      const { post } = yield* open(version, Transport.map(shout))
+      assert.strictEqual(textOf((yield* post(callOf("echo", { text: "hei" }))).json), "HEI")
+    })
+  )
+
+  it.effect(
+    "A stream that is put in the place of `incoming` is read, and requests are answered on their own POSTs",
+    () =>
+      Effect.gen(function* () {
+        const seen: Array<string> = []
+        const { post } = yield* open(version, (transport) => ({
+          ...transport,
+          incoming: Stream.tap(transport.incoming, (inbound) => Effect.sync(() => seen.push(methodOf(inbound))))
+        }))
+        const replies = yield* Effect.all(
+          ["a", "b", "c"].map((text, id) => post(callOf("echo", { text }, id))),
+          { concurrency: "unbounded" }
+        )
+        assert.deepStrictEqual(
+          replies.map(({ json }) => [json.id, textOf(json)]),
+          [
+            [0, "a"],
+            [1, "b"],
+            [2, "c"]
+          ]
+        )
+        assert.strictEqual(seen.length, 5)
+      })
+  )
+
+  it.effect("A message that Transport.filter drops is not handled, and others are", () =>
+    Effect.gen(function* () {
+      const { endpoint, headers, post } = yield* open(
+        version,
+        Transport.filter((inbound) => methodOf(inbound) !== "tools/call")
+      )
+      const dropped = yield* endpoint.send({ headers, body: callOf("echo", { text: "hei" }, 1) })
+      assert.strictEqual((yield* post({ jsonrpc: "2.0", id: 2, method: "ping" })).status, 200)
+      assert.isUndefined(dropped.status)
+    })
+  )
+
+  it.effect("A stream that fails ends the session, and a request that it did not deliver is answered by an error", () =>
+    Effect.gen(function* () {
+      const { endpoint, post } = yield* open(version, (transport) => ({
+        ...transport,
+        incoming: Stream.mapEffect(transport.incoming, (inbound) =>
+          methodOf(inbound) === "ping"
+            ? Effect.fail(new Transport.TransportError({ reason: "Read", message: "cut" }))
+            : Effect.succeed(inbound)
+        )
+      }))
+      assert.strictEqual((yield* post(callOf("echo", { text: "hei" }))).status, 200)
+      assert.strictEqual((yield* post({ jsonrpc: "2.0", id: 3, method: "ping" })).json.error.code, -31503)
+      yield* until(() => endpoint.openSessions() === 0, "the end of the session")
+      assert.strictEqual((yield* post(callOf("echo", { text: "hei" }))).status, 404)
+    })
+  )
+
+  it.effect("A transport that breaks ends the session", () =>
+    Effect.gen(function* () {
+      const broken = yield* Deferred.make<never, Transport.TransportError>()
+      const { endpoint, post } = yield* open(version, (transport) => ({
+        ...transport,
+        broken: Deferred.await(broken)
+      }))
+      assert.strictEqual((yield* post(callOf("echo", { text: "hei" }))).status, 200)
+      yield* Deferred.fail(broken, new Transport.TransportError({ reason: "Write", message: "broken" }))
+      yield* until(() => endpoint.openSessions() === 0, "the end of the session")
+      assert.strictEqual((yield* post(callOf("echo", { text: "hei" }))).status, 404)
+    })
+  )
+})
