@@ -31,12 +31,11 @@ export class EventsGone extends Data.TaggedError("EventsGone")<{ readonly messag
  *
  * @example
  * ```ts
- * import { EventStore } from "@effect-mcp/server/EventStore"
- * import * as Http from "@effect-mcp/server/Http"
+ * import { EventStore, McpServer } from "@effect-mcp/server"
  * import { Layer } from "effect"
  *
- * const endpoint = Http.layer({ path: "/mcp" }).pipe(
- *   Layer.provide(EventStore.layerMemory({ maxBytesPerSession: 1024 * 1024 }))
+ * export const endpoint = McpServer.layerHttp({ path: "/mcp" }).pipe(
+ *   Layer.provide(EventStore.EventStore.layerMemory({ maxBytesPerSession: 1024 * 1024 }))
  * )
  * ```
  */
