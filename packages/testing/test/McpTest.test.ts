@@ -44,7 +44,7 @@ describe.each(Harness.cases(Revision.withElicitation))("book_table in $title", (
     }).pipe(Effect.provide([Bookings.layerTest, Elicitation.layerAccept({ name: "Ada" })]))
   )
 
-  it.effect("is told apart when the user dismisses the question, and when there is nobody to ask", () =>
+  it.effect("differs when the user dismisses the question and when the client has no user", () =>
     Effect.gen(function* () {
       const tell = Effect.fnUntraced(function* (user: Layer.Layer<Elicitation.Elicitation>) {
         const client = yield* Effect.provide(open(features), user)

@@ -89,7 +89,7 @@ type Failure =
   | Tools.ToolFailure
 type Asking = RequestContext.RequestServices
 
-/** A user, a model and a workspace who answer by what they are asked. */
+/** A user, a model and roots whose answers depend on the question. */
 const everyone = Layer.mergeAll(
   Elicitation.layer({
     form: ({ message }) =>
@@ -193,7 +193,7 @@ describe("a handler of forms, models, roots, steps, progress and failures", () =
         ).pipe(Effect.provide(everyone))
     )
 
-    it.effect(`misses the capability in ${revision.version} where the client has nobody to ask`, () =>
+    it.effect(`misses the capability in ${revision.version} where the client has no user`, () =>
       passes(
         Arbitrary.checkEffect(
           programs,

@@ -91,7 +91,7 @@ describe.each(Revision.withElicitation)("book_table in $version", (revision) => 
     }).pipe(Effect.provide([Bookings.layerTest, guest]))
   )
 
-  it.effect("asks nobody who did not say that they can be asked", () =>
+  it.effect("does not ask a client without the capability", () =>
     Effect.gen(function* () {
       const { calls, wire } = counted()
       const tables = yield* McpTest.connect(features, revision, { wire })

@@ -70,7 +70,7 @@ const right = {
 }
 
 describe("content", () => {
-  it("encodes bytes as base64 and takes base64 as it is", () => {
+  it("encodes bytes as base64 and keeps base64 unchanged", () => {
     assert.deepStrictEqual(Content.image(bytes, "image/png"), { type: "image", data: "+/8A", mimeType: "image/png" })
     for (const data of right.base64) assert.strictEqual(Content.image(data, "image/png").data, data)
     for (const data of right.base64) assert.strictEqual(Content.audio(data, "audio/wav").data, data)
@@ -96,7 +96,7 @@ describe("content", () => {
     }
   })
 
-  it("refuses a media type that is none, whatever the content", () => {
+  it("refuses an invalid media type in every kind of block", () => {
     for (const mimeType of wrong.mimeType) {
       refused(() => Content.image(bytes, mimeType), "Content.image", "mimeType", JSON.stringify(mimeType))
       refused(() => Content.audio(bytes, mimeType), "Content.audio", "mimeType")
@@ -106,7 +106,7 @@ describe("content", () => {
     for (const mimeType of right.mimeType) assert.strictEqual(Content.image(bytes, mimeType).mimeType, mimeType)
   })
 
-  it("refuses a priority outside of 0 to 1 and a date that is none, whatever the content", () => {
+  it("refuses a priority outside of 0 to 1 and an invalid date in every kind of block", () => {
     const made = [
       (annotations: object) => Content.text("", { annotations }),
       (annotations: object) => Content.image(bytes, "image/png", { annotations }),
@@ -126,7 +126,7 @@ describe("content", () => {
 })
 
 describe("icons", () => {
-  it("of tools, prompts and links are https or data URIs, with a media type and sizes that are such", () => {
+  it("of tools, prompts and links are https or data URIs, with a valid media type and valid sizes", () => {
     const made = [
       (icon: Tool.Options["icons"]) => Tool.make("t", { description: "", icons: icon }),
       (icon: Tool.Options["icons"]) => Tool.raw("t", { description: "", inputSchema: { type: "object" }, icons: icon }),

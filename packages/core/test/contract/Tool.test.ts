@@ -8,7 +8,7 @@ const header = (name: unknown): Record<string, unknown> => ({ "x-mcp-header": na
 const annotated = (schema: Schema.Codec<any, any>, name: unknown) => schema.annotate(header(name))
 
 describe("a tool", () => {
-  it("advertises the header that an argument asks for", () => {
+  it("advertises the header of an argument", () => {
     const tool = Tool.make("query", {
       description: "Queries.",
       input: { region: annotated(Schema.String, "Region"), sql: Schema.String }
@@ -39,7 +39,7 @@ describe("a tool", () => {
     }
   )
 
-  it.effect("by raw schemas checks values against them and passes them on as they are", () =>
+  it.effect("by raw schemas checks values against them and passes them on unchanged", () =>
     Effect.gen(function* () {
       const tool = Tool.raw("raw", {
         description: "Raw.",

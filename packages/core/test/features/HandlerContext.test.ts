@@ -1,4 +1,4 @@
-/** The context a handler runs in: what its layer captured and what its request brings, nothing of whoever calls it. */
+/** The context of a handler: the services of its layer and of its request, and none of its caller. */
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Logger, Option, References } from "effect"
 import { HandlerContext } from "../../src/features/HandlerContext.ts"

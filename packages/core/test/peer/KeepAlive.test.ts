@@ -10,7 +10,7 @@ const options = { every: "10 seconds", timeout: "5 seconds", failures: 2 } as co
 
 describe("keeping alive", () => {
   it.effect(
-    "gives the connection up after that many pings in a row without an answer",
+    "ends the conversation after that many pings in a row without an answer",
     () =>
       Effect.gen(function* () {
         const { peer } = yield* serve(() => Effect.never)
@@ -25,7 +25,7 @@ describe("keeping alive", () => {
   )
 
   it.effect(
-    "pings as often as it is told, and an answer starts the count anew",
+    "pings at the given interval, and an answer starts the count anew",
     () =>
       Effect.gen(function* () {
         const { messages, peer, receive } = yield* serve(() => Effect.never)

@@ -91,7 +91,7 @@ describe("an answer", () => {
 })
 
 describe("limits", () => {
-  it.effect("let as many run as there are permits, in the order of arrival", () =>
+  it.effect("let as many requests run as there are permits, in the order of arrival", () =>
     Effect.gen(function* () {
       const latches = new Map<unknown, Latch.Latch>()
       const started: Array<unknown> = []
@@ -126,7 +126,7 @@ describe("limits", () => {
     })
   )
 
-  it.effect("refuse what comes when the queue behind the permits is full, and recover", () =>
+  it.effect("refuse requests while the queue behind the permits is full", () =>
     Effect.gen(function* () {
       const latch = Latch.makeUnsafe(false)
       const { receive, messages } = yield* serve(() => Effect.as(latch.await, {}), { inFlight: 1, pending: 2 })
@@ -164,7 +164,7 @@ describe("limits", () => {
     })
   )
 
-  it.effect("count what waits: idle completes only when nothing runs or waits", () =>
+  it.effect("count requests that wait: idle completes when none runs or waits", () =>
     Effect.gen(function* () {
       const latch = Latch.makeUnsafe(false)
       const { receive, messages, peer } = yield* serve(
@@ -183,7 +183,7 @@ describe("limits", () => {
     })
   )
 
-  it.effect("count what waits also while one that ends at once is all that runs", () =>
+  it.effect("count requests that wait also while only a handler that ends at once runs", () =>
     Effect.gen(function* () {
       const latches = [1, 2, 3].map((id) => Latch.makeUnsafe(id === 2))
       const { receive, messages, peer } = yield* serve(
@@ -203,7 +203,7 @@ describe("limits", () => {
   )
 })
 
-describe("requests that stand open", () => {
+describe("subscriptions", () => {
   const options = {
     inFlight: 1,
     pending: 2,

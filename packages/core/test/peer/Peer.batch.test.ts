@@ -105,7 +105,7 @@ describe("a batch", () => {
     })
   )
 
-  it.effect("whose members are all cancelled, within or without, is not answered", () =>
+  it.effect("whose members are all cancelled, by the batch itself or later, is not answered", () =>
     Effect.gen(function* () {
       const { receive, messages, peer } = yield* serve(() => Effect.never, options)
       receive([request(1), cancel(1)])
@@ -129,7 +129,7 @@ describe("a batch", () => {
     })
   )
 
-  it.effect("with an id that is in flight outside of it does not wait for that one", () =>
+  it.effect("with an id that is in flight already does not wait for that request", () =>
     Effect.gen(function* () {
       const { receive, messages } = yield* serve(
         ({ request: { method } }) => (method === "stay" ? Effect.never : Effect.succeed({})),
@@ -142,7 +142,7 @@ describe("a batch", () => {
     })
   )
 
-  it.effect("with results that are no JSON is answered all the same", () =>
+  it.effect("with results that are no JSON is answered", () =>
     Effect.gen(function* () {
       const { receive, messages } = yield* serve(
         ({ request: { params } }) => Effect.succeed(params?.bad === true ? { bad: 1n } : {}),

@@ -70,7 +70,7 @@ describe("outstanding requests fail with Closed at once", () => {
     })
   )
 
-  it.effect("and later ones fail without a word on the wire", () =>
+  it.effect("and later ones fail and are not sent", () =>
     Effect.gen(function* () {
       const served = yield* serve(() => Effect.never)
       served.end()

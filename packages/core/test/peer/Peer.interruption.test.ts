@@ -26,7 +26,7 @@ describe("an interruption that its sender did not ask for", () => {
     })
   )
 
-  it.effect("reaches everything that runs or waits when no id is named", () =>
+  it.effect("reaches all requests that run or wait when it names no id", () =>
     Effect.gen(function* () {
       const { receive, peer, messages } = yield* serve(() => Effect.never, { inFlight: 1 })
       for (const id of [1, 2, 3]) receive(request(id))
@@ -60,7 +60,7 @@ describe("an interruption that its sender did not ask for", () => {
     })
   )
 
-  it.effect("is answered once by a handler that cannot be interrupted, when that has ended", () =>
+  it.effect("of a handler that cannot be interrupted is answered once, when the handler has ended", () =>
     Effect.gen(function* () {
       const latch = Latch.makeUnsafe(false)
       const { receive, peer, messages } = yield* serve(() => Effect.uninterruptible(Effect.as(latch.await, {})))
@@ -74,7 +74,7 @@ describe("an interruption that its sender did not ask for", () => {
     })
   )
 
-  it.effect("is silent after all when the sender cancels before the handler has ended", () =>
+  it.effect("is not answered when the sender cancels before the handler has ended", () =>
     Effect.gen(function* () {
       const latch = Latch.makeUnsafe(false)
       const { receive, peer, messages } = yield* serve(() => Effect.ensuring(Effect.never, latch.await))
@@ -100,7 +100,7 @@ describe("an interruption that its sender did not ask for", () => {
     })
   )
 
-  it.effect("hides a defect of the finalizers it causes", () =>
+  it.effect("is answered without a defect of the finalizers that it causes", () =>
     Effect.gen(function* () {
       const { receive, peer, messages } = yield* serve(() => Effect.ensuring(Effect.never, Effect.die("secret")))
       receive(request(1))
@@ -131,7 +131,7 @@ describe("the end of the conversation", () => {
     })
   )
 
-  it.effect("by the other side gives what runs its grace, and no more", () =>
+  it.effect("by the other side gives running requests their grace, and no more", () =>
     Effect.gen(function* () {
       const wire = yield* serve(({ request: { params } }) => Effect.as(Effect.sleep(Number(params?.millis)), {}), {
         grace: "5 seconds",
@@ -172,7 +172,7 @@ describe("the end of the conversation", () => {
     })
   )
 
-  it.effect("by a broken wire knows no grace", () =>
+  it.effect("by a broken wire gives no grace", () =>
     Effect.gen(function* () {
       const wire = yield* serve(() => Effect.never, { grace: "1 hour" })
       wire.receive(request(1))
@@ -183,7 +183,7 @@ describe("the end of the conversation", () => {
     })
   )
 
-  it.effect("by this side completes awaitClosed for those who wait elsewhere", () =>
+  it.effect("by this side completes awaitClosed in other fibers", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const { peer } = yield* Scope.provide(
@@ -206,7 +206,7 @@ describe("the end of the conversation", () => {
     })
   )
 
-  it.effect("makes the peer deaf: what arrives later is neither run nor answered", () =>
+  it.effect("has messages that arrive later neither run nor answered", () =>
     Effect.gen(function* () {
       const wire = yield* serve(() => Effect.succeed({}))
       wire.end()

@@ -1,4 +1,5 @@
-/** What a conversation leaves behind when it is over: nothing. */
+/** A conversation that is over leaves no fiber, no caller and no timer. */
+import { quiesce } from "@effect-mcp/testing/Quiesce"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Scope } from "effect"
 import * as Memory from "../../src/transport/Memory.ts"
@@ -7,7 +8,7 @@ import * as Peer from "../../src/peer/Peer.ts"
 const timers = () =>
   process.getActiveResourcesInfo().filter((name) => name === "Timeout" || name === "Immediate").length
 
-describe("a thousand conversations, ended in the middle of everything", () => {
+describe("a thousand conversations that end while requests run and wait", () => {
   // Live: timeouts are real timers here, and must be gone.
   it.live("leave no handler, no caller and no timer", () =>
     Effect.gen(function* () {
@@ -40,7 +41,7 @@ describe("a thousand conversations, ended in the middle of everything", () => {
             startImmediately: true
           })
         )
-        yield* Effect.repeat(Effect.yieldNow, { times: 10 })
+        yield* quiesce
         assert.isAbove(open, 6)
         yield* Scope.close(scope, Exit.void)
         yield* Fiber.awaitAll(calls)

@@ -1,4 +1,4 @@
-/** Random conversations against a model: who must be answered, how often, and that nothing is left behind. */
+/** Random conversations against a model: which requests are answered, how often, and that no fiber or table entry is left. */
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"

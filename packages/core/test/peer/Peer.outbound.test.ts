@@ -12,7 +12,7 @@ const start = <A, E>(effect: Effect.Effect<A, E>) => Effect.forkChild(effect, { 
 const progress = (progressToken: unknown, value: unknown, more: object = {}) =>
   notification("notifications/progress", { progressToken, progress: value, ...more })
 
-describe("a request of ours", () => {
+describe("a request of this peer", () => {
   it.effect(
     "has an id of its own and takes the answer to that id, in any order",
     () =>
@@ -155,7 +155,7 @@ describe("a request of ours", () => {
 
 describe("interrupting the caller", () => {
   it.effect(
-    "tells the other side once, and the late answer is ignored",
+    "sends one cancel, and the late answer is ignored",
     () =>
       Effect.gen(function* () {
         const { peer, receive, messages, dropped } = yield* serve
@@ -176,7 +176,7 @@ describe("interrupting the caller", () => {
   )
 
   it.effect(
-    "says nothing once it is answered",
+    "sends no cancel once the request is answered",
     () =>
       Effect.gen(function* () {
         const { peer, receive, messages } = yield* serve
@@ -189,7 +189,7 @@ describe("interrupting the caller", () => {
   )
 
   it.effect(
-    "says nothing when the request must not be cancelled",
+    "sends no cancel when the request must not be cancelled",
     () =>
       Effect.gen(function* () {
         const { peer, messages } = yield* serve
@@ -201,7 +201,7 @@ describe("interrupting the caller", () => {
     verifies("cancellation.initialize-not-cancelled")
   )
 
-  it.effect("says nothing of a request that was never sent", () =>
+  it.effect("sends no cancel of a request that was never sent", () =>
     Effect.gen(function* () {
       const { peer, setWritable, messages } = yield* serve
       setWritable(false)
@@ -238,7 +238,7 @@ describe("a timeout", () => {
     })
   )
 
-  it.effect("of initialize fails the call but is not told", () =>
+  it.effect("of initialize fails the call and sends no cancel", () =>
     Effect.gen(function* () {
       const { peer, messages } = yield* serve
       const options = { timeout: "1 second", cancellable: false } as const
@@ -280,7 +280,7 @@ describe("a timeout", () => {
     })
   )
 
-  it.effect("can be told not to care for progress", () =>
+  it.effect("does not start anew with progress where that is turned off", () =>
     Effect.gen(function* () {
       const { peer, receive } = yield* serve
       const fiber = yield* start(
@@ -322,7 +322,7 @@ describe("a timeout", () => {
     })
   )
 
-  it.effect("costs one timer for all, which is gone a second after nothing waits any more", () =>
+  it.effect("costs one timer for all requests, which ends a second after the last of them", () =>
     Effect.gen(function* () {
       const clock = yield* Clock.Clock
       const timers = new Set<object>()
@@ -350,7 +350,7 @@ describe("a timeout", () => {
     })
   )
 
-  it.effect("that has run out at once is told after the request", () =>
+  it.effect("of 0 sends its cancel after the request", () =>
     Effect.gen(function* () {
       const { peer, messages } = yield* serve
       const fiber = yield* start(Effect.flip(peer.request("a", {}, { timeout: 0 })))
@@ -393,7 +393,7 @@ describe("a timeout", () => {
 
 describe("progress", () => {
   it.effect(
-    "is asked for by a token of its own and told in order",
+    "has a token of its own and arrives in order",
     () =>
       Effect.gen(function* () {
         const { peer, receive, messages } = yield* serve

@@ -40,7 +40,7 @@ describe("the reader always pulls", () => {
     })
   )
 
-  it.effect("does not wait for a handler that never suspends politely", () =>
+  it.effect("does not wait for a handler that runs without a pause", () =>
     Effect.gen(function* () {
       const latch = Latch.makeUnsafe(false)
       const { push, take } = yield* serve(({ request: { method } }) =>
@@ -68,13 +68,12 @@ describe("the reader always pulls", () => {
     })
   )
 
-  it.effect("lets a request time out against a peer that stopped reading, without a word on the wire", () =>
+  it.effect("lets a request time out against a peer that stopped reading, and sends nothing", () =>
     Effect.gen(function* () {
       const wire = yield* serve(() => Effect.never)
       wire.setWritable(false)
       const fiber = yield* Effect.forkChild(wire.peer.request("ask", {}, { timeout: "1 millis" }))
       yield* settle
-      yield* Effect.yieldNow
       yield* TestClock.adjust("1 millis")
       assert.strictEqual((yield* Effect.flip(Fiber.join(fiber)))._tag, "Timeout")
       assert.deepStrictEqual(wire.messages(), [])
@@ -116,17 +115,17 @@ const crossfire = (options: {
   })
 
 describe("two peers that ask each other", () => {
-  it.effect("do not deadlock over outboxes of one byte and one permit-wide wires", () =>
+  it.effect("do not deadlock over outboxes of one byte and with one permit", () =>
     crossfire({ highWater: 1, capacity: 1, inFlight: 64, depth: 3, calls: 20 })
   )
-  it.effect("do not deadlock when every call of theirs is pending behind one permit", () =>
+  it.effect("do not deadlock when all of their calls wait for one permit", () =>
     crossfire({ highWater: 1, capacity: 1, inFlight: 1, depth: 0, calls: 200 })
   )
-  it.effect("do not deadlock when a storm meets tiny budgets", () =>
+  it.effect("do not deadlock when many calls share small budgets", () =>
     crossfire({ highWater: 200, capacity: 1, inFlight: 300, depth: 5, calls: 50 })
   )
 
-  it.effect("still hear each other when both outboxes are over their high-water mark", () =>
+  it.effect("answer each other while both outboxes are over their high-water mark", () =>
     Effect.gen(function* () {
       const [left, right] = yield* Memory.pair({ highWater: 1, capacity: 1 })
       const both = yield* Deferred.make<void>()

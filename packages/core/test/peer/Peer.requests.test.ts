@@ -6,7 +6,7 @@ import type * as Peer from "@effect-mcp/core/Peer"
 import { Context, Effect, Fiber, Latch } from "effect"
 import { cancel, request, serve, type Served, settle, success } from "../support/wire.ts"
 
-/** A handler's effect, as a peer runs it, and as who answers runs it before the peer has it. */
+/** A handler's effect, run by the peer, and run by the handlers' own code before the peer has it. */
 const ways = {
   "by its peer": (_exchange: Peer.Exchange, effect: Effect.Effect<unknown>) => effect,
   "at once": (exchange: Peer.Exchange, effect: Effect.Effect<unknown>) => {
@@ -70,7 +70,7 @@ describe("a request is registered before it runs", () => {
       })
     )
 
-    it.effect(`so what waits for a permit goes on when it ends (run ${name})`, () =>
+    it.effect(`so a request that waits for a permit starts when it ends (run ${name})`, () =>
       Effect.gen(function* () {
         const served: Served = yield* serve(
           (exchange) =>
@@ -150,7 +150,7 @@ describe("a second request of the same id in flight", () => {
     })
   )
 
-  it.effect("is still a second one while the finalizers of a cancelled first run", () =>
+  it.effect("is still refused while the finalizers of the cancelled first one run", () =>
     Effect.gen(function* () {
       const latch = Latch.makeUnsafe(false)
       const { receive, messages, dropped } = yield* serve(() => Effect.ensuring(Effect.never, latch.await))
@@ -292,7 +292,7 @@ describe("a cancel", () => {
   )
 
   it.effect(
-    "of nothing, of something done, or of no id is ignored",
+    "of an unknown request, of an answered one, or without an id is ignored",
     () =>
       Effect.gen(function* () {
         const { receive, messages, peer } = yield* serve(({ request: { method } }) =>
@@ -332,7 +332,7 @@ describe("a cancel", () => {
     verifies("cancellation.initialize-not-cancelled")
   )
 
-  it.effect("of a request of ours is left to the role, and changes nothing by itself", () =>
+  it.effect("that names a request of this peer is left to the role, and has no effect by itself", () =>
     Effect.gen(function* () {
       const { peer, receive, notified } = yield* serve(() => Effect.never)
       const asking = yield* Effect.forkChild(peer.request("ask"), { startImmediately: true })
@@ -345,7 +345,7 @@ describe("a cancel", () => {
     })
   )
 
-  it.effect("that fits both a request of theirs and one of ours means theirs", () =>
+  it.effect("whose id both sides have in flight ends the request of its sender", () =>
     Effect.gen(function* () {
       const { peer, receive, notified } = yield* serve(() => Effect.never)
       yield* Effect.forkChild(peer.request("ask"), { startImmediately: true })

@@ -14,7 +14,7 @@ const oversize = (json: unknown) => {
   return inbound!
 }
 
-describe("an unreadable line", () => {
+describe("an invalid line", () => {
   it.effect("is answered -32700 with the revision's id, and the next one is served", () =>
     Effect.gen(function* () {
       let id: null | undefined = null
@@ -69,7 +69,7 @@ describe("an unreadable line", () => {
     verifies("json-rpc.response.not-both")
   )
 
-  it.effect("never starts a quarrel of two peers over each other's errors", () =>
+  it.effect("does not make two peers answer each other's errors for ever", () =>
     Effect.gen(function* () {
       const one = yield* serve(() => Effect.succeed({}))
       const other = yield* serve(() => Effect.succeed({}))
@@ -83,7 +83,7 @@ describe("an unreadable line", () => {
 })
 
 describe("a line over the limit", () => {
-  it.effect("that is a request is refused to its id, wherever that stands", () =>
+  it.effect("that is a request is refused by its id, wherever the id is in the line", () =>
     Effect.gen(function* () {
       const { peer, messages } = yield* serve(() => Effect.die("must not run"))
       peer.receive(oversize({ jsonrpc: "2.0", id: 1, method: "work", params: { huge } }))
@@ -102,7 +102,7 @@ describe("a line over the limit", () => {
     })
   )
 
-  it.effect("that is a request never fails one of ours that has the same id", () =>
+  it.effect("that is a request does not fail a request of this peer with the same id", () =>
     Effect.gen(function* () {
       const { peer, receive, messages } = yield* serve(() => Effect.die("must not run"))
       const fiber = yield* Effect.forkChild(peer.request("ask"), { startImmediately: true })
@@ -126,7 +126,7 @@ describe("a line over the limit", () => {
     })
   )
 
-  it.effect("that is junk is answered without an id", () =>
+  it.effect("that is no JSON is answered without an id", () =>
     Effect.gen(function* () {
       const { peer, messages } = yield* serve(() => Effect.never)
       peer.receive(oversize(huge))

@@ -14,7 +14,7 @@ describe("The line decoder", () => {
     assert.isBelow(process.memoryUsage().arrayBuffers - before, 16 * 1024 * 1024)
   })
 
-  it("keeps no more than its bytes of a line that drips in", () => {
+  it("keeps no more than the bytes of a line that arrives byte by byte", () => {
     const decoder = new Framing.LineDecoder()
     const heap = process.memoryUsage().heapUsed
     const drop = Uint8Array.of(120)

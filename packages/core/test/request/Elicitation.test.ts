@@ -47,7 +47,7 @@ describe("a question", () => {
     }).pipe(Effect.provide(Elicitation.layerAccept()))
   )
 
-  it.effect("is answered by its mode: a mode that the client lacks is -32602", () =>
+  it.effect("in a mode that the client lacks is answered by -32602", () =>
     Effect.gen(function* () {
       yield* Elicitation.confirm("Sure?")
       assert.deepInclude(yield* Effect.flip(Elicitation.url(page)), { _tag: "McpError", code: -32602 })
@@ -58,13 +58,13 @@ describe("a question", () => {
 describe("ifSupported", () => {
   const missing = Effect.fail(new CapabilityMissing({ capability: "elicitation.form", message: "no" }))
 
-  it.effect("takes the other way when the client cannot be asked", () =>
+  it.effect("runs the alternative when the client cannot be asked", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* Elicitation.ifSupported(missing, Effect.succeed("default")), "default")
     })
   )
 
-  it.effect("does not take it when the user said no", () =>
+  it.effect("does not run the alternative when the user declines", () =>
     Effect.gen(function* () {
       const asked = Elicitation.ifSupported(Elicitation.confirm("Sure?"), Effect.succeed("default"))
       assert.strictEqual((yield* Effect.flip(asked))._tag, "Declined")

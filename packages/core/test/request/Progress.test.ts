@@ -27,7 +27,7 @@ const wire = (token: string | number | undefined = 0) => {
 
 describe("a report", () => {
   it.effect(
-    "is sent with the token it was asked for by, whatever that is",
+    "is sent with the token of the request, whatever its type",
     () =>
       Effect.gen(function* () {
         for (const token of [0, "", 7, "7"]) {
@@ -43,7 +43,7 @@ describe("a report", () => {
     verifies("progress.token.from-active-request")
   )
 
-  it.effect("goes nowhere when nobody asked", () =>
+  it.effect("is not sent for a request without a token", () =>
     Effect.gen(function* () {
       const sent: Array<unknown> = []
       const service = Progress.make({
@@ -69,7 +69,7 @@ describe("a report", () => {
     verifies("progress.value.increases")
   )
 
-  it.effect("suspends the handler while the wire has no room, and no longer", () =>
+  it.effect("suspends the handler as long as the wire has no room", () =>
     Effect.gen(function* () {
       const { report, values, move } = wire()
       move(false)
@@ -84,7 +84,7 @@ describe("a report", () => {
   )
 
   it.effect(
-    "stops waiting after the stall time; then only the latest is kept and sent once the wire moves",
+    "does not wait longer than the stall time; the latest one is sent once there is room",
     () =>
       Effect.gen(function* () {
         const { report, values, move } = wire()
@@ -119,7 +119,7 @@ describe("a report", () => {
       yield* Fiber.join(first)
       move(false)
       const second = yield* Effect.forkChild(report(2), { startImmediately: true })
-      yield* Effect.yieldNow
+      yield* settle
       assert.isUndefined(second.pollUnsafe())
       move(true)
       yield* Fiber.join(second)
@@ -170,7 +170,7 @@ describe("a report", () => {
           { startImmediately: true }
         )
         yield* TestClock.adjust(Progress.stallTime)
-        yield* Effect.yieldNow
+        yield* settle
         yield* report(4)
         assert.deepStrictEqual(sent, [3, 4])
         yield* Fiber.interrupt(handler)
@@ -178,7 +178,7 @@ describe("a report", () => {
     verifies("progress.value.increases")
   )
 
-  it.effect("leaves nothing behind when its handler ends before the wire moves", () =>
+  it.effect("leaves no fiber behind when its handler ends before there is room", () =>
     Effect.gen(function* () {
       const { report, values, move } = wire()
       move(false)

@@ -85,7 +85,7 @@ describe("the hints of a server", () => {
   )
 
   it(
-    "go before the priorities, and leave the choice to them only when none matches",
+    "precede the priorities, which decide only when no hint matches",
     verifies("sampling.hints.before-priorities"),
     () => {
       assert.strictEqual(hinted("haiku"), "claude-3-haiku")

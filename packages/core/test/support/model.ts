@@ -1,5 +1,5 @@
 /**
- * A model of one peer: it predicts, from what goes in and from what its own handlers see, who must be answered.
+ * A model of one peer: it predicts which requests are answered, from what arrives and from what its handlers see.
  *
  * It never looks into the peer. A request lives from its arrival until its handler has ended; one that its sender cancels while it
  * lives is never answered, every other one that was accepted exactly once.
@@ -60,7 +60,7 @@ interface Inbound {
   cancelled: boolean
 }
 
-/** One request of ours. */
+/** One request that the peer sent. */
 interface Outbound {
   readonly id: JsonRpc.Id
   readonly fiber: Fiber.Fiber<unknown, Peer.RequestError>
@@ -134,7 +134,7 @@ export class Model {
     const { id } = command
     const living = this.alive().find((call) => call.id === id)
     if (command._tag === "Cancel") {
-      // One of ours may be meant instead: that is for the role to know.
+      // It may name a request that the peer sent: that is left to the role.
       if (living === undefined && this.asks.some((ask) => ask.id === id && ask.ended === undefined)) this.notified++
       if (living !== undefined) {
         living.cancelled = true

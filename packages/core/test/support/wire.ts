@@ -100,7 +100,7 @@ export const serve = Effect.fnUntraced(function* (
     options
   )
   // Lets the reader take its first pull, so that a test sees only what its own lines cause.
-  yield* Effect.yieldNow
+  yield* settle
   return { ...wire, peer, dropped, notified, receive: (json) => peer.receive(Framing.decode(lineOf(json))) }
 })
 

@@ -56,7 +56,7 @@ describe("the line decoder", () => {
     { ...verifies("stdio.framing.newline", "transport.encoding.utf-8"), ...fast }
   )
 
-  it("reads long lines of several connections at a time, each as it is", () => {
+  it("reads long lines of several connections at a time", () => {
     const connections = ["a", "é", "😀"].map((letter) => {
       const message = { jsonrpc: "2.0", method: letter.repeat(60_000) }
       const all = bytes(`${JSON.stringify(message)}\n`)
@@ -132,7 +132,7 @@ describe("the line decoder", () => {
     "é"
   ]
   it.prop(
-    "never throws on what looks like JSON-RPC and is not, within the limit or over it",
+    "never throws on invalid JSON-RPC, within the limit or over it",
     { parts: Arbitrary.array(Arbitrary.schema(Schema.Literals(scraps)), { maxLength: 60 }), cuts },
     ({ parts, cuts }) => {
       const all = bytes(`{${parts.join("")}}\n`)
@@ -169,7 +169,7 @@ describe("the line decoder", () => {
     assert.deepStrictEqual(tags(read), ["Message"])
   })
 
-  it("holds what has no newline yet, and never makes a message of it", () => {
+  it("holds a line without a newline, and makes no message of it", () => {
     const decoder = new Framing.LineDecoder()
     assert.deepStrictEqual(decoder.push(bytes(`{"jsonrpc":"2.0",`)), [])
     assert.deepStrictEqual(decoder.push(new Uint8Array(0)), [])
@@ -205,7 +205,7 @@ describe("the line decoder", () => {
     ])
   })
 
-  it("reads a field named _tag as any other", () => {
+  it("reads a field named _tag like any other", () => {
     const text = `{"jsonrpc":"2.0","method":"a","_tag":"Invalid"}`
     assert.strictEqual(Framing.decode(text)._tag, "Message")
   })

@@ -54,16 +54,17 @@ const ends = {
 const changes: Readonly<Record<string, (self: Source<number>) => Source<number>>> = {
   map: (self) => Incoming.map(self, (n) => n + 1),
   filter: (self) => Incoming.filter(self, (n) => n % 3 !== 0),
-  flatMap: (self) => Incoming.flatMap(self, (n) => (n % 2 === 0 ? [] : [n, -n])),
-  throws: (self) =>
-    Incoming.map(self, (n) => {
-      if (n === 7) throw new Error("seven")
-      return n
-    })
+  flatMap: (self) => Incoming.flatMap(self, (n) => (n % 2 === 0 ? [] : [n, -n]))
 }
+const throwing = (self: Source<number>) =>
+  Incoming.map(self, (n) => {
+    if (n === 7) throw new Error("seven")
+    return n
+  })
 
 const Script = Schema.Struct({
-  changes: Schema.Array(Schema.Literals(["map", "filter", "flatMap", "throws"])),
+  changes: Schema.Array(Schema.Literals(["map", "filter", "flatMap"])),
+  throws: Schema.Boolean,
   bursts: Schema.Array(Schema.Array(Schema.Literals([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]))),
   end: Schema.Literals(["end", "failure", "defect", "interruption"])
 })
@@ -78,14 +79,19 @@ const outcome = Effect.fnUntraced(function* (
 ) {
   const { finish, push, source, stats } = driven<number>()
   const seen: Array<number> = []
-  const read = after(script.changes.reduce((self, name) => changes[name]?.(self) ?? self, before(source)))
+  const read = after(
+    script.changes.reduce(
+      (self, name) => changes[name]?.(self) ?? self,
+      script.throws ? throwing(before(source)) : before(source)
+    )
+  )
   const fiber = yield* Effect.forkChild(
     Incoming.forEach(read, (item) => void seen.push(item)),
     { startImmediately: true }
   )
   yield* quiesce
   // A Stream maps what arrived together as one: with a defect among it, all of it is lost.
-  const bursts = script.changes.includes("throws") ? script.bursts.flat().map((n) => [n]) : script.bursts
+  const bursts = script.throws ? script.bursts.flat().map((n) => [n]) : script.bursts
   for (const burst of bursts) {
     burst.forEach(push)
     yield* quiesce

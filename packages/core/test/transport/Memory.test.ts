@@ -10,7 +10,7 @@ import { settle } from "../support/wire.ts"
 
 describe("an in-memory pair", () => {
   it.effect.prop(
-    "carries every message once, in order, as the JSON it is",
+    "carries every message once, in order, as its JSON",
     {
       values: Arbitrary.array(Arbitrary.schema(Schema.Json), { maxLength: 20 }),
       highWater: Schema.Literals([1, 50, 10_000])

@@ -73,7 +73,7 @@ describe("the outbox", () => {
     })
   )
 
-  it.effect("writes much in several writes, and has room again after each", () =>
+  it.effect("writes many messages in several writes, and has room again after each", () =>
     Effect.gen(function* () {
       const { sink, size, writes, let1 } = yield* gated()
       const padding = "x".repeat(20_000)
@@ -105,7 +105,7 @@ describe("the outbox", () => {
     })
   )
 
-  it.effect("makes senders of data wait from the high-water mark until the wire took enough", () =>
+  it.effect("makes senders of data wait above the high-water mark until the wire has taken enough", () =>
     Effect.gen(function* () {
       const { sink, size, let1 } = yield* gated({ highWater: 100 })
       assert.isTrue(sink.writable())
@@ -169,7 +169,7 @@ describe("the outbox", () => {
     })
   )
 
-  it.effect("counts a batch of answers as the text that it is, and has all of its room again", () =>
+  it.effect("counts a batch of answers by its text, and has all of its room again", () =>
     Effect.gen(function* () {
       const waiting: Array<() => void> = []
       const outbox = yield* Outbox.make(
@@ -246,7 +246,7 @@ describe("the outbox", () => {
     })
   )
 
-  it.effect("refuses what is no JSON in the very call, and counts nothing for it", () =>
+  it.effect("throws for a value that is no JSON, and counts nothing for it", () =>
     Effect.gen(function* () {
       const { sink, size } = yield* gated()
       assert.throws(() => sink.send(JsonRpc.notification("n", { big: 1n }), "data"))
@@ -270,7 +270,7 @@ describe("the outbox", () => {
     })
   )
 
-  it.effect("closes after the flush time when the wire takes nothing", () =>
+  it.effect("closes after the flush time when the wire takes no write", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const { sink } = yield* Scope.provide(gated({ flush: "2 seconds" }), scope)
@@ -365,7 +365,7 @@ describe("a connection", () => {
     })
   )
 
-  it.effect("does not let a handler wait for ever on a reader that stopped", () =>
+  it.effect("does not make a handler wait for ever for a reader that stopped", () =>
     Effect.gen(function* () {
       const done = yield* Deferred.make<void>()
       const { receive } = yield* reporting(
@@ -382,7 +382,7 @@ describe("a connection", () => {
     })
   )
 
-  it.effect("whose answers nobody reads breaks, and everything on it ends", () =>
+  it.effect("breaks when its answers are not read, and all requests on it end", () =>
     Effect.gen(function* () {
       const { receive, peer } = yield* reporting(() => Effect.never, { controlCap: 500 })
       const peerless = yield* Effect.forkChild(Effect.flip(peer.awaitClosed), { startImmediately: true })

@@ -1,7 +1,7 @@
 /**
  * An OAuth 2.1 authorization server for tests: real HTTP, real JWTs, a user that is a function, and faults on demand.
  *
- * Owns everything a client or a protected server may meet: metadata, authorization code with PKCE, refresh with rotation, client
+ * Owns all endpoints that a client or a protected server may use: metadata, authorization code with PKCE, refresh with rotation, client
  * credentials, token exchange, assertions, registration, client metadata documents, introspection, revocation, DPoP. It keeps nothing
  * after its scope closes, asks no user for consent, and is of no use outside tests.
  */
@@ -42,7 +42,7 @@ export class AuthServer extends Context.Service<
   AuthServer,
   {
     readonly issuer: string
-    /** The metadata document, as the script would have it now. */
+    /** The metadata document, as the script changes it. */
     readonly metadata: Effect.Effect<{ readonly [name: string]: unknown }>
     /** Changes how the server behaves from now on. */
     readonly script: (changes: Partial<Model.Script>) => Effect.Effect<void>
@@ -50,7 +50,7 @@ export class AuthServer extends Context.Service<
     readonly register: (client?: Partial<Model.Client>) => Effect.Effect<Model.Client>
     /** Makes an access token without any flow. */
     readonly issue: (token?: Issued) => Effect.Effect<string>
-    /** Makes an ID token: who signed in at the client. */
+    /** Makes an ID token of a user for a client. */
     readonly idToken: (token: { readonly subject: string; readonly clientId: string }) => Effect.Effect<string>
     /** Ends a token, and with a refresh token all that descend from the same approval. */
     readonly revoke: (token: string) => Effect.Effect<void>
@@ -62,9 +62,9 @@ export class AuthServer extends Context.Service<
     readonly trust: (issuer: string, keys: Jose.JSONWebKeySet) => Effect.Effect<void>
     /** Plays the browser: follows an authorization URL and gives the URL that it redirects to. */
     readonly visit: (url: string | URL) => Effect.Effect<URL>
-    /** What was asked so far, in order. */
+    /** The requests so far, in order. */
     readonly requests: Effect.Effect<ReadonlyArray<Model.Recorded>>
-    /** How often it was asked for something of that kind. */
+    /** How many requests of that kind there were. */
     readonly count: (kind: Model.Kind) => Effect.Effect<number>
   }
 >()("@effect-mcp/testing/auth/AuthServer") {}
@@ -124,7 +124,7 @@ const revoke = (state: State.State, token: string): void => {
   if (refresh !== undefined) State.endFamily(state, refresh.family)
 }
 
-/** RFC 7662: all there is to know of a token that is valid, and nothing of any other. */
+/** RFC 7662: the claims of a valid token; for any other only that it is not active. */
 const introspect = Effect.fnUntraced(function* (state: State.State, token: string): Effect.fn.Return<object> {
   const known = state.accessTokens.get(token)
   if (known === undefined || known.revoked || known.expires <= (yield* State.now)) return { active: false }
@@ -238,6 +238,6 @@ export const layerRoutes = (
 ): Layer.Layer<AuthServer, never, HttpRouter.HttpRouter | HttpServer.HttpServer> =>
   Layer.effect(AuthServer, routes(options))
 
-/** Serves on its own HTTP server; its issuer is the address that it listens at. */
+/** Serves on an HTTP server of its own. The issuer is its address. */
 export const layer = (options: Model.Options = {}): Layer.Layer<AuthServer, never, HttpServer.HttpServer> =>
   HttpRouter.serve(layerRoutes(options), { disableLogger: true, disableListenLog: true })

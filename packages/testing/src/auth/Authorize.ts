@@ -32,7 +32,7 @@ const redirectTo = (state: State, uri: string, asked: URLSearchParams, params: {
   return HttpServerResponse.empty({ status: 302, headers: { location: target.href, "cache-control": "no-store" } })
 }
 
-/** What the client did wrong in its request; known by the redirect's error code. */
+/** An error in the client's request: the error code of the redirect. */
 const objection = (asked: URLSearchParams): readonly [error: string, description: string] | undefined => {
   if (asked.get("response_type") !== "code") return ["unsupported_response_type", "response_type must be code"]
   if (asked.get("code_challenge_method") !== "S256") return ["invalid_request", "code_challenge_method must be S256"]
@@ -43,7 +43,7 @@ const objection = (asked: URLSearchParams): readonly [error: string, description
   return resource === undefined ? undefined : ["invalid_target", "resource must be an absolute URI without a fragment"]
 }
 
-/** Answers an authorization request. Errors that cannot be told to the client fail: they would be shown to the user. */
+/** Answers an authorization request. Fails for errors that must not be sent to the client: a browser shows them to the user. */
 export const authorize = Effect.fnUntraced(function* (
   state: State,
   asked: URLSearchParams

@@ -1,5 +1,5 @@
 /**
- * Clients of the authorization server of the tests: registered ones (RFC 7591), those that are documents, and how each proves who it is.
+ * Clients of the authorization server of the tests: registered ones (RFC 7591), client metadata documents, and how each authenticates.
  */
 import * as Effect from "effect/Effect"
 import * as Jose from "jose"
@@ -30,7 +30,7 @@ const isRedirect = (uri: string): boolean => {
   return !["javascript:", "data:", "file:"].includes(protocol)
 }
 
-/** Checks what a client says of itself, at registration or in its document. */
+/** Checks the metadata of a client, at registration or in its document. */
 const clientOf = (
   clientId: string,
   metadata: Fields,
@@ -111,7 +111,7 @@ const basic = (authorization: string): readonly [id: string, secret: string] | u
   return [decode(id), decode(secret)]
 }
 
-/** Who asks the token endpoint, proven by the one method that the client is registered with. */
+/** The client of a token request, authenticated by the method that it is registered with. */
 export const authenticate = Effect.fnUntraced(function* (
   state: State,
   form: URLSearchParams,

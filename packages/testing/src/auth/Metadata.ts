@@ -1,12 +1,12 @@
 /**
- * What an authorization server says of itself (RFC 8414, OpenID Connect Discovery 1.0), and where.
+ * The metadata of an authorization server (RFC 8414, OpenID Connect Discovery 1.0) and their paths.
  */
 import type * as Model from "./Model.ts"
 import * as Proof from "./Proof.ts"
 import type { State } from "./State.ts"
 import { grants } from "./Token.ts"
 
-/** The document, as the script would have it. */
+/** The document, as the script changes it. */
 export const document = (state: State): { readonly [name: string]: unknown } => {
   const { issuer, options, script } = state
   const { authMethods, documents, dpop, registration, scopes } = options

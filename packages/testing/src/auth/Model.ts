@@ -1,6 +1,6 @@
 /**
- * What the authorization server of the tests knows and can be told: clients, grants, tokens, the script that says how it behaves, and
- * the record of what it was asked.
+ * The data of the authorization server of the tests: clients, grants, tokens, the script of its behaviour, and the record of its
+ * requests.
  */
 import type * as Effect from "effect/Effect"
 import type * as HttpServerResponse from "effect/http/HttpServerResponse"
@@ -17,11 +17,11 @@ export interface Client {
   readonly grantTypes: ReadonlyArray<string>
   /** Keys of a client that authenticates by `private_key_jwt`. */
   readonly jwks?: Jose.JSONWebKeySet | undefined
-  /** What the client said of itself when it registered, or in its metadata document. */
+  /** The metadata of the client, from its registration or its document. */
   readonly metadata: { readonly [name: string]: unknown }
 }
 
-/** What somebody was granted: travels from the approval to the tokens. */
+/** A grant: from the approval of the user to the tokens. */
 export interface Grant {
   readonly subject: string
   readonly clientId: string
@@ -41,7 +41,7 @@ export interface Code extends Grant {
 }
 
 export interface RefreshToken extends Grant {
-  /** It was exchanged for another: presented again, the whole family dies. */
+  /** Whether it was exchanged for another: a second use revokes the whole family. */
   rotated: boolean
 }
 
@@ -89,9 +89,9 @@ export type Approval =
 
 export type TokenKind = "access_token" | "id_token" | "id_jag"
 
-/** How the server behaves; every field can be changed while it runs. The defaults are those of an honest server with a willing user. */
+/** How the server behaves; every field can be changed while it runs. By default the server is honest and the user approves. */
 export interface Script {
-  /** What the user says when asked. Default: `alice` approves all that is asked for. */
+  /** The decision of the user. Default: `alice` approves all scopes. */
   readonly approve: (request: AuthorizationRequest) => Approval
   /** Changes what the metadata say: leave out `code_challenge_methods_supported`, name another issuer. */
   readonly metadata: (document: { readonly [name: string]: unknown }) => { readonly [name: string]: unknown }
@@ -99,7 +99,7 @@ export interface Script {
   readonly redirect: (params: URLSearchParams) => void
   /** Changes the claims of a token before it is signed. */
   readonly claims: (kind: TokenKind, claims: Jose.JWTPayload) => Jose.JWTPayload
-  /** Runs before each request is served, and may answer in the server's stead: statuses, delays, nonsense. */
+  /** Runs before each request is served, and may answer it: statuses, delays, invalid bodies. */
   readonly intercept: (request: Recorded) => Effect.Effect<HttpServerResponse.HttpServerResponse | undefined>
   /** The document behind a Client ID Metadata Document's URL. Default: it is fetched. */
   readonly document: ((url: string) => Effect.Effect<unknown>) | undefined
@@ -116,7 +116,7 @@ export interface Options {
   readonly discovery?: ReadonlyArray<"oauth" | "openid" | "openid-appended"> | undefined
   /** Default `ES256`. */
   readonly algorithm?: Algorithm | undefined
-  /** Access tokens are JWTs (RFC 9068, default) or mean nothing to anybody else. */
+  /** Whether access tokens are JWTs (RFC 9068, default) or opaque. */
   readonly tokens?: "jwt" | "opaque" | undefined
   /** What `scopes_supported` lists, and what a request without scopes gets. */
   readonly scopes?: ReadonlyArray<string> | undefined

@@ -1,5 +1,5 @@
 /**
- * How the authorization server of the tests says no: an error code of RFC 6749 and its relatives, with a status.
+ * Errors of the authorization server of the tests: a code of RFC 6749 or a related one, with a status.
  */
 import * as Data from "effect/Data"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"

@@ -1,5 +1,5 @@
 /**
- * The metadata of a protected resource (RFC 9728), for tests of clients: true ones, and ones that lie.
+ * The metadata of a protected resource (RFC 9728), for tests of clients: correct ones and wrong ones.
  */
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
@@ -12,7 +12,7 @@ export interface Options {
   /** Issuers of the tokens that it takes. */
   readonly authorizationServers: ReadonlyArray<string>
   readonly scopes?: ReadonlyArray<string> | undefined
-  /** Further fields; they win over those above. */
+  /** Further fields; they replace those above. */
   readonly fields?: { readonly [name: string]: unknown } | undefined
 }
 
@@ -33,7 +33,7 @@ export const metadataUrl = (resource: string): string => {
   return `${origin}${suffix}${pathname === "/" ? "" : pathname}`
 }
 
-/** Serves the document; `at` is where: before the resource's path, at the root, or at a path of one's own. Default all but the last. */
+/** Serves the document; `at` is where: before the resource's path, at the root, or at another path. Default `path` and `root`. */
 export const layer = (
   options: Options & { readonly at?: ReadonlyArray<"path" | "root" | `/${string}`> }
 ): Layer.Layer<never, never, HttpRouter.HttpRouter> => {

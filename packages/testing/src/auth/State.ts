@@ -47,7 +47,7 @@ export interface State {
   readonly refreshTokens: Map<string, Model.RefreshToken>
   /** Keys of other issuers whose assertions count here. */
   readonly trusted: Map<string, Jose.JSONWebKeySet>
-  /** `jti`s of proofs and assertions that were seen. */
+  /** The `jti`s of proofs and assertions that were used. */
   readonly seen: Set<string>
   readonly requests: Array<Model.Recorded>
 }
@@ -79,7 +79,7 @@ export const make = Effect.fnUntraced(function* (issuer: string, options: Model.
   }
 })
 
-/** Signs claims of a kind, as the script would have them. */
+/** Signs the claims of a token, as the script changes them. */
 export const sign = (
   state: State,
   kind: Model.TokenKind,
@@ -104,7 +104,7 @@ export const accessToken = Effect.fnUntraced(function* (
   return token
 })
 
-/** What an access token says: in a JWT, or when its introspection is asked for. */
+/** The claims of an access token: in a JWT, or in the answer of introspection. */
 export const claimsOf = (state: State, token: Model.AccessToken): Jose.JWTPayload => {
   const { resources, scopes } = token
   const [audience = state.options.audience ?? state.issuer, ...more] = resources
@@ -121,7 +121,7 @@ export const claimsOf = (state: State, token: Model.AccessToken): Jose.JWTPayloa
   }
 }
 
-/** Everything that descends from one approval ends. */
+/** Revokes all tokens of one approval. */
 export const endFamily = (state: State, family: string): void => {
   for (const token of state.accessTokens.values()) if (token.family === family) token.revoked = true
   for (const [key, token] of state.refreshTokens) if (token.family === family) state.refreshTokens.delete(key)

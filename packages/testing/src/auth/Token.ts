@@ -31,7 +31,7 @@ interface Asked {
 const words = (text: string | null): ReadonlyArray<string> | undefined =>
   text === null ? undefined : text.split(" ").filter((word) => word !== "")
 
-/** What is asked for must be part of what was granted. */
+/** The requested scopes must be part of the granted ones. */
 const narrowed = (
   asked: ReadonlyArray<string> | undefined,
   granted: ReadonlyArray<string>,
@@ -109,7 +109,7 @@ const refresh = Effect.fnUntraced(function* (asked: Asked): Effect.fn.Return<obj
   const scopes = yield* narrowed(words(form.get("scope")), token.scopes, "invalid_scope")
   const resources = yield* narrowed(form.getAll("resource"), token.resources, "invalid_target")
   token.rotated = true
-  // The new refresh token keeps all that was granted; only the access token is narrower.
+  // The new refresh token keeps all granted scopes; only the access token is narrower.
   const answer = yield* issue(asked, { ...grantOf(token), resources, scopes, jkt }, { refreshable: false })
   const next = random()
   state.refreshTokens.set(next, { ...grantOf(token), rotated: false })
