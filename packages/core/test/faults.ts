@@ -10,6 +10,41 @@ const depthTest = "packages/core/test/transport/Depth.test.ts"
 export const faults: ReadonlyArray<Fault> = [
   ...statements,
   {
+    name: "The reason of a cancel does not reach the finalizers of the handler",
+    file: "packages/core/src/peer/Inbound.ts",
+    from: "reason === undefined ? undefined : CancelReason.annotation(reason)",
+    to: "undefined",
+    test: "packages/core/test/peer/CancelReason.test.ts"
+  },
+  {
+    name: "A reason that is no string is taken for one",
+    file: "packages/core/src/peer/Inbound.ts",
+    from: 'typeof params?.reason === "string" ? excerpt(params.reason) : undefined',
+    to: "params?.reason === undefined ? undefined : excerpt(String(params.reason))",
+    test: "packages/core/test/peer/CancelReason.test.ts"
+  },
+  {
+    name: "A role is not told of a cancel",
+    file: "packages/core/src/peer/Inbound.ts",
+    from: "    this.handlers.cancelled?.(entry.request, reason)\n",
+    to: "",
+    test: "packages/core/test/peer/CancelReason.test.ts"
+  },
+  {
+    name: "The cancel of a request has no reason of the caller's interruption",
+    file: "packages/core/src/peer/Outbound.ts",
+    from: 'CancelReason.of(exit.cause) ?? "The caller was interrupted"',
+    to: '"The caller was interrupted"',
+    test: "packages/core/test/peer/CancelReason.test.ts"
+  },
+  {
+    name: "Progress of a question does not reach the handler",
+    file: "packages/core/src/request/ClientInput.ts",
+    from: "onProgress: asking?.onProgress",
+    to: "onProgress: undefined",
+    test: "packages/core/test/request/ClientInput.test.ts"
+  },
+  {
     name: "A transport delivers past the stream that a program put in the place of its own",
     file: "packages/core/src/transport/Incoming.ts",
     from: "  delivery?.stream === incoming ? delivery : undefined",

@@ -84,7 +84,8 @@ export interface Served extends Wire {
 /** A peer on such a wire. `handle` answers its requests; `ping` is answered at once. */
 export const serve = Effect.fnUntraced(function* (
   handle: (exchange: Peer.Exchange) => Effect.Effect<unknown, McpError.McpError>,
-  options?: Peer.Options
+  options?: Peer.Options,
+  handlers?: Partial<Peer.Handlers>
 ): Effect.fn.Return<Served, never, Scope.Scope> {
   const wire = make()
   const dropped: Array<string> = []
@@ -95,7 +96,8 @@ export const serve = Effect.fnUntraced(function* (
       request: handle,
       notification: (message) => void notified.push(message.method),
       immediate: (message) => (message.method === "ping" ? {} : undefined),
-      dropped: (reason) => void dropped.push(reason)
+      dropped: (reason) => void dropped.push(reason),
+      ...handlers
     },
     options
   )

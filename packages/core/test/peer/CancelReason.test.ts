@@ -1,0 +1,93 @@
+/** The reason of a cancel travels with the interruption, in both directions (spec: basic/patterns/cancellation). */
+import { assert, describe, it } from "@effect/vitest"
+import { Cause, Effect, Exit, Fiber } from "effect"
+import * as CancelReason from "../../src/peer/CancelReason.ts"
+import type * as Peer from "../../src/peer/Peer.ts"
+import { type Served, notification, request, serve, settle } from "../support/wire.ts"
+
+const cancel = (requestId: unknown, reason?: unknown) =>
+  notification("notifications/cancelled", { requestId, ...(reason === undefined ? undefined : { reason }) })
+
+/** A handler that never ends by itself, and the reasons that its finalizers see. */
+const watched = () => {
+  const reasons: Array<string | undefined> = []
+  const handle = (exchange: Peer.Exchange) =>
+    Effect.onExit(
+      exchange.request.method === "ask" ? Effect.orDie(exchange.peer.request("question")) : Effect.never,
+      (exit) =>
+        Effect.sync(() => void reasons.push(Exit.isFailure(exit) ? CancelReason.of(exit.cause) : "it has ended"))
+    )
+  return { handle, reasons }
+}
+
+const cancels = ({ messages }: Served) =>
+  messages()
+    .filter(({ method }) => method === "notifications/cancelled")
+    .map(({ params }) => params.reason)
+
+describe("the reason of a cancel that arrives", () => {
+  const long = "x".repeat(1000)
+  it.effect.each([
+    ["is seen by the handler's finalizers", "No longer needed", "No longer needed"],
+    ["is cut at 200 characters", long, `${long.slice(0, 200)}…`],
+    ["may be absent", undefined, undefined],
+    ["does not count unless it is a string", { text: "No" }, undefined]
+  ] as const)("%s", ([, given, seen]) =>
+    Effect.gen(function* () {
+      const { handle, reasons } = watched()
+      const cancelled: Array<unknown> = []
+      const { receive } = yield* serve(handle, {}, { cancelled: ({ id }, reason) => void cancelled.push([id, reason]) })
+      receive(request(1))
+      receive(cancel(1, given))
+      yield* settle
+      assert.deepStrictEqual(reasons, [seen])
+      assert.deepStrictEqual(cancelled, [[1, seen]])
+    })
+  )
+
+  it.effect("goes with the cancel of the request that the handler waits for", () =>
+    Effect.gen(function* () {
+      const { handle, reasons } = watched()
+      const served = yield* serve(handle)
+      served.receive(request(1, "ask"))
+      yield* settle
+      served.receive(cancel(1, "The user left"))
+      yield* settle
+      assert.deepStrictEqual(cancels(served), ["The user left"])
+      assert.deepStrictEqual(reasons, ["The user left"])
+    })
+  )
+})
+
+describe("the reason of an interruption by this side", () => {
+  it.effect("is seen by the handler's finalizers", () =>
+    Effect.gen(function* () {
+      const { handle, reasons } = watched()
+      const { peer, receive } = yield* serve(handle)
+      receive(request(1))
+      peer.interrupt("The server is shutting down", 1)
+      yield* settle
+      assert.deepStrictEqual(reasons, ["The server is shutting down"])
+    })
+  )
+
+  it.effect.each([
+    ["leaves with the cancel of the caller's request", CancelReason.annotation("Changed my mind"), "Changed my mind"],
+    ["is a sentence of its own where the interruption has none", undefined, "The caller was interrupted"]
+  ] as const)("%s", ([, annotation, reason]) =>
+    Effect.gen(function* () {
+      const served = yield* serve(() => Effect.never)
+      const caller = yield* Effect.forkChild(served.peer.request("ask"), { startImmediately: true })
+      caller.interruptUnsafe(undefined, annotation)
+      yield* Fiber.await(caller)
+      assert.deepStrictEqual(cancels(served), [reason])
+    })
+  )
+})
+
+describe("CancelReason.of", () => {
+  it("finds no reason in a cause without an interruption", () => {
+    assert.isUndefined(CancelReason.of(Cause.fail("no")))
+    assert.isUndefined(CancelReason.of(Cause.interrupt(1)))
+  })
+})

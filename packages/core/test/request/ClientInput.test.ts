@@ -1,0 +1,59 @@
+/** Questions of a handler over the open connection: options that reach the peer's request. */
+import * as Revision from "@effect-mcp/protocol/Revision"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import * as ClientInput from "../../src/request/ClientInput.ts"
+import * as Sampling from "../../src/request/Sampling.ts"
+import { notification, serve, settle, success } from "../support/wire.ts"
+
+const params = { messages: [{ role: "user", content: { type: "text", text: "Hello" } }], maxTokens: 10 } as const
+const answer = { role: "assistant", content: { type: "text", text: "Hello" }, model: "m" }
+
+describe.each(Revision.stateful)("a question over the open connection in $version", (revision) => {
+  const ask = Effect.fnUntraced(function* (options?: ClientInput.AskOptions) {
+    const served = yield* serve(() => Effect.never)
+    const input = ClientInput.remote({
+      peer: served.peer,
+      revision,
+      capabilities: { sampling: {} },
+      relatedTo: 7,
+      timeout: "1 minute",
+      ready: Effect.void
+    })
+    const model = Sampling.proxy(input, { tools: false, context: false })
+    const fiber = yield* Effect.forkChild(model.createMessage(params, options), { startImmediately: true })
+    yield* settle
+    return { ...served, fiber }
+  })
+
+  it.effect("asks for progress where the handler does, and each event is handed to it", () =>
+    Effect.gen(function* () {
+      const seen: Array<number> = []
+      const { fiber, messages, receive } = yield* ask({ onProgress: ({ progress }) => void seen.push(progress) })
+      const [{ id, params }] = messages()
+      receive(notification("notifications/progress", { progressToken: params._meta.progressToken, progress: 1 }))
+      receive(notification("notifications/progress", { progressToken: params._meta.progressToken, progress: 2 }))
+      receive(success(id, answer))
+      yield* Fiber.join(fiber)
+      assert.deepStrictEqual(seen, [1, 2])
+    })
+  )
+
+  it.effect("asks for no progress where the handler does not", () =>
+    Effect.gen(function* () {
+      const { messages } = yield* ask()
+      const [{ params }] = messages()
+      assert.isUndefined(params._meta)
+    })
+  )
+
+  it.effect("leaves on the stream of the request whose handler asks", () =>
+    Effect.gen(function* () {
+      const { sent } = yield* ask()
+      assert.deepStrictEqual(
+        sent.map(({ relatedTo }) => relatedTo),
+        [7]
+      )
+    })
+  )
+})
