@@ -82,14 +82,14 @@ const make = Effect.fnUntraced(function* <E extends { readonly message: string }
 
   return {
     middleware: Relay.make({ upstreams, calls, reconnectTimeout }),
-    greet: ((answer, { clientCapabilities, ...who }) =>
+    onInitialize: ((answer, { clientCapabilities, ...who }) =>
       Effect.scoped(
         Effect.map(upstreams.acquire({ ...who, capabilities: clientCapabilities }, false), ({ client }) => ({
           ...answer,
           ...Translation.identity(client),
           serverInfo: client.serverInfo
         }))
-      )) satisfies NonNullable<ServerOptions["greet"]>,
+      )) satisfies NonNullable<ServerOptions["onInitialize"]>,
     gateway: Gateway.of({ upstreams: upstreams.size, calls: calls.size })
   }
 })
@@ -116,7 +116,7 @@ export const layer = <E extends { readonly message: string }, R>(
   options: Options<E, R>
 ): Layer.Layer<McpServer.McpServer | Gateway, never, Exclude<R, Scope.Scope>> =>
   Layer.unwrap(
-    Effect.map(make(options), ({ gateway, greet, middleware }) => {
+    Effect.map(make(options), ({ gateway, onInitialize, middleware }) => {
       const { askTimeout, drain, keepAlive, limits, logging, rateLimit, revisions, rounds } = options
       return Layer.merge(
         Layer.succeed(Gateway, gateway),
@@ -125,7 +125,7 @@ export const layer = <E extends { readonly message: string }, R>(
           version: "0.1.0",
           features: Middleware.layer(middleware),
           dynamic: true,
-          greet,
+          onInitialize,
           askTimeout,
           drain,
           keepAlive,

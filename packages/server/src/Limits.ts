@@ -10,7 +10,19 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
 import { bytesOf } from "./internal/bytesOf.ts"
 
-/** Bytes are those of UTF-8. `Infinity` switches a limit off. */
+/**
+ * Bounds of requests and kept bytes. Bytes are those of UTF-8; `Infinity` switches a limit off.
+ *
+ * @example
+ * ```ts
+ * import { type Limits, McpServer } from "@effect-mcp/server"
+ * import { Layer } from "effect"
+ *
+ * const limits: Limits.Options = { inFlight: 8, tool: { time: "30 seconds", bytes: 64 * 1024 } }
+ *
+ * export const server = McpServer.layer({ name: "search", version: "1.0.0", features: Layer.empty, limits })
+ * ```
+ */
 export interface Options {
   /** Requests of one session that run at once; more wait. Default 64. */
   readonly inFlight?: number | undefined

@@ -34,17 +34,55 @@ export type { Options as StdioOptions } from "./stdio/Stdio.ts"
  *
  * Keeps stdout clean from its first moment: logs and stray prints go to stderr. Uses the `Stdio` of the context if there is one, else
  * the streams of the process, which is faster. Ends when stdin ends; fails when the server cannot be built or stdout breaks.
+ *
+ * @example
+ * ```ts
+ * import { Tool, Tools } from "@effect-mcp/core"
+ * import { McpServer } from "@effect-mcp/server"
+ * import { Effect } from "effect"
+ *
+ * const Hello = Tool.make("hello", { description: "Greets the user" })
+ * const features = Tools.layer(Hello, () => Effect.succeed("Hello"))
+ * const server = McpServer.layer({ name: "hello", version: "1.0.0", features })
+ *
+ * // Run it with `NodeRuntime.runMain(program)`.
+ * export const program = McpServer.runStdio(server, { grace: "5 seconds" })
+ * ```
  */
 export const runStdio: typeof Stdio.run = Stdio.run
 
 /**
  * Serves the server of the context over stdin and stdout until stdin ends. Options: message limit, outbox budgets, `grace` for requests
- * in flight (default 1 second). Fails when stdout breaks. Logs go to stderr; what was printed before it runs is not caught: see
- * `runStdio`.
+ * in flight (default 1 second). Fails when stdout breaks. Logs go to stderr; output before it runs is not redirected: see `runStdio`.
+ *
+ * @example
+ * ```ts
+ * import { McpServer } from "@effect-mcp/server"
+ * import { Effect, type Layer } from "effect"
+ *
+ * export const main = (server: Layer.Layer<McpServer.McpServer>) => Effect.provide(McpServer.serveStdio(), server)
+ * ```
  */
 export const serveStdio: typeof Stdio.serve = Stdio.serve
 
-/** Serves every connection of a `SocketServer` (TCP or Unix socket) until interrupted. */
+/**
+ * Serves every connection of a `SocketServer` (TCP or Unix socket), one session each, until interrupted (spec: basic/transports, custom
+ * transports). Options are those of stdio; `grace` is 0 by default. Fails when the listener does. There is no authentication: listen on
+ * loopback or on a file that only its owner can open.
+ *
+ * @example
+ * ```ts
+ * import { NodeSocketServer } from "@effect/platform-node"
+ * import { McpServer } from "@effect-mcp/server"
+ * import { Effect, type Layer } from "effect"
+ *
+ * export const main = (server: Layer.Layer<McpServer.McpServer>) =>
+ *   Effect.provide(McpServer.serveSocket(), [
+ *     server,
+ *     NodeSocketServer.layer({ path: "/run/mcp.sock" })
+ *   ])
+ * ```
+ */
 export const serveSocket: typeof Socket.serve = (options) =>
   Effect.flatMap(
     Effect.promise(() => import("./socket/Socket.ts")),
@@ -54,8 +92,22 @@ export const serveSocket: typeof Socket.serve = (options) =>
 /**
  * Adds the Streamable HTTP endpoint at `options.path`, for all revisions, to the router (spec: basic/transports, Streamable HTTP).
  *
- * Routes and middleware of the application may stand beside it; middleware that provides a `Principal` names the caller. Serve the
- * router with `serveHttp`: with another function, open streams hold up the server's shutdown.
+ * The application may add routes and middleware of its own; middleware that provides a `Principal` names the caller. Serve the router with
+ * `serveHttp`: with another function, open streams hold up the server's shutdown.
+ *
+ * @example
+ * ```ts
+ * import { NodeHttpServer } from "@effect/platform-node"
+ * import { McpServer } from "@effect-mcp/server"
+ * import { Layer } from "effect"
+ * import { createServer } from "node:http"
+ *
+ * const routes = McpServer.layerHttp({ path: "/mcp", allowedHosts: ["mcp.example.com"] })
+ *
+ * // Run it with `Layer.launch(http(server))`.
+ * export const http = (server: Layer.Layer<McpServer.McpServer>) =>
+ *   McpServer.serveHttp(routes).pipe(Layer.provide([server, NodeHttpServer.layer(createServer, { port: 3000 })]))
+ * ```
  */
 export const layerHttp = (options: Router.Options): Layer.Layer<never, never, McpServer | HttpRouter.HttpRouter> =>
   Layer.unwrap(
@@ -65,7 +117,18 @@ export const layerHttp = (options: Router.Options): Layer.Layer<never, never, Mc
     )
   )
 
-/** Adds the two endpoints of HTTP with SSE (2024-11-05, deprecated) to the router, below `options.path`. */
+/**
+ * Adds the two endpoints of HTTP with SSE (2024-11-05, deprecated) to the router, below `options.path`. Serve the router with `serveHttp`.
+ *
+ * @example
+ * ```ts
+ * import { McpServer } from "@effect-mcp/server"
+ * import { Layer } from "effect"
+ *
+ * // Old clients beside new ones.
+ * export const routes = Layer.merge(McpServer.layerHttp({ path: "/mcp" }), McpServer.layerSse({ path: "/legacy" }))
+ * ```
+ */
 export const layerSse = (options: Sse.Options): Layer.Layer<never, never, McpServer | HttpRouter.HttpRouter> =>
   Layer.unwrap(
     Effect.map(
@@ -74,7 +137,20 @@ export const layerSse = (options: Sse.Options): Layer.Layer<never, never, McpSer
     )
   )
 
-/** `HttpRouter.serve` that ends the open streams of MCP in order at shutdown, before the HTTP server waits for them. */
+/**
+ * `HttpRouter.serve` that ends the open streams of MCP in order at shutdown, before the HTTP server waits for them. See `layerHttp`.
+ *
+ * @example
+ * ```ts
+ * import { McpServer } from "@effect-mcp/server"
+ * import { Layer } from "effect"
+ * import { HttpRouter, HttpServerResponse } from "effect/http"
+ *
+ * const health = HttpRouter.add("GET", "/health", HttpServerResponse.text("ok"))
+ *
+ * export const app = McpServer.serveHttp(Layer.merge(McpServer.layerHttp({ path: "/mcp" }), health))
+ * ```
+ */
 export const serveHttp: typeof HttpRouter.serve = (app, options) =>
   Layer.unwrap(
     Effect.map(
@@ -86,8 +162,29 @@ export const serveHttp: typeof HttpRouter.serve = (app, options) =>
 /**
  * The Streamable HTTP endpoint as a `fetch` handler, for Workers, Deno, Bun and tests.
  *
- * The server is built at once; requests wait for it. `dispose` ends what is open, in order. For routes or middleware beside it, give
- * `layerHttp` to `HttpRouter.toWebHandler`.
+ * The server is built at once; requests wait for it. `dispose` ends open streams and sessions, in order. For routes or middleware of your
+ * own, give `layerHttp` to `HttpRouter.toWebHandler`.
+ *
+ * @example
+ * ```ts
+ * import { Tool, Tools } from "@effect-mcp/core"
+ * import { McpServer } from "@effect-mcp/server"
+ * import { Effect } from "effect"
+ *
+ * const Hello = Tool.make("hello", { description: "Greets the user" })
+ * const features = Tools.layer(Hello, () => Effect.succeed("Hello"))
+ * const server = McpServer.layer({ name: "hello", version: "1.0.0", features })
+ *
+ * const { dispose, handler } = McpServer.toWebHandler(server, { path: "/mcp" })
+ *
+ * const ping = new Request("http://localhost/mcp", {
+ *   method: "POST",
+ *   headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
+ *   body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" })
+ * })
+ * console.log((await handler(ping)).status) // => 400
+ * await dispose()
+ * ```
  */
 export const toWebHandler = <E>(
   server: Layer.Layer<McpServer, E>,
@@ -103,8 +200,21 @@ export const toWebHandler = <E>(
 /**
  * The Streamable HTTP endpoint as a listener of `node:http`, or a route of Express: a call costs a quarter less than through a router.
  *
- * The server is built at once; requests wait for it. A server that cannot be built is logged, and requests are answered by 500.
- * `dispose` ends what is open, in order, or what is still being built, and never fails: close the HTTP server after it.
+ * The server is built at once; requests wait for it. If it cannot be built, the reason is logged and requests are answered by 500.
+ * `dispose` ends open streams and sessions, in order, or the building, and never fails: close the HTTP server after it.
+ *
+ * @example
+ * ```ts
+ * import { McpServer } from "@effect-mcp/server"
+ * import type { Layer } from "effect"
+ * import { createServer } from "node:http"
+ *
+ * export const listen = (server: Layer.Layer<McpServer.McpServer>) => {
+ *   const { dispose, listener } = McpServer.toNodeListener(server, { path: "/mcp" })
+ *   const http = createServer(listener).listen(3000)
+ *   process.once("SIGTERM", () => dispose().then(() => http.close()))
+ * }
+ * ```
  */
 export const toNodeListener = <E>(server: Layer.Layer<McpServer, E>, options?: Node.BuildOptions): Node.Built => {
   const building = import("./http/NodeListener.ts").then(({ build }) => build(server, options))

@@ -13,13 +13,16 @@ import * as Effect from "effect/Effect"
 import type * as Caching from "../features/Caching.ts"
 import type { Features } from "../features/Features.ts"
 import type { RateLimit, Rule } from "../features/RateLimit.ts"
-import type { Request as Decoded, Result } from "../request/Decoded.ts"
+import type { DecodedRequest, DecodedResult } from "../request/DecodedRequest.ts"
 import type { ServerRequest } from "../request/ServerRequest.ts"
 import { type Codec, codecOf } from "./Codec.ts"
-import type { Identity } from "./Initialize.ts"
+import type { ServerInfo } from "./ServerInfo.ts"
 import type { Methods } from "./methods.ts"
 
-type Handle = (params: unknown, request: ServerRequest) => Effect.Effect<Result, McpError.McpError, RequestServices>
+type Handle = (
+  params: unknown,
+  request: ServerRequest
+) => Effect.Effect<DecodedResult, McpError.McpError, RequestServices>
 
 /** A method of one revision, as this server answers it. */
 export interface Operation extends Codec {
@@ -37,7 +40,7 @@ export interface Operation extends Codec {
 const sameForAll = (): boolean => false
 
 export interface Options {
-  readonly identity: Identity
+  readonly info: ServerInfo
   readonly features: Features
   readonly methods: Methods
   readonly caching: Caching.Hints
@@ -65,11 +68,11 @@ export class Dispatcher {
   }
 
   private make(revision: Revision, method: string): Operation | undefined {
-    const { caching, identity, methods, rateLimit } = this.options
+    const { caching, info: server, methods, rateLimit } = this.options
     const info = MethodInfo.ofRequest(method)
     const codec = codecOf(revision, method)
     if (info === undefined || codec === undefined || !Object.hasOwn(methods, method)) return undefined
-    if (MethodInfo.missingCapability(info, identity.capabilities(), revision.rules) !== undefined) return undefined
+    if (MethodInfo.missingCapability(info, server.capabilities(), revision.rules) !== undefined) return undefined
     const { cacheHint, handle, variesByCaller = sameForAll } = methods[method as keyof Methods]
     return {
       ...codec,
@@ -89,11 +92,11 @@ export class Dispatcher {
     operation: Operation,
     params: unknown,
     request: ServerRequest
-  ): Effect.Effect<Result, McpError.McpError, RequestServices> {
+  ): Effect.Effect<DecodedResult, McpError.McpError, RequestServices> {
     const { features } = this.options
     if (features.wrapped()) request.eager = false
     if (request.eager) return operation.handle(params, request)
-    const decoded = { method: operation.method, params } as Decoded // the codec of this very method decoded the params
+    const decoded = { method: operation.method, params } as DecodedRequest // the codec of this very method decoded the params
     const { callerBinding } = request
     // The handler is looked up when the effect runs: middleware may wait first, or run the effect again.
     return features.middleware(decoded, ({ params }) => {

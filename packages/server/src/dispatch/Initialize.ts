@@ -2,9 +2,7 @@
  * The handshake of the stateful revisions (spec: basic/lifecycle): agrees on a revision and records the client.
  */
 import * as Codecs from "@effect-mcp/protocol/Codecs"
-import type { ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
 import * as McpError from "@effect-mcp/protocol/McpError"
-import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
 import type { InitializeResult } from "@effect-mcp/protocol/model/Lifecycle"
 import type { Revision } from "@effect-mcp/protocol/Revision"
 import type { Principal } from "@effect-mcp/core/Principal"
@@ -14,14 +12,7 @@ import * as Exit from "effect/Exit"
 import { withoutSession } from "../features/Features.ts"
 import type { Limits } from "../Limits.ts"
 import type { Negotiated, Session } from "../session/Session.ts"
-
-export interface Identity {
-  readonly info: Implementation
-  readonly instructions: string | undefined
-  readonly capabilities: () => ServerCapabilities
-  /** The revisions served, of both eras, oldest first. */
-  readonly revisions: ReadonlyArray<Revision>
-}
+import type { ServerInfo } from "./ServerInfo.ts"
 
 /** The requested revision if it is served, else the newest that is. */
 const negotiate = (revisions: ReadonlyArray<Revision>, requested: unknown): Revision | undefined =>
@@ -30,40 +21,43 @@ const negotiate = (revisions: ReadonlyArray<Revision>, requested: unknown): Revi
 const versionOf = (params: unknown): unknown =>
   typeof params === "object" && params !== null && "protocolVersion" in params ? params.protocolVersion : undefined
 
-const sessionless = (greeting: InitializeResult): InitializeResult => ({
-  ...greeting,
-  capabilities: withoutSession(greeting.capabilities)
+const sessionless = (answer: InitializeResult): InitializeResult => ({
+  ...answer,
+  capabilities: withoutSession(answer.capabilities)
 })
 
 /** The caller and connection of an `initialize`. */
-export interface Asker extends Negotiated {
+export interface InitializeCaller extends Negotiated {
   readonly principal: Principal["Service"]
   readonly connection: Connection
 }
 
 /** Changes the result of `initialize` by its caller. A failure is the answer, and the session is not initialized. */
-export type Greet = (answer: InitializeResult, asker: Asker) => Effect.Effect<InitializeResult, McpError.McpError>
+export type OnInitialize = (
+  answer: InitializeResult,
+  caller: InitializeCaller
+) => Effect.Effect<InitializeResult, McpError.McpError>
 
 /** Answers `initialize`. A second one in the same session fails with -32600 and changes nothing. */
 export const initialize = (
-  identity: Identity,
+  info: ServerInfo,
   session: Session,
   params: unknown,
   limits: Limits,
-  greet: ((answer: InitializeResult, negotiated: Negotiated) => ReturnType<Greet>) | undefined
+  onInitialize: ((answer: InitializeResult, negotiated: Negotiated) => ReturnType<OnInitialize>) | undefined
 ): Effect.Effect<unknown, McpError.McpError> =>
   Effect.suspend(() => {
     if (session.negotiated !== undefined || session.opening)
       return Effect.fail(McpError.invalidRequest("This session is already initialized"))
     const requested = versionOf(params)
     const revision = negotiate(
-      identity.revisions.filter(({ era }) => era === "stateful"),
+      info.revisions.filter(({ era }) => era === "stateful"),
       requested
     )
     const codec = revision?.requests.initialize
     if (revision === undefined || codec === undefined) {
       // A client may show its user only this error, so it names the versions that are served.
-      const supported = identity.revisions.map(({ version }) => version)
+      const supported = info.revisions.map(({ version }) => version)
       return Effect.fail(McpError.unsupportedProtocolVersion(supported, String(requested)))
     }
     const coders = Codecs.coders(codec)
@@ -71,17 +65,17 @@ export const initialize = (
       Effect.flatMap(({ capabilities, clientInfo }) => {
         const kept = limits.client(session, clientInfo, capabilities)
         if (kept instanceof McpError.McpError) return Effect.fail(kept)
-        const { info, instructions } = identity
+        const { implementation, instructions } = info
         const result: InitializeResult = {
           protocolVersion: revision.version,
-          capabilities: identity.capabilities(),
-          serverInfo: info,
+          capabilities: info.capabilities(),
+          serverInfo: implementation,
           ...(instructions === undefined ? undefined : { instructions })
         }
         const negotiated: Negotiated = { revision, clientInfo: kept, clientCapabilities: capabilities }
         session.opening = true
-        return Effect.flatMap(greet?.(result, negotiated) ?? Effect.succeed(result), (greeting) =>
-          Effect.mapError(coders.result.encode(session.sessionless ? sessionless(greeting) : greeting), (message) =>
+        return Effect.flatMap(onInitialize?.(result, negotiated) ?? Effect.succeed(result), (answer) =>
+          Effect.mapError(coders.result.encode(session.sessionless ? sessionless(answer) : answer), (message) =>
             McpError.internalError(message)
           )
         ).pipe(

@@ -29,7 +29,7 @@ export interface Logging {
    */
   readonly forRequest: (
     payer: object,
-    exchange: ReceivedRequest,
+    received: ReceivedRequest,
     level: () => LoggingLevel | undefined
   ) => Log["Service"]
   /** The least level that passes in a session without `logging/setLevel`. */

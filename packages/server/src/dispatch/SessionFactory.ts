@@ -20,13 +20,13 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import { Session } from "../session/Session.ts"
-import * as Stateful from "./StatefulEra.ts"
+import * as StatefulEra from "./StatefulEra.ts"
 
 export interface ConnectOptions {
   readonly principal?: Principal.Principal["Service"] | undefined
   /** The id of the session; one that the client is given must not be guessable. Default `session-1` and so on. */
   readonly id?: string | undefined
-  /** How long requests in flight may still run when the client ends the conversation. Default 0. */
+  /** How long requests in flight may still run when the client ends the callbacks. Default 0. */
   readonly grace?: Duration.Input | undefined
   /** Set for a session without a reader: its messages are handed to its peer. Default: the session reads its transport. */
   readonly passive?: Passive | undefined
@@ -55,7 +55,7 @@ export interface Options {
   /** `base`: the context of the fiber that runs the effect at once; undefined where requests are traced. */
   readonly request: (
     session: Session,
-    exchange: Peer.Exchange,
+    received: Peer.Exchange,
     base: Context.Context<never> | undefined
   ) => Effect.Effect<unknown, McpError.McpError>
   /** Whether a ping is answered in the reader. */
@@ -75,7 +75,7 @@ export interface Options {
 const subscriptions = MethodInfo.requestsWith("subscription")
 
 /** What a peer calls for one session. A class, so that idle sessions cost no closures. */
-class Conversation implements Peer.Handlers, Peer.Options {
+class SessionCallbacks implements Peer.Handlers, Peer.Options {
   private readonly shared: Options
   private readonly options: ConnectOptions
   private readonly scope: Scope.Scope
@@ -100,27 +100,27 @@ class Conversation implements Peer.Handlers, Peer.Options {
   }
 
   /** The session of the peer; made by the first call, since the reader may run before `Peer.make` has returned. */
-  of(peer: Peer.Peer): Session {
+  sessionOf(peer: Peer.Peer): Session {
     return (this.session ??= new Session({
       id: this.options.id ?? this.shared.nextId(),
       peer,
       principal: this.options.principal ?? Principal.anonymous,
       scope: this.scope,
       runFork: this.shared.runFork,
-      wired: this.options.passive === undefined,
+      hasTransport: this.options.passive === undefined,
       sessionless: this.options.sessionless
     }))
   }
 
   // ---- what arrives
 
-  request(exchange: Peer.Exchange): Effect.Effect<unknown, McpError.McpError> {
-    return this.shared.request(this.of(exchange.peer), exchange, this.base)
+  request(received: Peer.Exchange): Effect.Effect<unknown, McpError.McpError> {
+    return this.shared.request(this.sessionOf(received.peer), received, this.base)
   }
 
   notification(notification: JsonRpc.Notification, _envelope: Envelope, peer: Peer.Peer): void {
-    Stateful.receive(
-      this.of(peer),
+    StatefulEra.receive(
+      this.sessionOf(peer),
       notification,
       this.options.passive === undefined ? this.shared.keepAlive : undefined
     )
@@ -180,11 +180,11 @@ export const make = (shared: Options) => {
   }
 
   /** A session adds one finalizer to its scope, so that idle ones cost little. */
-  const held = (transport: Transport, options: ConnectOptions, { clock, context, runFork }: Passive) =>
+  const connectPassive = (transport: Transport, options: ConnectOptions, { clock, context, runFork }: Passive) =>
     Effect.flatMap(Scope.Scope, (scope) => {
-      const conversation = new Conversation(shared, options, scope, undefined, context)
-      const peer = Peer.makeWithoutTransport(transport.sink, conversation, conversation, clock, runFork)
-      const opened = conversation.of(peer)
+      const callbacks = new SessionCallbacks(shared, options, scope, undefined, context)
+      const peer = Peer.makeWithoutTransport(transport.sink, callbacks, callbacks, clock, runFork)
+      const opened = callbacks.sessionOf(peer)
       sessions.add(opened)
       if (options.transport !== transport) {
         options.reading?.()
@@ -206,14 +206,14 @@ export const make = (shared: Options) => {
       return Effect.as(Scope.addFinalizerExit(scope, finish), opened)
     })
 
-  const wired = Effect.fnUntraced(function* (
+  const connectTransport = Effect.fnUntraced(function* (
     transport: Transport,
     options: ConnectOptions
   ): Effect.fn.Return<Session, never, Scope.Scope> {
     // Ends with the transport, or with the caller's scope if that is sooner.
     const scope = yield* Scope.fork(yield* Scope.Scope)
-    const conversation = new Conversation(shared, options, scope, scope, yield* Effect.context<never>())
-    const opened = conversation.of(yield* Peer.make(transport, conversation, conversation))
+    const callbacks = new SessionCallbacks(shared, options, scope, scope, yield* Effect.context<never>())
+    const opened = callbacks.sessionOf(yield* Peer.make(transport, callbacks, callbacks))
     sessions.add(opened)
     yield* Scope.addFinalizer(
       scope,
@@ -225,5 +225,7 @@ export const make = (shared: Options) => {
   })
 
   return (transport: Transport, options: ConnectOptions = {}): Effect.Effect<Session, never, Scope.Scope> =>
-    options.passive === undefined ? wired(transport, options) : held(transport, options, options.passive)
+    options.passive === undefined
+      ? connectTransport(transport, options)
+      : connectPassive(transport, options, options.passive)
 }

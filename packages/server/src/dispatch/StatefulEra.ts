@@ -4,6 +4,7 @@
 import * as ClientInput from "@effect-mcp/core/ClientInput"
 import { keepAlive, type KeepAlive } from "@effect-mcp/core/KeepAlive"
 import type { Exchange } from "@effect-mcp/core/Peer"
+import type { Principal } from "@effect-mcp/core/Principal"
 import type { Connection } from "@effect-mcp/core/RequestContext"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -13,110 +14,125 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { Dispatcher } from "./Dispatcher.ts"
 import * as EncodedLists from "../features/EncodedLists.ts"
-import * as Lifecycle from "./Initialize.ts"
+import * as Initialize from "./Initialize.ts"
 import type { Limits } from "../Limits.ts"
 import type { Logging } from "./Logging.ts"
-import type { Result } from "../request/Decoded.ts"
-import type { Caller, RateLimit } from "../features/RateLimit.ts"
+import type { DecodedResult } from "../request/DecodedRequest.ts"
+import type { Caller, RateLimit, Rule } from "../features/RateLimit.ts"
 import type { EraContext } from "../request/RequestServices.ts"
 import { ServerRequest } from "../request/ServerRequest.ts"
 import type { Negotiated, Session } from "../session/Session.ts"
+import { hasSessions, type ServerInfo } from "./ServerInfo.ts"
 
 export interface Options {
-  readonly identity: Lifecycle.Identity
+  readonly info: ServerInfo
   readonly dispatcher: Dispatcher
   readonly limits: Limits
   readonly rateLimit: RateLimit
   readonly logging: Logging
   /** How long a client may take to answer a question. */
   readonly askTimeout: Duration.Input
-  readonly greet: Lifecycle.Greet | undefined
+  readonly onInitialize: Initialize.OnInitialize | undefined
 }
 
 /** Answers requests of this era. */
-export const make = ({ identity, dispatcher, greet, limits, logging, askTimeout, rateLimit }: Options) => {
+export class StatefulEra {
+  private readonly options: Options
   /** Clients without a session, a name and an address share one budget. */
-  const unnamed: Caller = { buckets: [] }
+  private readonly unnamed: Caller = { buckets: [] }
+  private readonly notInitialized: McpError.McpError
 
-  /** The connection that the requests of a session share; made by the first that needs it. */
-  const conversationOf = (session: Session, { revision, clientCapabilities }: Negotiated): Connection =>
-    (session.conversation ??= {
-      ...session.connection,
-      ready: Effect.andThen(session.whenReady, session.connection.ready),
-      input: inputOf(session, { revision, clientCapabilities }, undefined, askTimeout),
-      rootsChanges: clientCapabilities.roots?.listChanged === true ? session.rootsChanges : undefined
-    })
-
-  const eraContextOf = (session: Session, negotiated: Negotiated, exchange: Exchange): EraContext => {
-    const conversation = conversationOf(session, negotiated)
-    return {
-      context: { ...negotiated, sessionId: session.sessionless ? undefined : session.id },
-      input: inputOf(session, negotiated, exchange.request.id, askTimeout),
-      log: logging.forRequest(session, exchange, () =>
-        session.sessionless ? undefined : (session.logLevel ?? logging.fallback)
-      ),
-      rootsChanges: conversation.rootsChanges,
-      connection: conversation,
-      closing: session.closing,
-      holder: session
-    }
+  constructor(options: Options) {
+    this.options = options
+    // Without stateful revisions `initialize` is no remedy: the request lacks the version of a stateless one.
+    this.notInitialized = hasSessions(options.info)
+      ? McpError.invalidRequest("Send initialize first")
+      : McpError.invalidParams(`Invalid _meta: it must name a version, as ${Meta.protocolVersion}`)
   }
 
-  // Without stateful revisions `initialize` is no remedy: the request lacks the version of a stateless one.
-  const unopened = identity.revisions.some(({ era }) => era === "stateful")
-    ? McpError.invalidRequest("Send initialize first")
-    : McpError.invalidParams(`Invalid _meta: it must name a version, as ${Meta.protocolVersion}`)
-
-  const open = (session: Session, { envelope, request }: Exchange): Effect.Effect<unknown, McpError.McpError> =>
-    Lifecycle.initialize(
-      identity,
-      session,
-      request.params,
-      limits,
-      greet &&
-        ((answer, negotiated) => {
-          session.conversation = undefined
-          const connection = conversationOf(session, negotiated)
-          return greet(answer, { ...negotiated, principal: envelope.principal ?? session.principal, connection })
-        })
-    )
-
   /** `base`: the context of the fiber that runs the effect at once; undefined where it must not start before it runs. */
-  const handle = (
+  handle(
     session: Session,
-    exchange: Exchange,
+    received: Exchange,
     base: Context.Context<never> | undefined
-  ): Effect.Effect<unknown, McpError.McpError> => {
-    const { method, params } = exchange.request
-    if (method === "initialize") return open(session, exchange)
+  ): Effect.Effect<unknown, McpError.McpError> {
+    const { method, params } = received.request
+    if (method === "initialize") return this.initialize(session, received)
     const { negotiated } = session
-    if (negotiated === undefined) return Effect.fail(unopened)
+    if (negotiated === undefined) return Effect.fail(this.notInitialized)
+    const { dispatcher } = this.options
     const { revision } = negotiated
     const operation = dispatcher.operation(revision, method)
     if (operation === undefined) return Effect.fail(McpError.methodNotFound(method))
     if (session.sessionless && operation.needsSession) return Effect.fail(McpError.sessionRequired(method))
-    const principal = exchange.envelope.principal ?? session.principal
+    const principal = received.envelope.principal ?? session.principal
     if (operation.rateLimit !== undefined) {
-      const excess = session.sessionless
-        ? rateLimit.take(operation.rateLimit, false, unnamed, principal, exchange.envelope.address)
-        : rateLimit.take(operation.rateLimit, false, session, principal, undefined)
+      const excess = this.excess(operation.rateLimit, session, principal, received.envelope.address)
       if (excess !== undefined) return Effect.fail(excess)
     }
-    const request = new ServerRequest(
-      exchange,
-      principal,
-      session,
-      () => eraContextOf(session, negotiated, exchange),
-      base
-    )
-    const encode = (result: Result): Effect.Effect<unknown, McpError.McpError> =>
+    const eraContext = () => this.eraContextOf(session, negotiated, received)
+    const request = new ServerRequest(received, principal, session, eraContext, base)
+    const encode = (result: DecodedResult): Effect.Effect<unknown, McpError.McpError> =>
       EncodedLists.encoded(result, revision.version, () => operation.encode(result))
     const answered = Effect.flatMapEager(operation.decode(params), (params) =>
       Effect.flatMapEager(dispatcher.answer(operation, params, request), encode)
     )
     return request.provide(answered)
   }
-  return { handle }
+
+  private excess(
+    rule: Rule,
+    session: Session,
+    principal: Principal["Service"],
+    address: string | undefined
+  ): McpError.McpError | undefined {
+    const { rateLimit } = this.options
+    return session.sessionless
+      ? rateLimit.take(rule, false, this.unnamed, principal, address)
+      : rateLimit.take(rule, false, session, principal, undefined)
+  }
+
+  private initialize(session: Session, { envelope, request }: Exchange): Effect.Effect<unknown, McpError.McpError> {
+    const { info, limits, onInitialize } = this.options
+    return Initialize.initialize(
+      info,
+      session,
+      request.params,
+      limits,
+      onInitialize &&
+        ((answer, negotiated) => {
+          session.initializedConnection = undefined
+          const connection = this.connectionOf(session, negotiated)
+          return onInitialize(answer, { ...negotiated, principal: envelope.principal ?? session.principal, connection })
+        })
+    )
+  }
+
+  /** The connection that the requests of a session share; made by the first that needs it. */
+  private connectionOf(session: Session, { revision, clientCapabilities }: Negotiated): Connection {
+    return (session.initializedConnection ??= {
+      ...session.connection,
+      ready: Effect.andThen(session.whenReady, session.connection.ready),
+      input: inputOf(session, { revision, clientCapabilities }, undefined, this.options.askTimeout),
+      rootsChanges: clientCapabilities.roots?.listChanged === true ? session.rootsChanges : undefined
+    })
+  }
+
+  private eraContextOf(session: Session, negotiated: Negotiated, received: Exchange): EraContext {
+    const { askTimeout, logging } = this.options
+    const connection = this.connectionOf(session, negotiated)
+    return {
+      context: { ...negotiated, sessionId: session.sessionless ? undefined : session.id },
+      input: inputOf(session, negotiated, received.request.id, askTimeout),
+      log: logging.forRequest(session, received, () =>
+        session.sessionless ? undefined : (session.logLevel ?? logging.fallback)
+      ),
+      rootsChanges: connection.rootsChanges,
+      connection,
+      closing: session.closing,
+      holder: session
+    }
+  }
 }
 
 const inputOf = (

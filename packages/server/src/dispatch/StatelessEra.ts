@@ -14,25 +14,24 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import type { Declaration } from "@effect-mcp/protocol/model/Declaration"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
-import type { Revision } from "@effect-mcp/protocol/Revision"
+import type { Revision, Version } from "@effect-mcp/protocol/Revision"
 import { declaration } from "@effect-mcp/protocol/internal/v2026_07_28"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { Dispatcher, Operation } from "./Dispatcher.ts"
-import { supportedVersions } from "./methods.ts"
 import type { Features } from "../features/Features.ts"
-import type { Identity } from "./Initialize.ts"
+import { type ServerInfo, supportedVersions } from "./ServerInfo.ts"
 import type { Holder } from "../Limits.ts"
 import * as EncodedLists from "../features/EncodedLists.ts"
 import type { Logging } from "./Logging.ts"
-import type { Result } from "../request/Decoded.ts"
+import type { DecodedResult } from "../request/DecodedRequest.ts"
 import * as InputRounds from "../mrtr/InputRounds.ts"
 import type * as RateLimit from "../features/RateLimit.ts"
 import { type EraContext, metaOf } from "../request/RequestServices.ts"
 import { ServerRequest } from "../request/ServerRequest.ts"
 
 export interface Options {
-  readonly identity: Identity
+  readonly info: ServerInfo
   readonly features: Features
   readonly dispatcher: Dispatcher
   readonly rateLimit: RateLimit.RateLimit
@@ -61,112 +60,53 @@ const declarations = {
 }
 const declarationFailed = (message: string): McpError.McpError => McpError.invalidParams(`Invalid _meta: ${message}`)
 
-/** Whether an error has the data that the specification demands of its code. */
-const meant = ({ code, data }: McpError.McpError): boolean =>
+/** Whether an error of a handler has the data that the specification demands of its code. */
+const isAllowedError = ({ code, data }: McpError.McpError): boolean =>
   isJsonObject(data) &&
   (code === McpError.MissingClientCapability
     ? isJsonObject(data.requiredCapabilities)
     : // A gateway compares headers with arguments when it knows the tool, inside the handler.
       code === McpError.HeaderMismatch && typeof data.tool === "string")
-const permitted = (error: McpError.McpError): McpError.McpError =>
-  error.code <= -32000 && error.code >= -32099 && !meant(error) ? McpError.internalError(error.message) : error
+
+/** Codes that the specification reserves, and those of older revisions, must not be a handler's. */
+const sanitizeError = (error: McpError.McpError): McpError.McpError =>
+  error.code <= -32000 && error.code >= -32099 && !isAllowedError(error) ? McpError.internalError(error.message) : error
 
 /** The result with its caching hint, which a result of its own overrides. */
-const hinted = ({ hint, variesByCaller }: Operation, result: Result): Result => {
+const hinted = ({ hint, variesByCaller }: Operation, result: DecodedResult): DecodedResult => {
   if (hint === undefined) return result
   return { ...CacheHint.fields(variesByCaller() ? { ...hint, scope: "private" } : hint), ...result }
 }
 
 /** Answers requests of this era. */
-export const make = (options: Options) => {
-  const { dispatcher, features, identity, logging, rateLimit, rounds } = options
-  const served = new Map<string, Revision>(
-    identity.revisions
-      .filter((revision) => revision.era === "stateless")
-      .map((revision) => [revision.version, revision])
-  )
-  const supported = supportedVersions(identity.revisions)
+export class StatelessEra {
+  private readonly options: Options
+  private readonly served: ReadonlyMap<string, Revision>
+  /** All versions that the server serves, for errors. */
+  private readonly supported: ReadonlyArray<Version>
 
-  const revisionOf = (request: JsonRpc.Request): Revision | McpError.McpError => {
-    const version = metaOf(request)[Meta.protocolVersion]
-    const revision = typeof version === "string" ? served.get(version) : undefined
-    if (revision !== undefined) return revision
-    return typeof version === "string"
-      ? McpError.unsupportedProtocolVersion(supported, version)
-      : McpError.invalidParams(`_meta: ${Meta.protocolVersion} must be a string`)
-  }
-
-  /** How the headers of a request disagree with its body. Headers of mounted tools are checked by the server behind. */
-  const mismatch = (request: JsonRpc.Request, headers: Headers.Headers, { principal }: Origin): string | undefined => {
-    const standard = Headers.mismatch(headers, request)
-    if (standard !== undefined || request.method !== "tools/call") return standard
-    const params = features.tools.headerParams(request.params?.name, principal)
-    return Headers.paramMismatch(headers, params, request.params?.arguments)
-  }
-
-  /** The result with the server's name in `_meta`; results of a gateway carry that of the server behind. */
-  const signed = (wire: unknown): unknown =>
-    !isJsonObject(wire) || (isJsonObject(wire._meta) && wire._meta[Meta.serverInfo] !== undefined)
-      ? wire
-      : Meta.withMeta(wire, { [Meta.serverInfo]: identity.info })
-
-  /** The effect that answers a decoded request, with questions where the method may ask. */
-  const answer = (
-    operation: Operation,
-    params: unknown,
-    declared: Declaration,
-    revision: Revision,
-    origin: Origin,
-    exchange: ReceivedRequest,
-    base: Context.Context<never> | undefined
-  ): Effect.Effect<Result | InputRounds.InputRequired, McpError.McpError> => {
-    const principal = exchange.envelope.principal ?? origin.principal
-    const eraContextOf = (input: EraContext["input"]): EraContext => ({
-      context: {
-        revision,
-        sessionId: undefined,
-        clientInfo: declared[Meta.clientInfo],
-        clientCapabilities: declared[Meta.clientCapabilities]
-      },
-      input,
-      log: logging.forRequest(origin, exchange, () => declared[Meta.logLevel]),
-      rootsChanges: undefined,
-      connection: origin.connection,
-      closing: origin.closing,
-      holder: origin
-    })
-    const handler = (request: ServerRequest) => dispatcher.answer(operation, params, request)
-    if (operation.mayAsk) {
-      const capabilities = declared[Meta.clientCapabilities]
-      const { method } = operation
-      return rounds.run(handler, { exchange, principal, revision, capabilities, eraContextOf, method, params, base })
-    }
-    const request = new ServerRequest(exchange, principal, undefined, () => eraContextOf(InputRounds.none), base)
-    return request.provide(handler(request))
+  constructor(options: Options) {
+    this.options = options
+    this.served = new Map(
+      options.info.revisions.flatMap((revision) => (revision.era === "stateless" ? [[revision.version, revision]] : []))
+    )
+    this.supported = supportedVersions(options.info)
   }
 
   /** `base`: the context of the fiber that runs the effect at once; undefined where it must not start before it runs. */
-  const handle = (
+  handle(
     origin: Origin,
-    exchange: ReceivedRequest,
+    received: ReceivedRequest,
     base: Context.Context<never> | undefined
-  ): Effect.Effect<unknown, McpError.McpError> => {
-    const { envelope, request } = exchange
-    const different = envelope.headers === undefined ? undefined : mismatch(request, envelope.headers, origin)
-    if (different !== undefined) {
-      const { code, message } = McpError.headerMismatch(different)
-      // An older client learns from it which versions are served.
-      const more = request.method === "initialize" ? { data: { supported } } : undefined
-      return Effect.fail(new McpError.McpError({ code, message, ...more }))
-    }
-    const revision = revisionOf(request)
+  ): Effect.Effect<unknown, McpError.McpError> {
+    const { dispatcher, rateLimit } = this.options
+    const { envelope, request } = received
+    const different = envelope.headers === undefined ? undefined : this.mismatch(request, envelope.headers, origin)
+    if (different !== undefined) return Effect.fail(this.headerMismatch(request, different))
+    const revision = this.revisionOf(request)
     if (revision instanceof McpError.McpError) return Effect.fail(revision)
     const { method, params } = request
-    if (method === "initialize") {
-      // A client may show its user only this error.
-      const message = `Method not found: initialize. Versions that need none: ${[...served.keys()].join(", ")}`
-      return Effect.fail(new McpError.McpError({ code: McpError.MethodNotFound, message, data: { supported } }))
-    }
+    if (method === "initialize") return Effect.fail(this.noInitialize())
     const operation = dispatcher.operation(revision, method)
     if (operation === undefined) return Effect.fail(McpError.methodNotFound(method))
     if (operation.rateLimit !== undefined) {
@@ -175,19 +115,108 @@ export const make = (options: Options) => {
       const excess = rateLimit.take(operation.rateLimit, isResumed, origin, principal, origin.address)
       if (excess !== undefined) return Effect.fail(excess)
     }
-    const encode = (result: Result | InputRounds.InputRequired): Effect.Effect<unknown, McpError.McpError> => {
-      if (InputRounds.isInputRequired(result)) return Effect.succeed(signed(result.wire))
-      return EncodedLists.encoded(result, revision.version, () => {
-        return Effect.mapEager(operation.encode(hinted(operation, result)), signed)
-      })
-    }
     const answered = Effect.flatMapEager(declarations.decode(metaOf(request)), (declared) => {
       origin.admitted?.()
       return Effect.flatMapEager(operation.decode(params), (params) =>
-        answer(operation, params, declared, revision, origin, exchange, base)
+        this.answer(operation, params, declared, revision, origin, received, base)
       )
     })
-    return Effect.flatMapEager(Effect.mapErrorEager(answered, permitted), encode)
+    return Effect.flatMapEager(Effect.mapErrorEager(answered, sanitizeError), (result) =>
+      this.encode(operation, revision, result)
+    )
   }
-  return { handle, supported }
+
+  private revisionOf(request: JsonRpc.Request): Revision | McpError.McpError {
+    const version = metaOf(request)[Meta.protocolVersion]
+    const revision = typeof version === "string" ? this.served.get(version) : undefined
+    if (revision !== undefined) return revision
+    return typeof version === "string"
+      ? McpError.unsupportedProtocolVersion(this.supported, version)
+      : McpError.invalidParams(`_meta: ${Meta.protocolVersion} must be a string`)
+  }
+
+  /** How the headers of a request disagree with its body. Headers of mounted tools are checked by the server behind. */
+  private mismatch(request: JsonRpc.Request, headers: Headers.Headers, { principal }: Origin): string | undefined {
+    const standard = Headers.mismatch(headers, request)
+    if (standard !== undefined || request.method !== "tools/call") return standard
+    const params = this.options.features.tools.headerParams(request.params?.name, principal)
+    return Headers.paramMismatch(headers, params, request.params?.arguments)
+  }
+
+  private headerMismatch(request: JsonRpc.Request, different: string): McpError.McpError {
+    const { code, message } = McpError.headerMismatch(different)
+    // An older client learns from it which versions are served.
+    const more = request.method === "initialize" ? { data: { supported: this.supported } } : undefined
+    return new McpError.McpError({ code, message, ...more })
+  }
+
+  /** A client may show its user only this error, so it names the versions. */
+  private noInitialize(): McpError.McpError {
+    const message = `Method not found: initialize. Versions that need none: ${[...this.served.keys()].join(", ")}`
+    return new McpError.McpError({ code: McpError.MethodNotFound, message, data: { supported: this.supported } })
+  }
+
+  /** The effect that answers a decoded request, with questions where the method may ask. */
+  private answer(
+    operation: Operation,
+    params: unknown,
+    declared: Declaration,
+    revision: Revision,
+    origin: Origin,
+    received: ReceivedRequest,
+    base: Context.Context<never> | undefined
+  ): Effect.Effect<DecodedResult | InputRounds.InputRequired, McpError.McpError> {
+    const { dispatcher, rounds } = this.options
+    const principal = received.envelope.principal ?? origin.principal
+    const eraContextOf = (input: EraContext["input"]) => this.eraContextOf(input, declared, revision, origin, received)
+    const handler = (request: ServerRequest) => dispatcher.answer(operation, params, request)
+    if (operation.mayAsk) {
+      const capabilities = declared[Meta.clientCapabilities]
+      const { method } = operation
+      return rounds.run(handler, { received, principal, revision, capabilities, eraContextOf, method, params, base })
+    }
+    const request = new ServerRequest(received, principal, undefined, () => eraContextOf(InputRounds.none), base)
+    return request.provide(handler(request))
+  }
+
+  private eraContextOf(
+    input: EraContext["input"],
+    declared: Declaration,
+    revision: Revision,
+    origin: Origin,
+    received: ReceivedRequest
+  ): EraContext {
+    return {
+      context: {
+        revision,
+        sessionId: undefined,
+        clientInfo: declared[Meta.clientInfo],
+        clientCapabilities: declared[Meta.clientCapabilities]
+      },
+      input,
+      log: this.options.logging.forRequest(origin, received, () => declared[Meta.logLevel]),
+      rootsChanges: undefined,
+      connection: origin.connection,
+      closing: origin.closing,
+      holder: origin
+    }
+  }
+
+  private encode(
+    operation: Operation,
+    revision: Revision,
+    result: DecodedResult | InputRounds.InputRequired
+  ): Effect.Effect<unknown, McpError.McpError> {
+    if (InputRounds.isInputRequired(result)) return Effect.succeed(this.signed(result.wire))
+    return EncodedLists.encoded(result, revision.version, () =>
+      Effect.mapEager(operation.encode(hinted(operation, result)), (wire) => this.signed(wire))
+    )
+  }
+
+  /** The result with the server's name in `_meta`; results of a gateway carry that of the server behind. */
+  private signed(wire: unknown): unknown {
+    return !isJsonObject(wire) || (isJsonObject(wire._meta) && wire._meta[Meta.serverInfo] !== undefined)
+      ? wire
+      : Meta.withMeta(wire, { [Meta.serverInfo]: this.options.info.implementation })
+  }
 }

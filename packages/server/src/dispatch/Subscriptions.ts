@@ -30,7 +30,7 @@ export const subscribe = (
     if (refused !== undefined) return Effect.fail(refused)
     const established = Deferred.makeUnsafe<void>()
     const run = Effect.scoped(
-      Effect.flatMap(resources.subscribe(uri, principal, session.announcer), () => {
+      Effect.flatMap(resources.subscribe(uri, principal, session.notifier), () => {
         Deferred.doneUnsafe(established, Effect.void)
         return Effect.never
       })

@@ -15,7 +15,7 @@ import type { ListenParams, ListenResult, SubscriptionFilter } from "@effect-mcp
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
-import { Announcer, type ListKind, type Options as Announcing } from "../session/ChangeNotifier.ts"
+import { ChangeNotifier, type ListKind, type Subscriber } from "../session/ChangeNotifier.ts"
 import type { Holder, Limits } from "../Limits.ts"
 import type { ResourceSet } from "../features/ResourceRegistry.ts"
 
@@ -23,7 +23,7 @@ export interface Options {
   readonly resources: ResourceSet
   readonly capabilities: ServerCapabilities
   /** The notifiers that are called when a list changes. */
-  readonly listeners: Set<Announcer>
+  readonly listeners: Set<ChangeNotifier>
   /** Completes when the server is about to end. */
   readonly closing: Effect.Effect<void>
   readonly limits: Limits
@@ -34,14 +34,14 @@ export interface Options {
 const kinds: ReadonlyArray<ListKind> = ["tools", "prompts", "resources"]
 
 /** One subscription: a single object, since ten thousand of them do not fit a processor's cache. */
-class Told implements Announcing {
+class ListenSubscriber implements Subscriber {
   private readonly sink: Sink
   private readonly id: JsonRpc.Id
   private readonly lists: ReadonlyArray<ListKind>
-  readonly fork: Announcing["fork"]
+  readonly fork: Subscriber["fork"]
   readonly meta: { readonly [subscriptionId]: JsonRpc.Id }
 
-  constructor(sink: Sink, id: JsonRpc.Id, lists: ReadonlyArray<ListKind>, fork: Announcing["fork"]) {
+  constructor(sink: Sink, id: JsonRpc.Id, lists: ReadonlyArray<ListKind>, fork: Subscriber["fork"]) {
     this.sink = sink
     this.id = id
     this.lists = lists
@@ -73,14 +73,14 @@ class Told implements Announcing {
 /** Runs until the subscription ends. */
 export const listen = (
   options: Options,
-  exchange: ReceivedRequest,
+  received: ReceivedRequest,
   principal: Principal["Service"],
   params: ListenParams
 ): Effect.Effect<ListenResult, McpError.McpError> =>
   Effect.scoped(
     Effect.gen(function* () {
       const { capabilities, closing, holder, limits, listeners, resources } = options
-      const { request, sink } = exchange
+      const { request, sink } = received
       const wanted = params.notifications
       const scope = yield* Scope.Scope
       const kept = limits.listen(holder, request.params, wanted.resourceSubscriptions ?? [])
@@ -96,15 +96,15 @@ export const listen = (
       const uris = [...new Set(wanted.resourceSubscriptions)]
         .filter((uri) => capabilities.resources?.subscribe === true && resources.has(uri, principal))
         .slice(0, limits.subscriptions)
-      const stream = new Told(sink, request.id, lists, (effect) => void Fiber.runIn(runFork(effect), scope))
-      const announcer = new Announcer(stream)
-      for (const uri of uris) yield* resources.subscribe(uri, principal, announcer)
+      const stream = new ListenSubscriber(sink, request.id, lists, (effect) => void Fiber.runIn(runFork(effect), scope))
+      const notifier = new ChangeNotifier(stream)
+      for (const uri of uris) yield* resources.subscribe(uri, principal, notifier)
       yield* Effect.acquireRelease(
-        Effect.sync(() => listeners.add(announcer)),
+        Effect.sync(() => listeners.add(notifier)),
         () =>
           Effect.sync(() => {
-            announcer.close()
-            listeners.delete(announcer)
+            notifier.close()
+            listeners.delete(notifier)
           })
       )
       const granted: SubscriptionFilter = {
@@ -112,7 +112,7 @@ export const listen = (
         ...(uris.length > 0 ? { resourceSubscriptions: uris } : undefined)
       }
       stream.send("notifications/subscriptions/acknowledged", { notifications: granted })
-      announcer.open()
+      notifier.open()
       yield* closing
       return { _meta: stream.meta }
     })

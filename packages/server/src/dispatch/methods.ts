@@ -14,7 +14,6 @@ import type * as Method from "@effect-mcp/protocol/Method"
 import type { CompleteParams, CompleteResult } from "@effect-mcp/protocol/model/Completion"
 import type { PaginatedParams } from "@effect-mcp/protocol/model/Meta"
 import type { ListToolsResult, Tool } from "@effect-mcp/protocol/model/Tool"
-import type * as Revision from "@effect-mcp/protocol/Revision"
 import * as Effect from "effect/Effect"
 import type * as Caching from "../features/Caching.ts"
 import * as EncodedLists from "../features/EncodedLists.ts"
@@ -23,9 +22,9 @@ import * as Pagination from "../features/Pagination.ts"
 import { unknownPrompt } from "../features/PromptRegistry.ts"
 import type { Limits } from "../Limits.ts"
 import type { ServerRequest } from "../request/ServerRequest.ts"
-import type { Announcer } from "../session/ChangeNotifier.ts"
+import type { ChangeNotifier } from "../session/ChangeNotifier.ts"
 import type { Session } from "../session/Session.ts"
-import type { Identity } from "./Initialize.ts"
+import { type ServerInfo, supportedVersions } from "./ServerInfo.ts"
 import { listen } from "./SubscriptionsListen.ts"
 import * as Subscriptions from "./Subscriptions.ts"
 
@@ -51,13 +50,13 @@ export interface Options {
   readonly limits: Limits
   /** Items per page of a list. */
   readonly pageSize: number
-  readonly identity: Identity
+  readonly info: ServerInfo
   /** The open `subscriptions/listen` requests. */
-  readonly listeners: Set<Announcer>
+  readonly listeners: Set<ChangeNotifier>
 }
 
 export const make = (options: Options): Methods => {
-  const { features, identity, limits, pageSize } = options
+  const { features, info, limits, pageSize } = options
   const { prompts, resources, tools } = features
   return {
     "tools/list": {
@@ -120,7 +119,7 @@ export const make = (options: Options): Methods => {
           return empty
         })
     },
-    "server/discover": { handle: () => Effect.succeed(discover(identity)), cacheHint: "discover" },
+    "server/discover": { handle: () => Effect.succeed(discover(info)), cacheHint: "discover" },
     "subscriptions/listen": { handle: subscriptionsListen(options) }
   }
 }
@@ -189,20 +188,16 @@ const complete = (
     return Effect.map(completer(argument.value, context?.arguments ?? {}), Completions.resultOf)
   })
 
-const discover = ({ capabilities, instructions, revisions }: Identity): Requests["server/discover"]["result"] => ({
-  supportedVersions: supportedVersions(revisions),
-  capabilities: capabilities(),
-  ...(instructions === undefined ? undefined : { instructions })
+const discover = (info: ServerInfo): Requests["server/discover"]["result"] => ({
+  supportedVersions: supportedVersions(info),
+  capabilities: info.capabilities(),
+  ...(info.instructions === undefined ? undefined : { instructions: info.instructions })
 })
 
-/** The versions of the revisions, newest first. */
-export const supportedVersions = (revisions: ReadonlyArray<Revision.Revision>): ReadonlyArray<Revision.Version> =>
-  revisions.map(({ version }) => version).toReversed()
-
 const subscriptionsListen =
-  ({ features: { resources }, identity, limits, listeners }: Options): Handler<"subscriptions/listen"> =>
+  ({ features: { resources }, info, limits, listeners }: Options): Handler<"subscriptions/listen"> =>
   (params, request) => {
     const { closing, holder } = request.eraContext
-    const listening = { resources, capabilities: identity.capabilities(), listeners, closing, limits, holder }
-    return request.withCaller((principal) => listen(listening, request.exchange, principal, params))
+    const listening = { resources, capabilities: info.capabilities(), listeners, closing, limits, holder }
+    return request.withCaller((principal) => listen(listening, request.received, principal, params))
   }

@@ -6,6 +6,16 @@ import type { CacheHint } from "@effect-mcp/core/CacheHint"
 /**
  * One hint per list; a list without one is stale at once and private. A list with an entry that is `visible` to some callers only is
  * private, whatever its hint says.
+ *
+ * @example
+ * ```ts
+ * import { type Caching, McpServer } from "@effect-mcp/server"
+ * import { Layer } from "effect"
+ *
+ * const caching: Caching.Hints = { tools: { timeToLive: "10 minutes", scope: "public" } }
+ *
+ * export const server = McpServer.layer({ name: "search", version: "1.0.0", features: Layer.empty, caching })
+ * ```
  */
 export interface Hints {
   readonly tools?: CacheHint | undefined

@@ -20,10 +20,10 @@ import * as Exit from "effect/Exit"
 import type * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import { isSuspension } from "../mrtr/Replay.ts"
-import type { Request, Result } from "../request/Decoded.ts"
+import type { DecodedRequest as Request, DecodedResult as Result } from "../request/DecodedRequest.ts"
 import { Registry } from "./Registry.ts"
 
-export type { Request, Result } from "../request/Decoded.ts"
+export type { DecodedRequest as Request, DecodedResult as Result } from "../request/DecodedRequest.ts"
 
 /** Answers the unchanged request. */
 export type Next<R = RequestServices> = Effect.Effect<Result, McpError, R>
@@ -71,7 +71,37 @@ export class MiddlewareRegistry extends Context.Service<
   { readonly register: (middleware: Middleware) => Effect.Effect<void, never, Scope.Scope> }
 >()("@effect-mcp/server/MiddlewareRegistry") {}
 
-/** Puts `middleware` around every request but `initialize` and `ping`, for as long as the layer lives. */
+/**
+ * Puts `middleware` around every request but `initialize` and `ping`, for as long as the layer lives. A failure is the answer; a defect is
+ * answered by -32603.
+ *
+ * @example
+ * ```ts
+ * import { Principal, Tool, Tools } from "@effect-mcp/core"
+ * import { McpError } from "@effect-mcp/protocol"
+ * import { Middleware } from "@effect-mcp/server"
+ * import { McpTest } from "@effect-mcp/testing"
+ * import { Console, Effect, Layer } from "effect"
+ *
+ * const Reset = Tool.make("reset", { description: "Resets the counters" })
+ * const reset = Tools.layer(Reset, () => Effect.succeed("Done"))
+ *
+ * const namedCallersOnly = Middleware.layer((request, next) =>
+ *   Effect.flatMap(Principal.Principal, ({ subject }) =>
+ *     request.method === "tools/call" && subject === undefined
+ *       ? Effect.fail(McpError.invalidRequest("Log in first"))
+ *       : next
+ *   )
+ * )
+ *
+ * const program = Effect.gen(function* () {
+ *   const client = yield* McpTest.connect(Layer.merge(reset, namedCallersOnly), "2026-07-28")
+ *   yield* Effect.catch(client.callTool(Reset, {}), ({ message }) => Console.log(message)) // => Log in first
+ * })
+ *
+ * await Effect.runPromise(Effect.scoped(program))
+ * ```
+ */
 export const layer = <R>(
   middleware: Middleware<R>
 ): Layer.Layer<never, never, MiddlewareRegistry | Exclude<R, RequestServices>> =>
@@ -89,6 +119,25 @@ export const layer = <R>(
 /**
  * Calls `f` with every request and its outcome, after it ended, also when it was interrupted. The request waits for `f`. For a request
  * with rounds `f` is called once per round, with `Asked` until the last: an audit that counts requests leaves `Asked` out.
+ *
+ * @example
+ * ```ts
+ * import { Tool, Tools } from "@effect-mcp/core"
+ * import { Middleware } from "@effect-mcp/server"
+ * import { McpTest } from "@effect-mcp/testing"
+ * import { Console, Effect, Layer } from "effect"
+ *
+ * const Hello = Tool.make("hello", { description: "Greets the user" })
+ * const hello = Tools.layer(Hello, () => Effect.succeed("Hello"))
+ * const audit = Middleware.observe(({ method }, { _tag }) => Console.log(`${method}: ${_tag}`))
+ *
+ * const program = Effect.gen(function* () {
+ *   const client = yield* McpTest.connect(Layer.merge(hello, audit), "2025-11-25")
+ *   yield* client.callToolByName("hello", {}) // => tools/call: Answered
+ * })
+ *
+ * await Effect.runPromise(Effect.scoped(program))
+ * ```
  */
 export const observe = <R>(
   f: (request: Request, outcome: Outcome) => Effect.Effect<void, never, R>

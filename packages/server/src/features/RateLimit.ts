@@ -16,6 +16,19 @@ import type * as Middleware from "./Middleware.ts"
  *
  * A request that asks its client in rounds (2026-07-28) counts once, in its first round. Later rounds have a budget of ten times as
  * many, which bounds a client that sends one state again and again.
+ *
+ * @example
+ * ```ts
+ * import { McpServer, RateLimit } from "@effect-mcp/server"
+ * import { Layer } from "effect"
+ *
+ * export const server = McpServer.layer({
+ *   name: "search",
+ *   version: "1.0.0",
+ *   features: Layer.empty,
+ *   rateLimit: { ...RateLimit.defaults, "tools/call": 10 }
+ * })
+ * ```
  */
 export type Options = { readonly [M in Middleware.Request["method"]]?: number }
 

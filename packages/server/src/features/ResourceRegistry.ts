@@ -1,7 +1,7 @@
 /**
  * The server's resources and templates. Static ones win over templates, own ones over mounted ones.
  *
- * Watching is shared: the `changes` of a resource run once, from the first subscriber to the last, in the context of its layer. A caller
+ * Watching is shared: the `changes` of a resource run once, from the first listener to the last, in the context of its layer. A caller
  * gets updates only of what it may read.
  */
 import { type Completer, ownCompleter } from "@effect-mcp/core/Completions"
@@ -30,14 +30,14 @@ import { SourceOwners } from "./SourceOwners.ts"
 
 type Listed<A> = Effect.Effect<ReadonlyArray<A>, McpError.McpError, QueryServices>
 
-export interface Subscriber {
+export interface UpdateListener {
   /** Called in the watcher's fiber: must not throw. */
   readonly resourceUpdated: (uri: string) => void
 }
 
-/** One subscription: a subscriber with two of them is called until both have ended. */
+/** One subscription: a listener with two of them is called until both have ended. */
 interface Subscription {
-  readonly subscriber: Subscriber
+  readonly listener: UpdateListener
 }
 
 export interface ResourceSet extends ResourceSource {
@@ -50,13 +50,13 @@ export interface ResourceSet extends ResourceSource {
   /** Whether this principal sees a resource, template or source that answers for the URI. */
   readonly has: (uri: string, principal: Principal["Service"]) => boolean
   /**
-   * Calls the subscriber at every update of what this principal would read, until the scope closes. All subscribers share one watcher,
+   * Calls the listener at every update of what this principal would read, until the scope closes. All subscribers share one watcher,
    * which runs when this returns. Nothing happens for a URI that the principal does not see.
    */
   readonly subscribe: (
     uri: string,
     principal: Principal["Service"],
-    subscriber: Subscriber
+    listener: UpdateListener
   ) => Effect.Effect<void, never, Scope.Scope>
   readonly completer: (
     uriTemplate: string,
@@ -66,7 +66,7 @@ export interface ResourceSet extends ResourceSource {
 }
 
 /** What answers for a URI: a key that the watchers share. */
-type Origin =
+type WatchKey =
   | { readonly kind: "resource" | "mounted"; readonly uri: string }
   | { readonly kind: "template"; readonly uri: string; readonly uriTemplate: string }
 
@@ -88,16 +88,16 @@ const hasVariable = (uriTemplate: string, variable: string): boolean =>
 const atOnce = 64
 
 /** Calls all subscribers, some in a turn: those have written the update before the next are called, and other requests run between. */
-const tell = (uri: string, told: ReadonlySet<Subscription>): Effect.Effect<void> =>
+const notifyAll = (uri: string, subscriptions: ReadonlySet<Subscription>): Effect.Effect<void> =>
   Effect.suspend(() => {
-    const rest = told.values()
+    const rest = subscriptions.values()
     // Subscriptions made meanwhile come last in the set and are not counted: they have missed nothing.
-    let left = told.size
+    let left = subscriptions.size
     const some = (): Effect.Effect<void> => {
       for (let i = 0; i < atOnce; i++) {
         const next = rest.next()
         if (next.done === true || left-- === 0) return Effect.void
-        next.value.subscriber.resourceUpdated(uri)
+        next.value.listener.resourceUpdated(uri)
       }
       return Effect.flatMap(Effect.yieldNow, some)
     }
@@ -208,14 +208,14 @@ export const make: Effect.Effect<
   }
 
   /** What answers a principal's read of a URI. */
-  const origin = (uri: string, principal: Principal["Service"]): Origin | undefined => {
+  const watchKeyOf = (uri: string, principal: Principal["Service"]): WatchKey | undefined => {
     const entry = statics.get(uri)
     if (entry !== undefined && sees(entry, principal)) return { kind: "resource", uri }
     const template = templates.entries.find((one) => one.read(uri) !== undefined && sees(one, principal, uri))
     if (template !== undefined) return { kind: "template", uri, uriTemplate: template.template.uriTemplate }
     return statics.sources.some((source) => source.read({ uri }) !== undefined) ? { kind: "mounted", uri } : undefined
   }
-  const watch = (from: Origin): Stream.Stream<unknown> | undefined => {
+  const watch = (from: WatchKey): Stream.Stream<unknown> | undefined => {
     const { uri } = from
     if (from.kind === "resource") {
       const stream = statics.get(uri)?.watch
@@ -231,14 +231,14 @@ export const make: Effect.Effect<
   }
 
   const context = yield* Effect.context<never>()
-  /** The subscriptions to each origin: called one after the other, since a fiber or a queue each would cost more than the message. */
-  const watchers: RcMap.RcMap<Origin, Set<Subscription>> = yield* RcMap.make({
-    lookup: Effect.fnUntraced(function* (from: Origin): Effect.fn.Return<Set<Subscription>, never, Scope.Scope> {
+  /** The subscriptions to each key: called one after the other, since a fiber or a queue each would cost more than the message. */
+  const watchers: RcMap.RcMap<WatchKey, Set<Subscription>> = yield* RcMap.make({
+    lookup: Effect.fnUntraced(function* (from: WatchKey): Effect.fn.Return<Set<Subscription>, never, Scope.Scope> {
       const { uri } = from
-      const told = new Set<Subscription>()
+      const subscriptions = new Set<Subscription>()
       const stream = watch(from)
       if (stream !== undefined) {
-        yield* Stream.runForEachArray(stream, () => tell(uri, told)).pipe(
+        yield* Stream.runForEachArray(stream, () => notifyAll(uri, subscriptions)).pipe(
           Effect.tapCause((cause) =>
             Cause.hasDies(cause) ? Effect.logError(`The watcher of ${uri} died`, cause) : Effect.void
           ),
@@ -246,12 +246,12 @@ export const make: Effect.Effect<
           Effect.andThen(
             Effect.suspend(() => (watch(from) === undefined ? RcMap.invalidate(watchers, from) : Effect.void))
           ),
-          // The first subscriber's request is over long before the watcher is: its services are not the watcher's.
+          // The first listener's request is over long before the watcher is: its services are not the watcher's.
           Effect.updateContext<never, never>(() => context),
           Effect.forkScoped({ startImmediately: true })
         )
       }
-      return told
+      return subscriptions
     })
   })
 
@@ -259,9 +259,9 @@ export const make: Effect.Effect<
     list,
     templates: listTemplates,
     read,
-    // `watch` of a source names no subscriber: it offers what an anonymous caller sees.
+    // `watch` of a source names no listener: it offers what an anonymous caller sees.
     watch: (uri) => {
-      const from = origin(uri, anonymous)
+      const from = watchKeyOf(uri, anonymous)
       return from && watch(from)
     },
     changes,
@@ -274,15 +274,15 @@ export const make: Effect.Effect<
     hasCompleters: () =>
       statics.sources.some((source) => source.completerOf !== undefined) ||
       templates.entries.some((entry) => Object.keys(entry.complete).length > 0),
-    has: (uri, principal) => origin(uri, principal) !== undefined,
-    subscribe: Effect.fnUntraced(function* (uri, principal, subscriber) {
-      const from = origin(uri, principal)
+    has: (uri, principal) => watchKeyOf(uri, principal) !== undefined,
+    subscribe: Effect.fnUntraced(function* (uri, principal, listener) {
+      const from = watchKeyOf(uri, principal)
       if (from === undefined) return
-      const told = yield* RcMap.get(watchers, from)
-      const one = { subscriber }
+      const subscriptions = yield* RcMap.get(watchers, from)
+      const one = { listener }
       yield* Effect.acquireRelease(
-        Effect.sync(() => told.add(one)),
-        () => Effect.sync(() => told.delete(one))
+        Effect.sync(() => subscriptions.add(one)),
+        () => Effect.sync(() => subscriptions.delete(one))
       )
     }),
     completer: (uriTemplate, variable, principal) => {

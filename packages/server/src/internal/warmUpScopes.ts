@@ -10,6 +10,6 @@ import * as Scope from "effect/Scope"
 /** More than the layers of a server. */
 const many = 1000
 
-export const shortLived = (): void => {
+export const warmUpScopes = (): void => {
   for (let i = 0; i < many; i++) Scope.forkUnsafe(Scope.makeUnsafe())
 }

@@ -49,7 +49,7 @@ export const none: ClientInput["Service"] = {
 
 /** A request that may be answered with questions. */
 export interface Request {
-  readonly exchange: ReceivedRequest
+  readonly received: ReceivedRequest
   readonly principal: Principal["Service"]
   readonly revision: Revision
   readonly capabilities: ClientCapabilities
@@ -69,7 +69,7 @@ const noParams: JsonObject = {}
 const ownerOf = (principal: Principal["Service"]): string => callerKey(principal) ?? ""
 
 /** The caller whose budget of remembered replies a request uses. */
-const callerOf = ({ exchange: { envelope }, principal }: Request): string =>
+const callerOf = ({ received: { envelope }, principal }: Request): string =>
   callerKey(principal, envelope.address) ?? ""
 
 /** The params that a state is bound to: all but `_meta`, the answers and the state. */
@@ -177,9 +177,9 @@ export class InputRounds {
     base: Request["base"],
     journal: Journal.Journal
   ): Effect.Effect<A | InputRequired, McpError.McpError> {
-    const { exchange, principal } = request
+    const { received, principal } = request
     const round = new RequestRound(request, this.stepTimeout, journal)
-    const served = new ServerRequest(exchange, principal, undefined, () => round.eraContext, base)
+    const served = new ServerRequest(received, principal, undefined, () => round.eraContext, base)
     served.callerBinding = round
     const effect = served.provide(handler(served))
     const done = exitOf(effect)

@@ -14,7 +14,24 @@ export { invalidState, type Opened, type Options, type SealingKey, StateSeal } f
 
 const implementation = Effect.promise(() => import("./AeadSeal.ts"))
 
-/** Seals with the first key, opens with any: put a new key first to rotate, drop an old one when its states have expired. */
+/**
+ * Seals with the first key and opens with any: put a new key first to rotate, and drop an old one when its states have expired. Nodes that
+ * serve one client share their keys. A key has 32 bytes; an `id` with other characters than A-Z a-z 0-9 _ - is a defect.
+ *
+ * @example
+ * ```ts
+ * import { McpServer, StateSeal } from "@effect-mcp/server"
+ * import { Layer, Redacted } from "effect"
+ *
+ * // In production it comes from the secrets of the deployment, the same for every node.
+ * const key = Redacted.make(crypto.getRandomValues(new Uint8Array(32)))
+ * const seal = StateSeal.layer([{ id: "2026-01", key }], { timeToLive: "10 minutes" })
+ *
+ * export const server = McpServer.layer({ name: "orders", version: "1.0.0", features: Layer.empty }).pipe(
+ *   Layer.provide(seal)
+ * )
+ * ```
+ */
 export const layer = (
   keys: readonly [SealingKey, ...ReadonlyArray<SealingKey>],
   options: Options = {}

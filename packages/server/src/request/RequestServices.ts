@@ -40,7 +40,7 @@ export interface EraContext {
 
 /** What the services of a request are made of. */
 export interface Source {
-  readonly exchange: ReceivedRequest
+  readonly received: ReceivedRequest
   readonly principal: Principal["Service"]
   readonly eraContext: EraContext
   /** Whether the request was answered or cancelled. */
@@ -49,7 +49,7 @@ export interface Source {
 }
 
 const contextOf = (source: Source): RequestContext["Service"] => {
-  const { envelope, request, sink } = source.exchange
+  const { envelope, request, sink } = source.received
   const { closing, connection, context } = source.eraContext
   return {
     ...context,
@@ -70,7 +70,7 @@ const contextOf = (source: Source): RequestContext["Service"] => {
 }
 
 const progressOf = (source: Source): Progress.Progress["Service"] => {
-  const { request, sink } = source.exchange
+  const { request, sink } = source.received
   const token = metaOf(request).progressToken
   if (!JsonRpc.isId(token)) return Progress.none
   const { progressMessage } = source.eraContext.context.revision.rules

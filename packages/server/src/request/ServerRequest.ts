@@ -29,7 +29,7 @@ export interface CallerBinding {
  * dropped; so are its logs in the stateless era, where they belong to the request alone.
  */
 export class ServerRequest implements HandlerRunner, Source {
-  readonly exchange: ReceivedRequest
+  readonly received: ReceivedRequest
   /** The caller, as the transport knows it; middleware may provide another one (`withCaller`). */
   readonly principal: Principal["Service"]
   /** Undefined in revisions without sessions. */
@@ -46,13 +46,13 @@ export class ServerRequest implements HandlerRunner, Source {
 
   /** `base`: the context of the fiber that runs the request at once; undefined where the request must not start before it runs. */
   constructor(
-    exchange: ReceivedRequest,
+    received: ReceivedRequest,
     principal: Principal["Service"],
     session: Session | undefined,
     makeContext: () => EraContext,
     base: Context.Context<never> | undefined
   ) {
-    this.exchange = exchange
+    this.received = received
     this.principal = principal
     this.session = session
     this.eager = base !== undefined
@@ -67,7 +67,7 @@ export class ServerRequest implements HandlerRunner, Source {
 
   /** Whether the request was answered or cancelled. */
   get over(): boolean {
-    return this.ended || this.exchange.cancelled === true
+    return this.ended || this.received.cancelled === true
   }
 
   /** The Scope of the request, which is closed where the request has ended. */
@@ -93,7 +93,7 @@ export class ServerRequest implements HandlerRunner, Source {
     if (done !== undefined) return done
     if (!this.eager || context.cooldown.skips()) return context.provide(handler)
     // A handler may be cancelled from its first step on, so its request is registered before.
-    this.exchange.onFork?.()
+    this.received.onFork?.()
     const started = start(handler, this.servicesOver<R>(context.over(this.base.mapUnsafe)))
     context.cooldown.record(started)
     return started

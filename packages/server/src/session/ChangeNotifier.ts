@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 /** The lists that have a `list_changed` notification. */
 export type ListKind = "tools" | "resources" | "prompts"
 
-export interface Options {
+export interface Subscriber {
   /** Whether the transport has room now; false also where it cannot say, and `ready` must be waited for in a fiber. */
   readonly writable: () => boolean
   /** Completes when the transport has room. */
@@ -18,22 +18,22 @@ export interface Options {
   readonly sendUpdate: (uri: string) => void
 }
 
-export class Announcer {
+export class ChangeNotifier {
   /** Made by the first change. */
   private lists: Set<ListKind> | undefined = undefined
   private uris: Set<string> | undefined = undefined
-  private readonly options: Options
+  private readonly subscriber: Subscriber
   private opened = false
   private sending = false
 
-  constructor(options: Options) {
-    this.options = options
+  constructor(subscriber: Subscriber) {
+    this.subscriber = subscriber
   }
 
   /** Sends what was collected, and every change from now on. */
   open(): void {
     this.opened = true
-    this.announce()
+    this.schedule()
   }
 
   /** Stops sending. */
@@ -43,26 +43,26 @@ export class Announcer {
 
   listChanged(kind: ListKind): void {
     this.lists = (this.lists ?? new Set()).add(kind)
-    this.announce()
+    this.schedule()
   }
 
   resourceUpdated(uri: string): void {
     this.uris = (this.uris ?? new Set()).add(uri)
-    this.announce()
+    this.schedule()
   }
 
-  private announce(): void {
+  private schedule(): void {
     if (this.sending || !this.opened || (this.lists ?? this.uris) === undefined) return
     this.sending = true
     // Changes of one microtask turn become one message.
     queueMicrotask(() => {
-      const { options } = this
+      const { subscriber } = this
       try {
-        if (options.writable()) this.send()
-        else options.fork(Effect.map(options.ready, () => this.send()))
+        if (subscriber.writable()) this.send()
+        else subscriber.fork(Effect.map(subscriber.ready, () => this.send()))
       } catch (defect) {
         // A defect of a user's transport, thrown from a microtask, would end the process.
-        options.fork(Effect.die(defect))
+        subscriber.fork(Effect.die(defect))
       }
     })
   }
@@ -73,7 +73,7 @@ export class Announcer {
     this.lists = undefined
     this.uris = undefined
     this.sending = false
-    for (const kind of lists) this.options.sendList(kind)
-    for (const uri of uris) this.options.sendUpdate(uri)
+    for (const kind of lists) this.subscriber.sendList(kind)
+    for (const uri of uris) this.subscriber.sendUpdate(uri)
   }
 }

@@ -17,7 +17,7 @@ import * as Fiber from "effect/Fiber"
 import * as Queue from "effect/Queue"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { Announcer, type ListKind, type Options as Announcing } from "./ChangeNotifier.ts"
+import { ChangeNotifier, type ListKind, type Subscriber } from "./ChangeNotifier.ts"
 import type { Buckets } from "../internal/TokenBucket.ts"
 
 /** How long subscriptions may take to send their results when a session ends. */
@@ -38,12 +38,12 @@ export interface Options {
   /** Runs an effect in a fiber, which the session then owns. */
   readonly runFork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
   /** Whether the session has a transport of its own: for others only `ready` says whether notifications are read. */
-  readonly wired: boolean
+  readonly hasTransport: boolean
   /** Whether the session ends with the answers of one POST. Default false. */
   readonly sessionless?: boolean | undefined
 }
 
-export class Session implements Announcing {
+export class Session implements Subscriber {
   readonly id: string
   readonly peer: Peer
   readonly principal: Principal["Service"]
@@ -63,26 +63,26 @@ export class Session implements Announcing {
   /** The level of `logging/setLevel`; undefined for the server's default. */
   logLevel: LoggingLevel | undefined = undefined
   private subscribed: Map<string, Fiber.Fiber<void>> | undefined = undefined
-  private hints: Announcer | undefined = undefined
+  private changes: ChangeNotifier | undefined = undefined
   private ending: Deferred.Deferred<void> | undefined = undefined
   /** Set by `drain`: the pending requests that may still start. */
   private awaited: Set<JsonRpc.Id> | undefined = undefined
   private readonly runFork: Options["runFork"]
-  private readonly wired: boolean
+  private readonly hasTransport: boolean
   private opened: Deferred.Deferred<void> | undefined = undefined
   private wire: Connection | undefined = undefined
   /** The connection with the input and roots of the initialized session. */
-  conversation: Connection | undefined = undefined
+  initializedConnection: Connection | undefined = undefined
   private rootsListeners: Set<() => void> | undefined = undefined
 
   constructor(options: Options) {
-    const { id, peer, principal, scope, runFork, sessionless = false, wired } = options
+    const { id, peer, principal, scope, runFork, sessionless = false, hasTransport } = options
     this.id = id
     this.peer = peer
     this.principal = principal
     this.scope = scope
     this.runFork = runFork
-    this.wired = wired
+    this.hasTransport = hasTransport
     this.sessionless = sessionless
   }
 
@@ -103,11 +103,11 @@ export class Session implements Announcing {
   }
 
   /** Sends list changes and resource updates, from `begin` on. */
-  get announcer(): Announcer {
-    if (this.hints !== undefined) return this.hints
-    this.hints = new Announcer(this)
-    if (this.initialized) this.hints.open()
-    return this.hints
+  get notifier(): ChangeNotifier {
+    if (this.changes !== undefined) return this.changes
+    this.changes = new ChangeNotifier(this)
+    if (this.initialized) this.changes.open()
+    return this.changes
   }
 
   /** Initializes the session of a client whose `initialize` another session answered. */
@@ -119,7 +119,7 @@ export class Session implements Announcing {
   // ---- Subscriber: how the notifier sends
 
   writable(): boolean {
-    return this.wired && this.peer.sink.writable()
+    return this.hasTransport && this.peer.sink.writable()
   }
 
   get ready(): Effect.Effect<void> {
@@ -157,7 +157,7 @@ export class Session implements Announcing {
   begin(): void {
     this.initialized = true
     if (this.opened !== undefined) Deferred.doneUnsafe(this.opened, Effect.void)
-    this.hints?.open()
+    this.changes?.open()
   }
 
   /** Refuses new requests and waits for those in flight and pending, for at most `duration`. */

@@ -78,7 +78,8 @@ describe("what initialize brings", () => {
       const server = yield* serve({
         features: watched,
         limits: { totalBytes: 300 },
-        greet: (answer) => (greets++ === 0 ? Effect.fail(McpError.internalError("not yet")) : Effect.succeed(answer))
+        onInitialize: (answer) =>
+          greets++ === 0 ? Effect.fail(McpError.internalError("not yet")) : Effect.succeed(answer)
       })
       const open = (scope: Scope.Scope) =>
         Effect.tap(Scope.provide(connect(server, { handshake: false }), scope), (client) =>

@@ -131,7 +131,7 @@ export const coreFaults: ReadonlyArray<Fault> = [
   },
   {
     name: "the log does not say which handler died",
-    file: "packages/server/src/dispatch/Server.ts",
+    file: "packages/server/src/dispatch/observed.ts",
     from: "`The handler of ${method}${named} died`",
     to: '"A handler died"',
     test: "packages/server/test/dispatch/defects.test.ts"

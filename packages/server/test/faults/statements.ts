@@ -5,8 +5,8 @@ export const statements: ReadonlyArray<Fault> = [
   {
     name: "an error code that the specification keeps is passed on",
     file: "packages/server/src/dispatch/StatelessEra.ts",
-    from: "error.code >= -32099 && !meant(error)",
-    to: "error.code >= -32019 && !meant(error)",
+    from: "error.code >= -32099 && !isAllowedError(error)",
+    to: "error.code >= -32019 && !isAllowedError(error)",
     test: "packages/server/test/dispatch/stateless/context.test.ts",
     ids: ["json-rpc.error.reserved"]
   },
@@ -29,7 +29,7 @@ export const statements: ReadonlyArray<Fault> = [
   {
     name: "a revision that the server does not speak is answered as the newest",
     file: "packages/server/src/dispatch/StatelessEra.ts",
-    from: "? served.get(version) : undefined",
+    from: "? this.served.get(version) : undefined",
     to: '? served.get("2026-07-28") : undefined',
     test: "packages/server/test/dispatch/stateless/context.test.ts",
     ids: ["versioning.unsupported.error"]
@@ -165,7 +165,7 @@ export const statements: ReadonlyArray<Fault> = [
   {
     name: "a session answers requests before initialize",
     file: "packages/server/src/dispatch/StatefulEra.ts",
-    from: "if (negotiated === undefined) return Effect.fail(unopened)",
+    from: "if (negotiated === undefined) return Effect.fail(this.notInitialized)",
     to: "if (negotiated === undefined) return Effect.succeed({})",
     test: "packages/server/test/dispatch/initialize.test.ts",
     ids: ["lifecycle.initialize.first"]

@@ -219,8 +219,8 @@ describe("a caller", () => {
   it.live("that hangs up before its session is open leaves none behind", () =>
     Effect.gen(function* () {
       const greeted = yield* Deferred.make<void>()
-      const greet = () => Effect.andThen(Deferred.succeed(greeted, undefined), Effect.never)
-      const client = yield* open(echo, {}, { greet })
+      const onInitialize = () => Effect.andThen(Deferred.succeed(greeted, undefined), Effect.never)
+      const client = yield* open(echo, {}, { onInitialize })
       const before = yield* client.server.sessions
       yield* Effect.scoped(
         Effect.andThen(client.abandon({ body: JSON.stringify(initialize("2025-11-25")) }), Deferred.await(greeted))

@@ -1,14 +1,14 @@
 /** Hints to who listens, by a wire that may be anybody's. */
-import { Announcer } from "@effect-mcp/server/internal/ChangeNotifier"
+import { ChangeNotifier } from "@effect-mcp/server/internal/ChangeNotifier"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Deferred, Effect, Exit } from "effect"
 
-describe("an announcer", () => {
+describe("a change notifier", () => {
   for (const writable of [true, false]) {
     it.effect(`whose wire ${writable ? "has" : "has no"} room leaves what it throws to a fiber of its owner`, () =>
       Effect.gen(function* () {
         const told = yield* Deferred.make<Effect.Effect<void>>()
-        const announcer = new Announcer({
+        const notifier = new ChangeNotifier({
           writable: () => writable,
           ready: Effect.void,
           fork: (effect) => Deferred.doneUnsafe(told, Exit.succeed(effect)),
@@ -17,8 +17,8 @@ describe("an announcer", () => {
           },
           sendUpdate: () => {}
         })
-        announcer.open()
-        announcer.listChanged("tools")
+        notifier.open()
+        notifier.listChanged("tools")
         const exit = yield* Effect.exit(yield* Deferred.await(told))
         assert.isTrue(Exit.isFailure(exit) && Cause.hasDies(exit.cause))
       })

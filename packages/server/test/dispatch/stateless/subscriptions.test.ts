@@ -5,7 +5,7 @@ import type { ToolRegistry } from "@effect-mcp/core/Tools"
 import type { Sink } from "@effect-mcp/core/Transport"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
-import type { Announcer } from "@effect-mcp/server/internal/ChangeNotifier"
+import type { ChangeNotifier } from "@effect-mcp/server/internal/ChangeNotifier"
 import * as Features from "@effect-mcp/server/internal/Features"
 import { Limits } from "@effect-mcp/server/Limits"
 import * as Middleware from "@effect-mcp/server/Middleware"
@@ -332,7 +332,7 @@ describe("subscriptions/listen", () => {
         )
         const sent: Array<any> = []
         const sink: Sink = { send: (message) => void sent.push(message), writable: () => true, ready: Effect.void }
-        const listeners = new Set<Announcer>()
+        const listeners = new Set<ChangeNotifier>()
         // Each subscription takes a while, in which resources and lists change.
         const slow: typeof resources = {
           ...resources,
@@ -383,7 +383,7 @@ describe("subscriptions/listen", () => {
     Effect.gen(function* () {
       const { resources } = yield* Features.build(tool("a"))
       const { session } = yield* open(tool("a"))
-      const listeners = new Set<Announcer>()
+      const listeners = new Set<ChangeNotifier>()
       const closing = yield* Deferred.make<void>()
       const limits = new Limits()
       const holder = { principal: Principal.anonymous, kept: 0 }

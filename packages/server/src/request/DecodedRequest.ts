@@ -2,8 +2,8 @@
 import type * as Method from "@effect-mcp/protocol/Method"
 
 /** A decoded request: `params` has the canonical type of `method`. */
-export type Request = {
+export type DecodedRequest = {
   [M in keyof Method.ClientRequests]: { readonly method: M; readonly params: Method.ClientRequests[M]["params"] }
 }[keyof Method.ClientRequests]
 
-export type Result = Method.ClientRequests[keyof Method.ClientRequests]["result"]
+export type DecodedResult = Method.ClientRequests[keyof Method.ClientRequests]["result"]

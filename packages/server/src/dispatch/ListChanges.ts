@@ -1,0 +1,34 @@
+/** Tells clients that a list changed: open sessions, and `subscriptions/listen` requests. */
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import type { Features } from "../features/Features.ts"
+import type { ChangeNotifier, ListKind } from "../session/ChangeNotifier.ts"
+import type { Session } from "../session/Session.ts"
+import type { ServerInfo } from "./ServerInfo.ts"
+
+export interface Options {
+  readonly features: Features
+  readonly info: ServerInfo
+  readonly sessions: ReadonlySet<Session>
+  /** The open `subscriptions/listen` requests. */
+  readonly listeners: ReadonlySet<ChangeNotifier>
+}
+
+/** Forwards the changes of the registries for as long as the scope lives. */
+export const forward = ({ features, info, listeners, sessions }: Options): Effect.Effect<void, never, Scope.Scope> => {
+  const changed = (kind: ListKind): void => {
+    for (const session of sessions) {
+      // A client gets changes only of lists whose changes were declared to it.
+      if (session.negotiated === undefined || session.sessionless) continue
+      if (info.capabilities()[kind]?.listChanged === true) session.notifier.listChanged(kind)
+    }
+    for (const listener of listeners) listener.listChanged(kind)
+  }
+  const watch = (kind: ListKind) =>
+    Effect.forkScoped(
+      Stream.runForEach(features[kind].changes, () => Effect.sync(() => changed(kind))),
+      { startImmediately: true }
+    )
+  return Effect.andThen(watch("tools"), Effect.andThen(watch("resources"), Effect.asVoid(watch("prompts"))))
+}
