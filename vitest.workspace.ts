@@ -22,10 +22,18 @@ const packages = [
  */
 const alone = new Set(["bench"])
 
+/** A project is called as its package, but for the interop suite: the reference server with the official SDKs and others. */
+const suites = new Map([["everything", "interop"]])
+
 const project = (name: string) => ({
   extends: true as const,
   root: `packages/${name}`,
-  test: { name, include: ["test/**/*.test.ts"], exclude: ["test/perf/**"], isolate: alone.has(name) }
+  test: {
+    name: suites.get(name) ?? name,
+    include: ["test/**/*.test.ts"],
+    exclude: ["test/perf/**"],
+    isolate: alone.has(name)
+  }
 })
 
 /** Tests of modules that see no listener: they run once, in the project of the server. */

@@ -31,9 +31,7 @@ const command = root.pipe(
   Command.withDescription("Talk to any Model Context Protocol server from the command line"),
   Command.withExamples([
     { command: "effect-mcp inspect -- node server.js", description: "What a server offers" },
-    { command: "effect-mcp call add a=1 b=2 -- node server.js", description: "Call a tool" },
-    { command: "effect-mcp read file:///notes.txt -- npx -y some-server /notes", description: "Read a resource" },
-    { command: "effect-mcp tools -- https://example.com/mcp", description: "A server behind HTTP" }
+    { command: "effect-mcp call add a=1 b=2 -- https://example.com/mcp", description: "Call a tool" }
   ]),
   Command.withSubcommands([
     inspect,
@@ -68,13 +66,37 @@ const epilogue = (bold: (text: string) => string): string =>
     indent(table(Endings.codeTable))
   ].join("\n")
 
-/** Help says where the server goes, and what the exit codes mean. Complaints about the command line go to stderr. */
+/** The first page: each command in a line, two examples, and where the rest is. */
+const overview = (
+  { description, examples = [], subcommands = [] }: HelpDoc,
+  bold: (text: string) => string
+): string => {
+  const commands = subcommands.flatMap((group) => group.commands)
+  return [
+    description,
+    "",
+    bold("USAGE"),
+    "  effect-mcp <command> [arguments] [flags] -- <server command or URL>",
+    "",
+    bold("COMMANDS"),
+    indent(table(commands.map(({ description, name, shortDescription = description }) => [name, shortDescription]))),
+    "",
+    bold("EXAMPLES"),
+    ...examples.map(({ command }) => `  ${command}`),
+    "",
+    "Shell completion: effect-mcp --completions <shell>",
+    "Arguments, flags and exit codes: effect-mcp <command> --help"
+  ].join("\n")
+}
+
+/** Help says where the server goes; that of a command also what the exit codes mean. Complaints about the command line go to stderr. */
 const presenter = (output: Output["Service"]): CliOutput.Presenter => {
   const { bold } = output.style
   const formatter = CliOutput.defaultFormatter({ colors: output.style.colours })
   const help = (doc: HelpDoc): string => {
-    const usage = doc.subcommands === undefined || doc.subcommands.length === 0 ? doc.usage : `${doc.usage} [arguments]`
-    return `${formatter.formatHelpDoc({ ...doc, usage: `${usage} -- <server command or URL>` })}\n\n${epilogue(bold)}`
+    if (doc.subcommands !== undefined && doc.subcommands.length > 0) return overview(doc, bold)
+    const usage = `${doc.usage} -- <server command or URL>`
+    return `${formatter.formatHelpDoc({ ...doc, usage })}\n\n${epilogue(bold)}`
   }
   return {
     present: (event) => {

@@ -391,7 +391,22 @@ describe("The command line", () => {
     )
   )
 
-  it.live("explains itself with --help: usage, examples, exit codes", () =>
+  it.live("says on one page of --help what its commands are, in a line each, and nothing of their flags", () =>
+    Effect.gen(function* () {
+      const { code, stderr, stdout } = yield* run(["--help"])
+      assert.deepStrictEqual([code, stderr], [0, ""])
+      const lines = stdout.trimEnd().split("\n")
+      assert.isAtMost(lines.length, 28)
+      for (const line of lines) assert.isAtMost(line.length, 80, line)
+      for (const name of ["inspect", "tools", "call", "read", "watch", "prompt", "complete", "ping", "proxy", "login"])
+        assert.match(stdout, new RegExp(`^  ${name} +[A-Z]`, "m"))
+      assert.include(stdout, "effect-mcp inspect -- node server.js")
+      assert.match(stdout, /effect-mcp <command> --help$/m)
+      assert.notInclude(stdout, "--verbose")
+    })
+  )
+
+  it.live("explains a command with --help: usage, examples, exit codes", () =>
     Effect.gen(function* () {
       for (const name of [
         "inspect",

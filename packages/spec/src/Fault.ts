@@ -18,7 +18,7 @@ export interface Fault {
   readonly to: string
   /** The test file that fails while the fault is there, from the root of the workspace. */
   readonly test: string
-  /** The vitest project that runs the test; the package of `test` unless given. */
+  /** The vitest project that runs the test; that of the package of `test` unless given. */
   readonly project?: string
   /** The statements of the ledger that the fault breaks. */
   readonly ids?: ReadonlyArray<RequirementId>

@@ -22,7 +22,10 @@ export const all = async (): Promise<ReadonlyArray<Fault>> => {
 }
 
 /** The vitest project that runs the test of a fault. */
-export const projectOf = (fault: Fault): string => fault.project ?? fault.test.split("/")[1] ?? ""
+export const projectOf = (fault: Fault): string => fault.project ?? projectOfPackage(fault.test.split("/")[1] ?? "")
+
+/** Tests of `everything` are the project `interop` (`vitest.workspace.ts`). */
+const projectOfPackage = (name: string): string => (name === "everything" ? "interop" : name)
 
 /** The text of the source file with the fault in it; undefined where `from` does not occur exactly once. */
 export const put = (fault: Fault, text: string): string | undefined => {

@@ -31,6 +31,7 @@ export const inspect = Command.make("inspect", {}, () =>
   )
 ).pipe(
   Command.withDescription("Show what a server is and offers: capabilities, instructions, tools, resources, prompts"),
+  Command.withShortDescription("Show what a server is and offers"),
   Command.withExamples([
     { command: "effect-mcp inspect -- node server.js", description: "Everything at a glance" },
     { command: "effect-mcp inspect --json -- npx -y some-server | jq .capabilities", description: "For scripts" },

@@ -17,7 +17,7 @@ import * as Settings from "../Settings.ts"
 import { safeLine } from "../Style.ts"
 
 const url = Argument.String("url").pipe(
-  Argument.withDescription("The server's URL; it may also stand after --"),
+  Argument.withDescription("The server's URL; also taken after --"),
   Argument.optional
 )
 
@@ -126,4 +126,4 @@ export const whoami = Command.make(
     yield* output.note("Not logged in")
     return yield* silent(code.server)
   })
-).pipe(Command.withDescription("Show the login at a server, and how long it lasts; asks nobody"))
+).pipe(Command.withDescription("Show the login at a server, and how long it lasts; sends nothing"))

@@ -86,6 +86,7 @@ export const complete = Command.make(
   })
 ).pipe(
   Command.withDescription("Ask for suggestions for an argument of a prompt or a resource template"),
+  Command.withShortDescription("Ask for suggestions for an argument"),
   Command.withExamples([
     { command: "effect-mcp complete review file=ma -- node server.js" },
     {

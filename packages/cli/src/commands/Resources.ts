@@ -87,6 +87,7 @@ export const watch = Command.make("watch", { uri }, ({ uri }) =>
   )
 ).pipe(
   Command.withDescription("Print a resource, and again whenever the server says that it changed, until Ctrl+C"),
+  Command.withShortDescription("Print a resource, and again on each change"),
   Command.withExamples([
     { command: "effect-mcp watch file:///log.txt -- node server.js" },
     { command: "effect-mcp watch file:///log.txt --json -- node server.js", description: "One JSON line per update" }
