@@ -212,6 +212,13 @@ export const faults: ReadonlyArray<Fault> = [
     test: `${clientTest}/${test}`
   })),
   {
+    name: "A refresh that is refused leads to a login at an issuer that the server left",
+    file: `${client}/Access.ts`,
+    from: "obtain(state, known, used, demand, false)",
+    to: "obtain(state, known, used, demand, true)",
+    test: `${clientTest}/Access.model.test.ts`
+  },
+  {
     name: "The exchange of an ID-JAG names no resource",
     file: `${client}/EnterpriseManaged.ts`,
     from: '      resource: request.resource,\n      scope: request.scopes?.join(" "),\n      subject_token:',

@@ -4,11 +4,12 @@
  * Fibers that need new tokens at the same time share one attempt. It outlives the request that began it: a user who types a password is
  * not interrupted by the timeout of a call. Processes that share a store take turns by `TokenLock`.
  *
- * Outline: `current` loads and refreshes, `renew` shares one `attempt`, which finds the authorization server and then refreshes
- * (`refreshed`) or asks the grant (`granted`).
+ * Outline: `current` loads and refreshes, `renew` shares one `attempt`; that finds the authorization server and has `obtain` refresh
+ * (`refreshed`) or ask the grant (`granted`).
  */
 import type { Demand } from "@effect-mcp/protocol/Challenge"
 import * as Clock from "effect/Clock"
+import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
@@ -86,26 +87,13 @@ const metadataOf = Effect.fnUntraced(function* <R>(
   return found
 })
 
-/** The resource and its authorization servers: looked up anew after a refusal, since the server may have moved to another one. */
-const resourceOf = <R>(
-  { discovery }: State<R>,
-  used: Current | undefined,
-  demand: Demand | undefined
-): Effect.Effect<MetadataDiscovery.Resource, OAuthError> =>
-  demand === undefined && used !== undefined
-    ? Effect.succeed({
-        indicator: used.target.resource,
-        issuers: [used.target.issuer],
-        scopes: undefined,
-        metadata: undefined
-      })
-    : MetadataDiscovery.resource(discovery, demand?.resourceMetadata)
-
 /** What one attempt has found out before it asks for tokens. */
 interface Found {
   readonly resource: MetadataDiscovery.Resource
   readonly metadata: Metadata.AuthorizationServer
   readonly demand: Demand | undefined
+  /** The scopes that were asked for at this issuer before. */
+  readonly before: Scopes.Scopes
 }
 
 const requestFor = <R>(
@@ -133,17 +121,17 @@ const refreshed = Effect.fnUntraced(function* <R>(
   return yield* refresh(options.grant, requestFor(state, found, undefined, binding), stored)
 })
 
-/** Tokens by the grant, for the scopes of before and of the demand. */
+/** Tokens by the grant, for the scopes of before and those of the demand. */
 const granted = Effect.fnUntraced(function* <R>(
   state: State<R>,
   found: Found,
   stored: Stored.Tokens | undefined
 ): Effect.fn.Return<Stored.Tokens, OAuthError, R | TokenStore> {
   const { options, server } = state
-  const { demand, metadata, resource } = found
+  const { before, demand, metadata, resource } = found
   const binding = yield* KeyBinding.bindingFor(options, metadata, resource.metadata, undefined)
   const scopes = Scopes.select({
-    before: stored?.requested ?? [],
+    before: stored?.requested ?? before,
     challenged: demand?.scopes,
     supported: resource.scopes,
     wanted: options.scopes
@@ -161,15 +149,19 @@ const granted = Effect.fnUntraced(function* <R>(
   return yield* options.grant.obtain(requestFor(state, found, scopes, binding))
 })
 
-/** One attempt: discovery, then the tokens of another process, a refresh, or the grant. */
-const attempt = Effect.fnUntraced(function* <R>(
+/** The stored tokens cannot be refreshed, and this part of the attempt must not ask the grant. */
+class NotRefreshed extends Data.TaggedError("NotRefreshed") {}
+
+/** Tokens for a resource: those of another process, refreshed ones, or those of the grant if `mayGrant`. */
+const obtain = Effect.fnUntraced(function* <R>(
   state: State<R>,
+  resource: MetadataDiscovery.Resource,
   used: Current | undefined,
   demand: Demand | undefined,
-  now: number
-): Effect.fn.Return<Current, OAuthError, R | TokenStore> {
+  mayGrant: boolean
+): Effect.fn.Return<Current, OAuthError | NotRefreshed, R | TokenStore> {
   const { options, slot, store } = state
-  const resource = yield* resourceOf(state, used, demand)
+  const now = yield* Clock.currentTimeMillis
   const issuer =
     resource.issuers.find((issuer) => issuer === state.current?.target.issuer || options.grant.prefers(issuer)) ??
     resource.issuers[0]
@@ -177,7 +169,8 @@ const attempt = Effect.fnUntraced(function* <R>(
     issuer,
     ...(resource.indicator === undefined ? undefined : { resource: resource.indicator })
   }
-  const found: Found = { resource, metadata: yield* metadataOf(state, target), demand }
+  const before = used?.target.issuer === issuer ? used.tokens.requested : []
+  const found: Found = { resource, metadata: yield* metadataOf(state, target), demand, before }
   const needed = demand?.scopes ?? []
   let isGranted = false
   let refreshFailed = false
@@ -195,6 +188,7 @@ const attempt = Effect.fnUntraced(function* <R>(
         if (fresh !== undefined) return fresh
         refreshFailed = true
       }
+      if (!mayGrant) return yield* new NotRefreshed()
       isGranted = true
       return yield* granted(state, found, stored)
     })
@@ -202,6 +196,27 @@ const attempt = Effect.fnUntraced(function* <R>(
   yield* slot.write(target)
   state.loaded = true
   return (state.current = { target, tokens, granted: isGranted })
+})
+
+/**
+ * One attempt. Tokens that merely expire are refreshed where they are from. After a refusal, and before the user is asked, discovery says
+ * which authorization server the resource has now: it may have moved to another one.
+ */
+const attempt = Effect.fnUntraced(function* <R>(
+  state: State<R>,
+  used: Current | undefined,
+  demand: Demand | undefined
+): Effect.fn.Return<Current, OAuthError, R | TokenStore> {
+  const anew = Effect.flatMap(MetadataDiscovery.resource(state.discovery, demand?.resourceMetadata), (resource) =>
+    obtain(state, resource, used, demand, true)
+  )
+  if (demand !== undefined || used === undefined) return yield* Effect.catchTag(anew, "NotRefreshed", Effect.die)
+  const { issuer, resource: indicator } = used.target
+  const known: MetadataDiscovery.Resource = { indicator, issuers: [issuer], scopes: undefined, metadata: undefined }
+  return yield* obtain(state, known, used, demand, false).pipe(
+    Effect.catchTag("NotRefreshed", () => anew),
+    Effect.catchTag("NotRefreshed", Effect.die)
+  )
 })
 
 /** Runs one attempt for all fibers that need no more scopes than it asks for. */
@@ -215,10 +230,9 @@ const share = Effect.fnUntraced(function* <R>(
     const { current, flight } = state
     if (current !== undefined && current !== used && Scopes.covers(current.tokens.requested, needed)) return current
     if (flight === undefined) {
-      const now = yield* Clock.currentTimeMillis
       const fiber = yield* Effect.forkIn(
         Effect.ensuring(
-          attempt(state, used, demand, now),
+          attempt(state, used, demand),
           Effect.sync(() => (state.flight = undefined))
         ),
         state.scope

@@ -71,18 +71,18 @@ class Model {
   /** Logins that failed for a registration that was void without the client's having been told. */
   declined = 0
   logins = 0
+  /** The logins of each issuer. */
+  readonly loginsAt = new Map<string, number>()
   /** The refreshes of each issuer. */
   readonly refreshes = new Map<string, number>()
   /** The issuers that are asked for tokens now. */
   readonly running = new Set<string>()
   private count = 0
 
-  /** The scopes of the newest refresh token that is good at the current issuer. */
+  /** The scopes of the newest refresh token of the current issuer, if it is good: clients keep no older one. */
   get standing(): ReadonlyArray<string> | undefined {
-    const good = [...this.refresh.values()].filter(
-      ({ clientId, issuer, state }) => state === "good" && issuer === issuers[this.issuer] && this.known.has(clientId)
-    )
-    return good.at(-1)?.scopes
+    const newest = [...this.refresh.values()].findLast(({ issuer }) => issuer === issuers[this.issuer])
+    return newest?.state === "good" && this.known.has(newest.clientId) ? newest.scopes : undefined
   }
 
   issue(issuer: string, clientId: string, scopes: ReadonlyArray<string>) {
@@ -212,6 +212,7 @@ const grantOf = (model: Model, registered: Map<string, string>): Grant => ({
         const clientId = registered.get(issuer) ?? model.register(issuer)
         registered.set(issuer, clientId)
         model.logins++
+        model.loginsAt.set(issuer, (model.loginsAt.get(issuer) ?? 0) + 1)
         if (!model.known.has(clientId)) {
           if (model.told.has(clientId)) model.faults.push(`a login with the void registration ${clientId}`)
           model.declined++
@@ -259,8 +260,10 @@ const check = (model: Model, asks: ReadonlyArray<typeof Ask.Type>, before: Reado
   const refreshable = before !== undefined && model.mode === "honest"
   const more = asks.filter(({ scopes }) => !scopes.every((scope) => before?.includes(scope) === true)).length
   if (refreshable) assert.isAtMost(model.logins, more, "a login although a refresh was enough")
-  // One login at the issuer that the client knows, whose registration may be gone, and one at the issuer that it moved to.
-  if (before === undefined) assert.isAtMost(model.logins, 2 + asks.length)
+  // One login after the 401, one more for each ask that steps up, and one that fails for a registration that is void.
+  const steps = asks.filter(({ scopes }) => scopes.length > 0).length
+  assert.isAtMost(model.logins, 1 + model.declined + steps)
+  assert.isAtMost(model.loginsAt.size, 1, "a login at an issuer that the server left")
   const broken = model.mode === "proxy" || model.mode === "empty" || model.mode === "down"
   if (broken && before !== undefined && more === 0) {
     assert.strictEqual(model.logins, 0, "a login after an answer that was none of the authorization server's")
@@ -288,6 +291,7 @@ const run = Effect.fnUntraced(function* (
   const standing = model.standing
   model.declined = 0
   model.logins = 0
+  model.loginsAt.clear()
   model.refreshes.clear()
   const statuses = yield* Effect.forEach(
     asks,
