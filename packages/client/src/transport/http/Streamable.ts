@@ -282,15 +282,18 @@ class StreamableWire {
     )
   }
 
-  /** Reads the session's standalone stream for as long as the server gives one; `opened` is called once that is decided. */
+  /**
+   * Reads the session's standalone stream for as long as the server gives one; `opened` is called once that is decided, or when another
+   * handshake ends the stream before.
+   */
   private runStandaloneStream(opened: () => void): Effect.Effect<void> {
-    return Effect.flatMap(
-      this.parts.resumeStream.standalone(
-        (inbound) => this.deliver(inbound),
-        () => this.missed.publish(undefined),
-        opened
-      ),
-      (ended) => (ended === "Gone" ? this.loseSession(ExchangeFailure.sessionLost(true)) : Effect.void)
+    const standalone = this.parts.resumeStream.standalone(
+      (inbound) => this.deliver(inbound),
+      () => this.missed.publish(undefined),
+      opened
+    )
+    return Effect.flatMap(Effect.ensuring(standalone, Effect.sync(opened)), (ended) =>
+      ended === "Gone" ? this.loseSession(ExchangeFailure.sessionLost(true)) : Effect.void
     )
   }
 

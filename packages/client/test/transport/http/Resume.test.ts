@@ -121,6 +121,19 @@ describe.each(sessions)("the stream of a request in %s", (version) => {
   )
 })
 
+describe("a second handshake", () => {
+  test(
+    "is not held up by the standalone stream of the session before it, which is not open yet",
+    Effect.gen(function* () {
+      const { get, peer, server } = yield* scene()
+      const second = yield* shakeHands(peer, server, { id: "session-2" })
+      assert.strictEqual(second.headers["mcp-session-id"], "session-2")
+      yield* get.destroy
+      yield* second.stream()
+    })
+  )
+})
+
 describe("the stream of a request", () => {
   test(
     "is given up when the server refuses to go on with it",
