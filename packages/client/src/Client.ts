@@ -23,7 +23,7 @@ import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
-import type { Callers } from "./answering/Callers.ts"
+import type { ForwardedRequests } from "./answering/ForwardedRequests.ts"
 import type { CallOptions } from "./CallOptions.ts"
 import type * as Calls from "./features/Calls.ts"
 import type * as Backoff from "./connection/Backoff.ts"
@@ -115,8 +115,8 @@ export interface Client {
   readonly serverCapabilities: ServerCapabilities
   /** How to use the server, for the model. */
   readonly instructions: string | undefined
-  /** Those for whom requests are carried: see `Sources`. */
-  readonly callers: Callers
+  /** The requests that are forwarded for callers of another server; see `Sources`. */
+  readonly forwarded: ForwardedRequests
   /** Calls a tool by its contract. A failure that the contract declares comes back as itself, any other as `ToolFailure`. */
   readonly callTool: <I, O, F, H>(
     tool: Tool<I, O, F, H>,

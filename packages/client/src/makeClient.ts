@@ -1,4 +1,7 @@
-/** The client's parts, put together over whatever makes its connections. */
+/**
+ * The parts of a client, put together over whatever opens its connections: streams of notifications, the reconnecting connection,
+ * calls, lists and watches.
+ */
 import { keepAlive } from "@effect-mcp/core/KeepAlive"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Method from "@effect-mcp/protocol/Method"
@@ -13,9 +16,10 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { type ClientError, Closed } from "./ClientError.ts"
 import type { Defaults, Requests } from "./CallOptions.ts"
-import { Callers } from "./answering/Callers.ts"
+import { ForwardedRequests } from "./answering/ForwardedRequests.ts"
 import * as Calls from "./features/Calls.ts"
 import * as Changes from "./features/Changes.ts"
+import type { Policy } from "./connection/Backoff.ts"
 import type * as Connection from "./connection/Connection.ts"
 import * as ServerRequests from "./answering/ServerRequests.ts"
 import * as ReconnectingConnection from "./reconnect/ReconnectingConnection.ts"
@@ -35,50 +39,88 @@ type Iconic = Parameters<typeof withSafeIcons>[0]
 
 const defaultInfo: Implementation = { name: "effect-mcp", version: "0.1.0" }
 
-/** `reopens`: whether there can be more than one connection. */
-export const make = Effect.fnUntraced(function* <E, R>(
-  connect: (options: Connection.Options) => Effect.Effect<Connection.Connection, E, R>,
-  reopens: boolean,
-  options: Options = {}
-): Effect.fn.Return<Service, E, Exclude<R, Scope.Scope> | Scope.Scope> {
-  const policy = options.reconnect === false ? undefined : (options.reconnect ?? {})
-  const callers = new Callers()
-  const services = callers.routed(yield* ServerRequests.services)
+/** The streams that the server's notifications go to. */
+interface Hubs {
+  readonly logs: Hub<LogMessageParams>
+  readonly updates: Hub<string>
+  readonly tools: Hub<void>
+  readonly resources: Hub<void>
+  readonly prompts: Hub<void>
+}
+
+/** What the parts of one client share. */
+interface Parts {
+  readonly options: Options
+  readonly policy: Policy | undefined
+  readonly defaults: Defaults
+  readonly limits: Lists.Limits
+  readonly services: ServerRequests.Services
+  readonly urls: UrlElicitations
+  readonly hubs: Hubs
+  readonly dropped: Connection.Options["dropped"]
+}
+
+const makeParts = Effect.fnUntraced(function* (
+  options: Options,
+  forwarded: ForwardedRequests
+): Effect.fn.Return<Parts> {
+  const services = forwarded.routed(yield* ServerRequests.services)
   const runFork = Effect.runForkWith(yield* Effect.context<never>())
-  const defaults: Defaults = {
-    // In milliseconds: every request asks for them.
-    timeout: Duration.toMillis(Duration.fromInputUnsafe(options.timeout ?? "60 seconds")),
-    resetOnProgress: options.resetOnProgress ?? true,
-    maxTotal: Duration.toMillis(Duration.fromInputUnsafe(options.maxTotal ?? "10 minutes"))
-  }
-  const urls = new UrlElicitations(services.elicitation, options.urlTimeout ?? "10 minutes")
-  const logs = new Hub<LogMessageParams>()
-  const updates = new Hub<string>()
-  const changes = { tools: new Hub<void>(), resources: new Hub<void>(), prompts: new Hub<void>() }
-  const watches = yield* Watch.make(() => conversation, policy)
-  let catalog: ToolCatalog | undefined
-
-  const announced: Announcements = {
-    "notifications/message": (params) => logs.publish(params),
-    "notifications/resources/updated": ({ _meta, uri }) => {
-      // One that names its subscription has reached its watchers already.
-      if (_meta?.[subscriptionId] === undefined) watches.updated(uri)
-      updates.publish(uri)
+  return {
+    options,
+    policy: options.reconnect === false ? undefined : (options.reconnect ?? {}),
+    defaults: {
+      // In milliseconds, since every request reads them.
+      timeout: Duration.toMillis(Duration.fromInputUnsafe(options.timeout ?? "60 seconds")),
+      resetOnProgress: options.resetOnProgress ?? true,
+      maxTotal: Duration.toMillis(Duration.fromInputUnsafe(options.maxTotal ?? "10 minutes"))
     },
-    "notifications/tools/list_changed": () => {
-      catalog?.forget()
-      changes.tools.publish(undefined)
+    limits: {
+      maxPages: options.maxPages ?? Lists.defaultMaxPages,
+      maxBytes: options.maxListBytes ?? Lists.defaultMaxBytes
     },
-    "notifications/resources/list_changed": () => changes.resources.publish(undefined),
-    "notifications/prompts/list_changed": () => changes.prompts.publish(undefined),
-    "notifications/elicitation/complete": ({ elicitationId }) => urls.complete(elicitationId)
+    services,
+    urls: new UrlElicitations(services.elicitation, options.urlTimeout ?? "10 minutes"),
+    hubs: { logs: new Hub(), updates: new Hub(), tools: new Hub(), resources: new Hub(), prompts: new Hub() },
+    dropped: options.dropped ?? ((reason, level) => void runFork(Effect.logWithLevel(level)(`MCP client: ${reason}`)))
   }
+})
 
-  const dropped: Connection.Options["dropped"] =
-    options.dropped ?? ((reason, level) => void runFork(Effect.logWithLevel(level)(`MCP client: ${reason}`)))
-  const { clientInfo = defaultInfo, keepAlive: keptAlive } = options
+type Announcements = {
+  readonly [M in keyof Method.ServerNotifications]?: (params: Method.ServerNotifications[M]) => void
+}
+
+/** What each notification changes, and which stream it goes to. */
+const announcements = (
+  { hubs, urls }: Parts,
+  watches: Watch.Watch,
+  catalog: () => ToolCatalog | undefined
+): Announcements => ({
+  "notifications/message": (params) => hubs.logs.publish(params),
+  "notifications/resources/updated": ({ _meta, uri }) => {
+    // An update that names its subscription has reached its watchers already.
+    if (_meta?.[subscriptionId] === undefined) watches.updated(uri)
+    hubs.updates.publish(uri)
+  },
+  "notifications/tools/list_changed": () => {
+    catalog()?.forget()
+    hubs.tools.publish(undefined)
+  },
+  "notifications/resources/list_changed": () => hubs.resources.publish(undefined),
+  "notifications/prompts/list_changed": () => hubs.prompts.publish(undefined),
+  "notifications/elicitation/complete": ({ elicitationId }) => urls.complete(elicitationId)
+})
+
+/** The options of every connection of the client. */
+const connectionOptions = (
+  { defaults, dropped, hubs, options, policy, services, urls }: Parts,
+  announced: Announcements,
+  watches: Watch.Watch,
+  catalog: () => ToolCatalog | undefined
+): Connection.Options => {
+  const { clientInfo = defaultInfo } = options
   Validate.icons(`Client ${clientInfo.name}`, clientInfo.icons)
-  const connection = connect({
+  return {
     clientInfo,
     revisions: options.revisions,
     defaults,
@@ -97,117 +139,179 @@ export const make = Effect.fnUntraced(function* <E, R>(
       announced[method]?.(params)
     },
     missed: () => {
-      tools.forget()
+      catalog()?.forget()
       watches.missed()
-      for (const hub of [changes.tools, changes.resources, changes.prompts]) hub.publish(undefined)
+      for (const hub of [hubs.tools, hubs.resources, hubs.prompts]) hub.publish(undefined)
     },
     dropped
-  })
-  const conversation: ReconnectingConnection.ReconnectingConnection = yield* ReconnectingConnection.make({
+  }
+}
+
+/** Ends every stream when the client is closed, or when no connection will be opened any more. */
+const endStreams = Effect.fnUntraced(function* (
+  { hubs, urls }: Parts,
+  watches: Watch.Watch,
+  ended: Effect.Effect<Closed>
+): Effect.fn.Return<void, never, Scope.Scope> {
+  const end = (closed: Closed): void => {
+    watches.close(closed)
+    for (const hub of [...Object.values(hubs), urls]) hub.close(Exit.void)
+  }
+  yield* Effect.addFinalizer(() => Effect.sync(() => end(new Closed({ message: "The client is closed" }))))
+  yield* Effect.forkScoped(Effect.map(ended, end), { startImmediately: true })
+})
+
+/** Runs a call again after the URLs were visited that its refusal names, where the revision has such refusals. */
+const retryingAfterUrls =
+  ({ services, urls }: Parts, connection: ReconnectingConnection.ReconnectingConnection) =>
+  <A>(call: () => Effect.Effect<A, ClientError>): Effect.Effect<A, ClientError> =>
+    services.elicitation?.modes.url === true
+      ? Effect.suspend(() => (areTold(connection.revision) ? urls.retrying(Effect.suspend(call)) : call()))
+      : call()
+
+/** `connect` opens one connection; `reopens` says whether it may run more than once. */
+export const make = Effect.fnUntraced(function* <E, R>(
+  connect: (options: Connection.Options) => Effect.Effect<Connection.Connection, E, R>,
+  reopens: boolean,
+  options: Options = {}
+): Effect.fn.Return<Service, E, Exclude<R, Scope.Scope> | Scope.Scope> {
+  const forwarded = new ForwardedRequests()
+  const parts = yield* makeParts(options, forwarded)
+  const { defaults, dropped, limits, policy } = parts
+  const watches = yield* Watch.make(() => connection, policy)
+  let catalog: ToolCatalog | undefined
+  const announced = announcements(parts, watches, () => catalog)
+  const opening = connect(connectionOptions(parts, announced, watches, () => catalog))
+  const { keepAlive: keptAlive } = options
+  const connection: ReconnectingConnection.ReconnectingConnection = yield* ReconnectingConnection.make({
     open:
       keptAlive === undefined
-        ? connection
-        : Effect.tap(connection, ({ peer, ping }) => Effect.forkScoped(keepAlive(peer, keptAlive, ping))),
+        ? opening
+        : Effect.tap(opening, ({ peer, ping }) => Effect.forkScoped(keepAlive(peer, keptAlive, ping))),
     reopens,
     policy,
     defaults,
-    isSafe: (method, params) => options.trustAnnotations === true && tools.mayRepeat(method, params),
-    onLost: () => tools.forget(),
+    isSafe: (method, params) => options.trustAnnotations === true && catalog?.mayRepeat(method, params) === true,
+    onLost: () => catalog?.forget(),
     dropped
   })
-  const { reconnect, request } = conversation
-  const limits: Lists.Limits = {
-    maxPages: options.maxPages ?? Lists.defaultMaxPages,
-    maxBytes: options.maxListBytes ?? Lists.defaultMaxBytes
-  }
-  const tools = (catalog = new ToolCatalog(conversation, (reason) => dropped(reason, "Warn"), limits.maxBytes))
-  const hubs = [logs, updates, changes.tools, changes.resources, changes.prompts, urls]
-  const end = (closed: Closed): void => {
-    watches.close(closed)
-    for (const hub of hubs) hub.close(Exit.void)
-  }
-  yield* Effect.addFinalizer(() => Effect.sync(() => end(new Closed({ message: "The client is closed" }))))
-  yield* Effect.forkScoped(Effect.map(reconnect.ended, end), { startImmediately: true })
-  const visits = services.elicitation?.modes.url === true
-  const retrying = <A>(call: () => Effect.Effect<A, ClientError>): Effect.Effect<A, ClientError> =>
-    visits
-      ? Effect.suspend(() => (areTold(conversation.revision) ? urls.retrying(Effect.suspend(call)) : call()))
-      : call()
-
-  const headers = ToolHeaders.make({ connection: conversation, catalog: tools, limits })
+  const tools = (catalog = new ToolCatalog(connection, (reason) => dropped(reason, "Warn"), limits.maxBytes))
+  yield* endStreams(parts, watches, connection.reconnect.ended)
+  const headers = ToolHeaders.make({ connection, catalog: tools, limits })
+  const retrying = retryingAfterUrls(parts, connection)
   const calls = Calls.make({
-    connection: conversation,
+    connection,
     catalog: tools,
     headers,
     retrying,
-    consent: services.consent,
+    consent: parts.services.consent,
     validate: options.validateOutput ?? true
   })
+  return {
+    get revision() {
+      return connection.revision
+    },
+    get serverInfo() {
+      return withSafeIcons(connection.serverInfo)
+    },
+    get serverCapabilities() {
+      return connection.serverCapabilities
+    },
+    get instructions() {
+      return connection.instructions
+    },
+    forwarded,
+    ...callMembers(calls),
+    ...listMembers(parts, connection, tools),
+    ...readMembers(connection, retrying),
+    ...streamMembers(parts, connection),
+    watchResource: watches.watch,
+    setLogLevel: connection.setLogLevel,
+    ping: Effect.map(Effect.timed(connection.ping()), ([duration]) => duration),
+    request: headers.request,
+    awaitClosed: connection.reconnect.awaitClosed
+  }
+})
+
+type Members<K extends keyof Service> = Pick<Service, K>
+
+const callMembers = (
+  calls: Calls.Calls
+): Members<"callTool" | "callToolByName" | "callToolStream" | "callToolByNameStream"> => ({
+  ...calls,
+  callToolStream: (tool, input, options = {}) =>
+    Calls.stream((withProgress) => calls.callTool(tool, input, withProgress), options),
+  callToolByNameStream: (name, args, options = {}) =>
+    Calls.stream((withProgress) => calls.callToolByName(name, args, withProgress), options)
+})
+
+const listMembers = (
+  { limits }: Parts,
+  connection: ReconnectingConnection.ReconnectingConnection,
+  tools: ToolCatalog
+): Members<"listTools" | "listResources" | "listResourceTemplates" | "listPrompts"> => {
   const items = <M extends Lists.ListMethod, A extends Iconic>(
     method: M,
     itemsOf: (page: Requests[M]["result"]) => ReadonlyArray<A>
   ): Stream.Stream<A, ClientError> =>
-    Stream.flatMap(Lists.pages(conversation, method, limits), (page) =>
+    Stream.flatMap(Lists.pages(connection, method, limits), (page) =>
       Stream.fromIterable(itemsOf(page).map(withSafeIcons))
     )
-  const changesOf = (hub: Hub<void>) => Changes.stream({ conversation, hub, policy, dropped })
-  const readResource: Service["readResource"] = (uri, callOptions) =>
-    retrying(() => request("resources/read", { uri }, callOptions))
-  const getPromptByName: Service["getPromptByName"] = (name, args = {}, callOptions) =>
-    retrying(() => request("prompts/get", { name, arguments: args }, callOptions))
-
-  const client: Service = {
-    get revision() {
-      return conversation.revision
-    },
-    get serverInfo() {
-      return withSafeIcons(conversation.serverInfo)
-    },
-    get serverCapabilities() {
-      return conversation.serverCapabilities
-    },
-    get instructions() {
-      return conversation.instructions
-    },
-    callers,
-    ...calls,
-    callToolStream: (tool, input, callOptions = {}) =>
-      Calls.stream((withProgress) => calls.callTool(tool, input, withProgress), callOptions),
-    callToolByNameStream: (name, args, callOptions = {}) =>
-      Calls.stream((withProgress) => calls.callToolByName(name, args, withProgress), callOptions),
+  return {
     listTools: items("tools/list", (page) => tools.learn(page.tools)),
     listResources: items("resources/list", (page) => page.resources),
     listResourceTemplates: items("resources/templates/list", (page) => page.resourceTemplates),
-    listPrompts: items("prompts/list", (page) => page.prompts),
+    listPrompts: items("prompts/list", (page) => page.prompts)
+  }
+}
+
+const readMembers = (
+  { request }: ReconnectingConnection.ReconnectingConnection,
+  retrying: Calls.Options["retrying"]
+): Members<
+  | "readResource"
+  | "readResourceText"
+  | "getPromptByName"
+  | "getPrompt"
+  | "complete"
+  | "subscribeResource"
+  | "unsubscribeResource"
+> => {
+  const readResource: Service["readResource"] = (uri, options) =>
+    retrying(() => request("resources/read", { uri }, options))
+  const getPromptByName: Service["getPromptByName"] = (name, args = {}, options) =>
+    retrying(() => request("prompts/get", { name, arguments: args }, options))
+  return {
     readResource,
-    readResourceText: (uri, callOptions) =>
-      Effect.map(readResource(uri, callOptions), ({ contents }) =>
+    readResourceText: (uri, options) =>
+      Effect.map(readResource(uri, options), ({ contents }) =>
         contents.flatMap((content) => ("text" in content ? [content.text] : [])).join("\n")
       ),
     getPromptByName,
-    getPrompt: ({ encode, name }, args, callOptions) =>
+    getPrompt: ({ encode, name }, args, options) =>
       Effect.mapError(encode(args), ({ message }) =>
         McpError.invalidParams(`The arguments do not fit the prompt: ${message}`)
-      ).pipe(Effect.flatMap((encoded) => getPromptByName(name, encoded, callOptions))),
-    complete: (params, callOptions) =>
-      Effect.map(request("completion/complete", params, callOptions), ({ completion }) => completion),
-    watchResource: watches.watch,
+      ).pipe(Effect.flatMap((encoded) => getPromptByName(name, encoded, options))),
+    complete: (params, options) =>
+      Effect.map(request("completion/complete", params, options), ({ completion }) => completion),
     subscribeResource: (uri) => Effect.asVoid(request("resources/subscribe", { uri })),
-    unsubscribeResource: (uri) => Effect.asVoid(request("resources/unsubscribe", { uri })),
-    resourceUpdates: updates.stream(256),
-    setLogLevel: conversation.setLogLevel,
-    logs: logs.stream(options.logBuffer ?? 256),
-    toolChanges: changesOf(changes.tools),
-    resourceChanges: changesOf(changes.resources),
-    promptChanges: changesOf(changes.prompts),
-    elicitationsCompleted: urls.completions,
-    ping: Effect.map(Effect.timed(conversation.ping()), ([duration]) => duration),
-    request: headers.request,
-    awaitClosed: reconnect.awaitClosed
+    unsubscribeResource: (uri) => Effect.asVoid(request("resources/unsubscribe", { uri }))
   }
-  return client
-})
+}
 
-type Announcements = {
-  readonly [M in keyof Method.ServerNotifications]?: (params: Method.ServerNotifications[M]) => void
+const streamMembers = (
+  { dropped, hubs, options, policy, urls }: Parts,
+  conversation: ReconnectingConnection.ReconnectingConnection
+): Members<
+  "resourceUpdates" | "logs" | "toolChanges" | "resourceChanges" | "promptChanges" | "elicitationsCompleted"
+> => {
+  const changesOf = (hub: Hub<void>) => Changes.stream({ conversation, hub, policy, dropped })
+  return {
+    resourceUpdates: hubs.updates.stream(256),
+    logs: hubs.logs.stream(options.logBuffer ?? 256),
+    toolChanges: changesOf(hubs.tools),
+    resourceChanges: changesOf(hubs.resources),
+    promptChanges: changesOf(hubs.prompts),
+    elicitationsCompleted: urls.completions
+  }
 }

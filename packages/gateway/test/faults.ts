@@ -4,14 +4,14 @@ import type { Fault } from "@effect-mcp/spec/Fault"
 export const faults: ReadonlyArray<Fault> = [
   {
     name: "a question of a mounted tool goes to the user of the process that mounts it",
-    file: "packages/client/src/answering/Callers.ts",
+    file: "packages/client/src/answering/ForwardedRequests.ts",
     from: "if (oldest === undefined) return Effect.undefined",
     to: "if (oldest === undefined || id === undefined) return Effect.undefined",
     test: "packages/gateway/test/mounted.test.ts"
   },
   {
     name: "a question that names no call goes to the oldest of several callers",
-    file: "packages/client/src/answering/Callers.ts",
+    file: "packages/client/src/answering/ForwardedRequests.ts",
     from: "connection !== undefined && connection === oldest.connection",
     to: "connection !== null",
     test: "packages/gateway/test/mounted.test.ts"

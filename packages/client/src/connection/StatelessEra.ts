@@ -1,8 +1,7 @@
 /**
- * Requests that say everything themselves (2026-07-28): who asks, in which revision, and what may be asked back.
+ * Requests of the stateless era (2026-07-28): each declares its client, its revision and the client's capabilities.
  *
- * Questions of the server come as results and are answered here; its news comes on `subscriptions/listen`; what it allows to be kept
- * is kept.
+ * Owns the answers to questions, which arrive as results, the notifications of `subscriptions/listen`, and the cache of results.
  */
 import type { Peer, RequestOptions } from "@effect-mcp/core/Peer"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -10,7 +9,7 @@ import type * as McpError from "@effect-mcp/protocol/McpError"
 import type { LoggingLevel } from "@effect-mcp/protocol/model/Logging"
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import * as Meta from "@effect-mcp/protocol/model/Meta"
-import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
+import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -33,151 +32,181 @@ export interface Options {
   readonly negotiated: Negotiated
   readonly defaults: Defaults
   readonly declared: Declaration.Declared
-  /** Answers a question of the server's, on the wire's own terms. */
+  /** Answers a question of the server; params and result are those of the revision. */
   readonly answer: (question: JsonRpc.Request) => Effect.Effect<unknown, McpError.McpError | Refused>
   readonly maxRounds: number
-  /** Answers kept at most. */
+  /** Results that are cached at most. */
   readonly cacheSize: number
   readonly cacheBytes: number
-  /** How often and when a round that did not reach the server is sent again; without one it is not. */
+  /** When a round that did not reach the server is sent again; without a policy it is not. */
   readonly policy: Policy | undefined
 }
 
 export interface Stateless extends Era {
-  /** What the server says without being asked, before anybody else sees it; `true` when that was all there is to it. */
+  /** Handles a notification before any other part of the client; `true` for one that no other part needs. */
   readonly received: (notification: JsonRpc.Notification) => boolean
+}
+
+interface State extends Options {
+  readonly cache: ResponseCache
+  readonly listening: Listening
+  /** What every request declares in its `_meta`. */
+  meta: JsonObject
 }
 
 export const make = Effect.fnUntraced(function* (
   options: Options
 ): Effect.fn.Return<Stateless, McpError.McpError, Scope.Scope> {
-  const { answer, declared, defaults, maxRounds, negotiated, peer, policy } = options
-  const { revision, serverCapabilities } = negotiated
-  const cache = new ResponseCache(options.cacheSize, options.cacheBytes)
-  const declare = (logLevel?: LoggingLevel) => Declaration.entries(revision.version, { ...declared, logLevel })
-  let meta = yield* declare()
-  const listening = new Listening(peer, () => meta, defaults.timeout)
-
-  const request = <M extends keyof Requests>(method: M, params: Requests[M]["params"], callOptions: CallOptions = {}) =>
-    // What is known at once takes no step.
-    Effect.flatMapEager(prepare(negotiated, method), ({ coders, malformed }) =>
-      Effect.flatMapEager(Effect.mapErrorEager(coders.params.encode(params), encodeFailed), (encoded) => {
-        const wire = isJsonObject(encoded) ? encoded : {}
-        const options = increasing(requestOptions(method, callOptions, defaults))
-        const entries = callOptions.meta === undefined ? meta : { ...callOptions.meta, ...meta }
-        let rounds = 0
-        const final = InputRounds.run(method, Meta.withMeta(wire, entries), {
-          maxRounds,
-          maxTotal: callOptions.maxTotal ?? defaults.maxTotal,
-          answer,
-          send: (complete) => {
-            const sent = peer.request(method, complete, options)
-            // What the server has not seen is only this round of it.
-            return rounds++ === 0 ? sent : InputRounds.retryRound(sent, peer.awaitClosed, policy)
-          }
-        })
-        return Effect.flatMap(final, ({ retried, wire }) =>
-          Effect.mapBothEager(coders.result.decode(wire), {
-            onFailure: (message) => malformed(message, wire),
-            onSuccess: (result) => ({ result, retried })
-          })
-        )
-      })
-    )
-
-  /** The same, from what is still fresh. What a caller adds to `_meta` may change the answer: that is never kept. */
-  const cached = <M extends keyof Requests>(method: M, params: Requests[M]["params"], callOptions?: CallOptions) => {
-    if (MethodInfo.ofRequest(method)?.cacheable !== true || callOptions?.meta !== undefined) {
-      return Effect.map(request(method, params, callOptions), ({ result }) => result)
-    }
-    const asked = Effect.suspend(() => request(method, params, callOptions))
-    return Effect.flatMap(Clock.currentTimeMillis, (now) => {
-      const known = cache.get(method, params, now)
-      // Only a result of this method was kept under this key.
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the boundary named above
-      if (known !== undefined && callOptions?.fresh !== true) return Effect.succeed(known as Requests[M]["result"])
-      const generation = cache.generation(method)
-      return Effect.flatMap(Effect.tapError(asked, discard(method, params)), ({ result, retried }) =>
-        Effect.map(Clock.currentTimeMillis, (received) => {
-          if (!retried && isJsonObject(result)) cache.put(method, params, result, generation, received)
-          return result
-        })
-      )
-    })
-  }
-  /** A cursor that is refused: the pages before it are not of the list as it is now. */
-  const discard = (method: string, params: unknown) => (error: ClientError) =>
-    Effect.sync(() => {
-      const isPage = isJsonObject(params) && params["cursor"] !== undefined
-      if (isPage && error._tag === "McpError") cache.forget(method)
-    })
-  /** Refused before anything is sent, as every request is. */
-  const declaredFor = (method: string): Effect.Effect<void, CapabilityMissing> => {
-    const capability = missingFor(method, negotiated)
-    return capability === undefined
-      ? Effect.void
-      : Effect.fail(new CapabilityMissing({ capability, message: `The server did not declare ${capability}` }))
-  }
-
-  const lists = {
-    ...(serverCapabilities.tools?.listChanged === true ? { toolsListChanged: true } : undefined),
-    ...(serverCapabilities.prompts?.listChanged === true ? { promptsListChanged: true } : undefined),
-    ...(serverCapabilities.resources?.listChanged === true ? { resourcesListChanged: true } : undefined)
-  }
-  const announcements: RcRef.RcRef<Subscription, ClientError> = yield* RcRef.make({
-    acquire: Effect.tap(listening.listen(lists), ({ ended }) =>
-      // Whoever asks after its end gets another, though some may still hold this one.
-      Effect.forkScoped(
-        Effect.flatMap(ended, () => RcRef.invalidate(announcements)),
-        { startImmediately: true }
-      )
-    )
-  })
-
+  const { cacheBytes, cacheSize, defaults, peer } = options
+  const meta = yield* declare(options)
+  const listening = new Listening(peer, () => state.meta, defaults.timeout)
+  const state: State = { ...options, cache: new ResponseCache(cacheSize, cacheBytes), listening, meta }
   return {
-    request: cached,
-    subscribeResource: (uri, updated) =>
-      Effect.andThen(
-        declaredFor("resources/subscribe"),
-        Effect.flatMap(listening.listen({ resourceSubscriptions: [uri] }, updated), ({ ended, granted }) =>
-          granted.resourceSubscriptions?.includes(uri) === true
-            ? Effect.succeed(ended)
-            : Effect.fail(
-                new CapabilityMissing({
-                  capability: "resources.subscribe",
-                  message: `The server tells of no updates of ${uri}`
-                })
-              )
-        )
-      ),
-    subscribeLists:
-      Object.keys(lists).length === 0
-        ? Effect.succeed(Effect.never)
-        : RcRef.get(announcements).pipe(
-            Effect.map(({ ended }) => ended),
-            // It interrupts those who come too late.
-            Effect.catchCauseIf(Cause.hasInterruptsOnly, () =>
-              Effect.fail(new Closed({ message: "The connection is closed" }))
-            )
-          ),
+    request: (method, params, callOptions) => cached(state, method, params, callOptions),
+    subscribeResource: (uri, updated) => subscribeResource(state, uri, updated),
+    subscribeLists: yield* listSubscription(state),
     setLogLevel: (level) =>
       Effect.andThen(
-        declaredFor("logging/setLevel"),
-        Effect.map(declare(level), (wire) => {
-          meta = wire
+        checkDeclared(state, "logging/setLevel"),
+        Effect.map(declare(options, level), (declared) => {
+          state.meta = declared
         })
       ),
-    ping: (callOptions) => Effect.asVoid(request("server/discover", {}, callOptions)),
+    ping: (callOptions) => Effect.asVoid(request(state, "server/discover", {}, callOptions)),
     received: (notification) => {
-      // All that was read is forgotten when a resource is updated: the URI of the update may be a part of what was read.
-      const stale = MethodInfo.ofServerNotification(notification.method)?.stale
-      if (stale !== undefined) cache.forget(...stale)
+      forgetStale(state.cache, notification)
       return listening.received(notification)
     }
   }
 })
 
-/** Progress that only grows: a handler that is run again for the next round reports again what it has reported before. */
+const declare = ({ declared, negotiated: { revision } }: Options, logLevel?: LoggingLevel) =>
+  Declaration.entries(revision.version, { ...declared, logLevel })
+
+const request = <M extends keyof Requests>(
+  state: State,
+  method: M,
+  params: Requests[M]["params"],
+  callOptions: CallOptions = {}
+) =>
+  // Steps are saved where the declaration and the encoded params are known at once.
+  Effect.flatMapEager(prepare(state.negotiated, method), ({ coders, malformed }) =>
+    Effect.flatMapEager(Effect.mapErrorEager(coders.params.encode(params), encodeFailed), (encoded) => {
+      const { answer, defaults, maxRounds, meta, peer, policy } = state
+      const wire = isJsonObject(encoded) ? encoded : {}
+      const options = increasing(requestOptions(method, callOptions, defaults))
+      const entries = callOptions.meta === undefined ? meta : { ...callOptions.meta, ...meta }
+      let rounds = 0
+      const final = InputRounds.run(method, Meta.withMeta(wire, entries), {
+        maxRounds,
+        maxTotal: callOptions.maxTotal ?? defaults.maxTotal,
+        answer,
+        send: (complete) => {
+          const sent = peer.request(method, complete, options)
+          // A later round is not the whole request: only its own loss is repaired here.
+          return rounds++ === 0 ? sent : InputRounds.retryRound(sent, peer.awaitClosed, policy)
+        }
+      })
+      return Effect.flatMap(final, ({ retried, wire }) =>
+        Effect.mapBothEager(coders.result.decode(wire), {
+          onFailure: (message) => malformed(message, wire),
+          onSuccess: (result) => ({ result, retried })
+        })
+      )
+    })
+  )
+
+/** The request, or its cached result while that is fresh. A result with a caller's own `_meta` is not cached: it may depend on it. */
+const cached = <M extends keyof Requests>(
+  state: State,
+  method: M,
+  params: Requests[M]["params"],
+  callOptions?: CallOptions
+): Effect.Effect<Requests[M]["result"], ClientError> => {
+  const { cache } = state
+  if (MethodInfo.ofRequest(method)?.cacheable !== true || callOptions?.meta !== undefined) {
+    return Effect.map(request(state, method, params, callOptions), ({ result }) => result)
+  }
+  const sending = Effect.suspend(() => request(state, method, params, callOptions))
+  return Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    const known = cache.get(method, params, now)
+    // Only a result of this method was kept under this key.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the boundary named above
+    if (known !== undefined && callOptions?.fresh !== true) return Effect.succeed(known as Requests[M]["result"])
+    const generation = cache.generation(method)
+    return Effect.flatMap(Effect.tapError(sending, discard(cache, method, params)), ({ result, retried }) =>
+      Effect.map(Clock.currentTimeMillis, (received) => {
+        if (!retried && isJsonObject(result)) cache.put(method, params, result, generation, received)
+        return result
+      })
+    )
+  })
+}
+
+/** A refused cursor means that the list has changed: its cached pages are dropped. */
+const discard = (cache: ResponseCache, method: string, params: unknown) => (error: ClientError) =>
+  Effect.sync(() => {
+    const isPage = isJsonObject(params) && params["cursor"] !== undefined
+    if (isPage && error._tag === "McpError") cache.forget(method)
+  })
+
+/** Fails, as every request does, where the server did not declare what the method needs. */
+const checkDeclared = ({ negotiated }: State, method: keyof Requests): Effect.Effect<void, CapabilityMissing> => {
+  const capability = missingFor(method, negotiated)
+  return capability === undefined
+    ? Effect.void
+    : Effect.fail(new CapabilityMissing({ capability, message: `The server did not declare ${capability}` }))
+}
+
+const subscribeResource = (state: State, uri: string, updated: (uri: string) => void) =>
+  Effect.andThen(
+    checkDeclared(state, "resources/subscribe"),
+    Effect.flatMap(state.listening.listen({ resourceSubscriptions: [uri] }, updated), ({ ended, granted }) =>
+      granted.resourceSubscriptions?.includes(uri) === true
+        ? Effect.succeed(ended)
+        : Effect.fail(
+            new CapabilityMissing({
+              capability: "resources.subscribe",
+              message: `The server announces no updates of ${uri}`
+            })
+          )
+    )
+  )
+
+/** One subscription to all lists that the server announces changes of, shared by all who listen. */
+const listSubscription = Effect.fnUntraced(function* ({
+  listening,
+  negotiated: { serverCapabilities }
+}: State): Effect.fn.Return<Era["subscribeLists"], never, Scope.Scope> {
+  const lists = {
+    ...(serverCapabilities.tools?.listChanged === true ? { toolsListChanged: true } : undefined),
+    ...(serverCapabilities.prompts?.listChanged === true ? { promptsListChanged: true } : undefined),
+    ...(serverCapabilities.resources?.listChanged === true ? { resourcesListChanged: true } : undefined)
+  }
+  if (Object.keys(lists).length === 0) return Effect.succeed(Effect.never)
+  const shared: RcRef.RcRef<Subscription, ClientError> = yield* RcRef.make({
+    acquire: Effect.tap(listening.listen(lists), ({ ended }) =>
+      // A listener that comes after the end gets another subscription, though earlier ones still hold this one.
+      Effect.forkScoped(
+        Effect.flatMap(ended, () => RcRef.invalidate(shared)),
+        { startImmediately: true }
+      )
+    )
+  })
+  return RcRef.get(shared).pipe(
+    Effect.map(({ ended }) => ended),
+    // A closed RcRef interrupts.
+    Effect.catchCauseIf(Cause.hasInterruptsOnly, () => Effect.fail(new Closed({ message: "The connection is closed" })))
+  )
+})
+
+/** Drops the cached results that a notification makes stale. An updated resource drops all reads: its URI may be a part of another. */
+const forgetStale = (cache: ResponseCache, { method }: JsonRpc.Notification): void => {
+  const stale = MethodInfo.ofServerNotification(method)?.stale
+  if (stale !== undefined) cache.forget(...stale)
+}
+
+/** Drops progress that does not grow: a handler that runs again for the next round repeats its reports. */
 const increasing = (options: RequestOptions): RequestOptions => {
   const { onProgress } = options
   if (onProgress === undefined) return options

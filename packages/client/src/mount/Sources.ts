@@ -21,40 +21,40 @@ import type { CallOptions } from "../CallOptions.ts"
 import type { CallEvent } from "../features/Calls.ts"
 import type { McpClient } from "../Client.ts"
 import type { ClientError } from "../ClientError.ts"
-import * as Callers from "../answering/Callers.ts"
+import * as ForwardedRequests from "../answering/ForwardedRequests.ts"
 import * as Declaration from "../connection/Declaration.ts"
 
 type Service = McpClient["Service"]
 
-/** `Elicitation`, `Sampling` and `Roots` for a client that only carries the requests of callers. */
-export const layerCallers = Callers.layer
+/** `Elicitation`, `Sampling` and `Roots` for a client that only forwards the requests of callers. */
+export const layerCallers = ForwardedRequests.layer
 
 const toMcpError = (error: ClientError): McpError.McpError =>
   error instanceof McpError.McpError ? error : McpError.internalError(error.message)
 
-const passed = <A, R>(effect: Effect.Effect<A, ClientError, R>): Effect.Effect<A, McpError.McpError, R> =>
+const withMcpError = <A, R>(effect: Effect.Effect<A, ClientError, R>): Effect.Effect<A, McpError.McpError, R> =>
   Effect.mapError(effect, toMcpError)
 
-/** A server without the feature has an empty list of it. */
+/** All items; none where the server does not declare the feature. */
 const listed = <A>(stream: Stream.Stream<A, ClientError>): Effect.Effect<ReadonlyArray<A>, McpError.McpError> =>
-  passed(Effect.catchTag(Stream.runCollect(stream), "CapabilityMissing", () => Effect.succeed([])))
+  withMcpError(Effect.catchTag(Stream.runCollect(stream), "CapabilityMissing", () => Effect.succeed([])))
 
-/** What a request says beside its params. The token, and what the caller declared, are the caller's: this side has its own. */
+/** The `_meta` of a request without progress token and declarations: the forwarded request has its own. */
 const optionsOf = ({ _meta }: { readonly _meta?: { readonly [key: string]: unknown } }): CallOptions => {
   if (_meta === undefined) return {}
   const { progressToken: _token, ...meta } = _meta
   return { meta: Declaration.without(meta) }
 }
 
-/** Carries a request for its caller: what the server asks meanwhile is put to the caller. */
-const carried = <A, R>(
+/** Forwards a request for its caller, to whom questions of the server go. */
+const forwarded = <A, R>(
   client: Service,
   params: { readonly _meta?: { readonly [key: string]: unknown } },
   run: (options: CallOptions) => Effect.Effect<A, ClientError, R>
 ): Effect.Effect<A, McpError.McpError, ClientInput | RequestContext | R> =>
   Effect.flatMap(Effect.all([ClientInput, RequestContext]), ([input, { outbound }]) =>
-    passed(
-      client.callers.carry({ input, connection: outbound.connection }, (onSend) =>
+    withMcpError(
+      client.forwarded.forward({ input, connection: outbound.connection }, (onSend) =>
         run({ ...optionsOf(params), onSend })
       )
     )
@@ -77,24 +77,46 @@ const relayed = <A>(events: Stream.Stream<CallEvent<A>, ClientError>, progress: 
     )
   )
 
-/** The oldest revision has no way to declare suggestions. */
+/** Whether the server completes arguments; the oldest revision does not declare it. */
 const completes = ({ revision, serverCapabilities }: Service): boolean =>
   serverCapabilities.completions !== undefined || !revision.rules.completionsDeclared
 
-/** The server's suggestions for one argument. */
+/** Asks the server for suggestions for one argument. */
 const completer =
   (client: Service, ref: Reference, name: string): Completer =>
   (value, others) =>
     Effect.map(
-      passed(client.complete({ ref, argument: { name, value }, context: { arguments: others } })),
+      withMcpError(client.complete({ ref, argument: { name, value }, context: { arguments: others } })),
       ({ total, values, ...more }) => ({ ...more, values, ...(total === undefined ? undefined : { total }) })
     )
 
+/**
+ * The tools of a client's server, to be mounted into another server. A failed call is the server's own `McpError`, or -32603.
+ *
+ * @example
+ * ```ts
+ * import { McpClient, Sources } from "@effect-mcp/client"
+ * import { Tools } from "@effect-mcp/core"
+ * import { McpServer } from "@effect-mcp/server"
+ * import { Effect, Layer } from "effect"
+ *
+ * const upstream = McpClient.layerHttp({ url: "http://127.0.0.1:3000/mcp" }).pipe(Layer.provide(Sources.layerCallers))
+ *
+ * const features = Layer.effectDiscard(
+ *   Effect.gen(function* () {
+ *     const registry = yield* Tools.ToolRegistry
+ *     yield* registry.mount(Sources.tools(yield* McpClient.McpClient), { prefix: "weather." })
+ *   })
+ * ).pipe(Layer.provide(upstream))
+ *
+ * export const server = McpServer.layer({ name: "gateway", version: "1.0.0", features })
+ * ```
+ */
 export const tools = (client: Service): ToolSource => ({
   list: listed(client.listTools),
   call: (params) =>
     Effect.flatMap(Progress, (progress) =>
-      carried(client, params, (options): Effect.Effect<CallToolResult, ClientError> =>
+      forwarded(client, params, (options): Effect.Effect<CallToolResult, ClientError> =>
         progress.wanted
           ? relayed(client.callToolByNameStream(params.name, params.arguments, options), progress)
           : client.callToolByName(params.name, params.arguments, options)
@@ -103,11 +125,12 @@ export const tools = (client: Service): ToolSource => ({
   changes: client.toolChanges
 })
 
+/** The resources and templates of a client's server, to be mounted into another server. */
 export const resources = (client: Service): ResourceSource => ({
   list: listed(client.listResources),
   templates: listed(client.listResourceTemplates),
-  read: (params) => carried(client, params, (options) => client.readResource(params.uri, options)),
-  // The first event only says that the subscription stands. A subscription that fails ends: there is nothing to announce.
+  read: (params) => forwarded(client, params, (options) => client.readResource(params.uri, options)),
+  // The first event only says that the resource is subscribed to. A failed subscription has no updates.
   watch: (uri) =>
     client.serverCapabilities.resources?.subscribe === true
       ? Stream.catchCause(Stream.drop(client.watchResource(uri), 1), () => Stream.empty)
@@ -118,15 +141,18 @@ export const resources = (client: Service): ResourceSource => ({
   changes: client.resourceChanges
 })
 
+/** The prompts of a client's server, to be mounted into another server. */
 export const prompts = (client: Service): PromptSource => ({
   list: listed(client.listPrompts),
-  get: (params) => carried(client, params, (options) => client.getPromptByName(params.name, params.arguments, options)),
+  get: (params) =>
+    forwarded(client, params, (options) => client.getPromptByName(params.name, params.arguments, options)),
   ...(completes(client) && {
     completerOf: (name: string, argument: string) => completer(client, { type: "ref/prompt", name }, argument)
   }),
   changes: client.promptChanges
 })
 
+/** The completion of a client's server, in the shape of a server's own. */
 export const completions = (client: Service): Completions["Service"] => ({
-  complete: (params) => passed(Effect.map(client.complete(params), (completion) => ({ completion })))
+  complete: (params) => withMcpError(Effect.map(client.complete(params), (completion) => ({ completion })))
 })

@@ -1,8 +1,9 @@
 /**
- * The callers whose requests this client carries (see `Sources`): a question of the server goes to the caller of the request that asks.
+ * The requests that this client forwards for callers of another server (see `Sources`): a question of the upstream server goes to the
+ * caller of the request that asks.
  *
- * A question that names no request is put to a caller only where all requests in flight come over one connection. Otherwise it is
- * refused: the user of another caller must not be asked.
+ * A question that names no request goes to a caller only if all forwarded requests belong to one connection. Otherwise it is refused,
+ * since another caller's user must not be asked.
  */
 import type { ClientInput } from "@effect-mcp/core/ClientInput"
 import { Elicitation } from "@effect-mcp/core/Elicitation"
@@ -20,20 +21,21 @@ import type { Services } from "./ServerRequests.ts"
 
 type Ask = ClientInput["Service"]["ask"]
 
-/** Who has a request carried: how it is asked, and the connection that it came over, if that is kept open. */
+/** Where questions about a forwarded request go. */
 export interface Caller {
   readonly input: ClientInput["Service"]
+  /** The connection of the request; undefined for a request without a session. */
   readonly connection: object | undefined
 }
 
-interface Carried {
+interface Forwarded {
   readonly ask: Ask
   readonly connection: object | undefined
   wireId: JsonRpc.Id | undefined
 }
 
-/** The request that a fiber carries: where there are no sessions, a question is answered inside its request. */
-const Current = Context.Reference<Carried | undefined>("@effect-mcp/client/Callers/Current", {
+/** The forwarded request that a fiber runs: without sessions, a question is answered inside its request. */
+const Current = Context.Reference<Forwarded | undefined>("@effect-mcp/client/ForwardedRequests/Current", {
   defaultValue: () => undefined
 })
 
@@ -42,34 +44,34 @@ const ambiguous = McpError.invalidRequest(
   "Several callers have requests in flight: the question must say to which it belongs"
 )
 
-export class Callers {
-  private readonly carried = new Set<Carried>()
+export class ForwardedRequests {
+  private readonly inFlight = new Set<Forwarded>()
 
-  /** Runs a request for a caller. `onSend` is to be told of the id that the request has on the wire. */
-  carry<A, E, R>(
+  /** Runs a request for a caller. `run` passes the id of the request on the wire to `onSend`. */
+  forward<A, E, R>(
     { connection, input }: Caller,
     run: (onSend: (id: JsonRpc.Id) => void) => Effect.Effect<A, E, R>
   ): Effect.Effect<A, E, R> {
     return Effect.suspend(() => {
       const over = Deferred.makeUnsafe<never, McpError.McpError>()
-      const one: Carried = {
+      const forwarded: Forwarded = {
         connection,
         wireId: undefined,
         ask: (method, params, options) => Effect.raceFirst(input.ask(method, params, options), Deferred.await(over))
       }
-      this.carried.add(one)
+      this.inFlight.add(forwarded)
       const end = Effect.sync(() => {
-        this.carried.delete(one)
+        this.inFlight.delete(forwarded)
         Deferred.doneUnsafe(over, Exit.fail(ended))
       })
-      const sent = run((id) => {
-        one.wireId = id
+      const running = run((id) => {
+        forwarded.wireId = id
       })
-      return Effect.ensuring(Effect.provideService(sent, Current, one), end)
+      return Effect.ensuring(Effect.provideService(running, Current, forwarded), end)
     })
   }
 
-  /** The services of a client, each of which passes on what the request of a caller asks. */
+  /** The services of a client. Each passes a question about a forwarded request to its caller, and answers any other itself. */
   routed({ consent, elicitation, roots, sampling }: Services): Services {
     return {
       consent,
@@ -98,22 +100,19 @@ export class Callers {
     }
   }
 
-  /** How the caller is asked whose request asks; nothing where it is a request of the client itself. */
+  /** How the caller is asked to whose request the question belongs; undefined for a request of the client itself. */
   private readonly askCaller: Effect.Effect<Ask | undefined, McpError.McpError> = Effect.flatMap(
     Effect.all([Current, Requester]),
-    ([current, asking]) => {
-      const asks = (carried: Carried): Ask => {
-        const onProgress = asking?.progress
-        return onProgress === undefined
-          ? carried.ask
-          : (method, params, options) => carried.ask(method, params, { ...options, onProgress })
-      }
+    ([current, requester]) => {
+      const onProgress = requester?.progress
+      const asks = ({ ask }: Forwarded): Ask =>
+        onProgress === undefined ? ask : (method, params, options) => ask(method, params, { ...options, onProgress })
       if (current !== undefined) return Effect.succeed(asks(current))
-      const [oldest, ...others] = this.carried
-      const id = asking?.relatedTo
+      const [oldest, ...others] = this.inFlight
+      const id = requester?.relatedTo
       if (oldest === undefined) return Effect.undefined
       if (id !== undefined) {
-        const named = [oldest, ...others].find((carried) => carried.wireId === id)
+        const named = [oldest, ...others].find((forwarded) => forwarded.wireId === id)
         return Effect.succeed(named && asks(named))
       }
       const shared = others.every(({ connection }) => connection !== undefined && connection === oldest.connection)
@@ -122,15 +121,15 @@ export class Callers {
   )
 }
 
-const none = Effect.fail(McpError.invalidRequest("There is no caller who could answer this"))
+const unanswerable = Effect.fail(McpError.invalidRequest("There is no caller who could answer this"))
 
 /**
- * Declares to a server all that callers may be able to answer, and answers nothing itself: for a client that only carries the requests
- * of callers. A caller that did not declare what is asked is not asked.
+ * Declares elicitation, sampling and roots in full, and answers none itself: for a client that only forwards requests. A question that
+ * the caller did not declare is refused.
  */
 export const layer: Layer.Layer<Elicitation | Roots | Sampling> = Layer.succeedContext(
-  Context.make(Elicitation, { modes: { form: true, url: true }, elicit: () => none }).pipe(
-    Context.add(Sampling, { capabilities: { tools: true, context: true }, createMessage: () => none }),
-    Context.add(Roots, { list: none, changes: undefined })
+  Context.make(Elicitation, { modes: { form: true, url: true }, elicit: () => unanswerable }).pipe(
+    Context.add(Sampling, { capabilities: { tools: true, context: true }, createMessage: () => unanswerable }),
+    Context.add(Roots, { list: unanswerable, changes: undefined })
   )
 )
