@@ -46,7 +46,7 @@ const optionsOf = ({ _meta }: { readonly _meta?: { readonly [key: string]: unkno
   return { meta: Declaration.without(meta) }
 }
 
-/** Forwards a request for its caller, to whom questions of the server go. */
+/** Forwards a request for its caller, which gets the questions of the server. */
 const forwarded = <A, R>(
   client: Service,
   params: { readonly _meta?: { readonly [key: string]: unknown } },
