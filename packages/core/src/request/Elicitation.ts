@@ -222,7 +222,22 @@ export const required = (
     return Effect.andThen(Effect.forEach(questions, isUrlOrDie, { discard: true }), Effect.fail(error))
   })
 
-/** Runs `question` if the client can answer it, `otherwise` if it lacks the capability. */
+/**
+ * Runs `question` if the client can answer it, `otherwise` if it lacks the capability.
+ *
+ * @example
+ * ```ts
+ * import { Elicitation } from "@effect-mcp/core"
+ * import { Effect, Schema } from "effect"
+ *
+ * const Color = Schema.Struct({ color: Schema.Literals(["red", "green"]) })
+ *
+ * export const color = Elicitation.ifSupported(
+ *   Elicitation.form("Which color?", Color),
+ *   Effect.succeed(Color.make({ color: "red" }))
+ * )
+ * ```
+ */
 export const ifSupported = <A, E, R, B, E2, R2>(
   question: Effect.Effect<A, E | CapabilityMissing, R>,
   otherwise: Effect.Effect<B, E2, R2>

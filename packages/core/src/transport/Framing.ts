@@ -6,7 +6,8 @@
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { isDeeper, outline, type Part } from "../internal/depth.ts"
-import type { Envelope, Decoded, Single } from "./Transport.ts"
+import { edgeBytes, tooLong } from "./overlong.ts"
+import type { Decoded, Envelope, InvalidMessage, Single } from "./Transport.ts"
 
 /** The largest message that is read, in bytes. */
 export const defaultMaxMessageBytes = 4 * 1024 * 1024
@@ -15,13 +16,9 @@ export const defaultMaxMessageDepth = 256
 /** The most members of a batch. Millions would fit into one message, and each invalid one costs an error. */
 export const maxBatchMembers = 4096
 
-type InvalidMessage = Extract<Single, { readonly _tag: "InvalidMessage" }>
-
 const none: Envelope = {}
 /** How much of an invalid message is kept for reports, in characters. */
 const excerpt = 200
-/** How much of an over-long line is kept at both ends, to find the id of its request. In bytes. */
-const edgeBytes = 512
 
 /** Decodes one JSON text. `envelope` is attached to every message; a message nested deeper than `maxDepth` is an `InvalidMessage`. */
 export const decode = (text: string, envelope: Envelope = none, maxDepth: number = defaultMaxMessageDepth): Decoded => {
@@ -103,39 +100,7 @@ const single = (json: unknown, envelope: Envelope): Single => {
 const isResponseLike = (json: unknown): boolean =>
   typeof json === "object" && json !== null && !("method" in json) && ("result" in json || "error" in json)
 
-const text = `"(?:[^"\\\\]|\\\\.)*"`
-const id = `(${text}|-?\\d+)`
-/** Whole top-level members before any nested value: encoders put the id and the method there. */
-const head = (member: string): RegExp =>
-  new RegExp(`^\\s*\\{(?:\\s*${text}\\s*:\\s*(?:${text}|[^"{\\[,\\s]+)\\s*,)*?\\s*${member}`)
-const idInHead = head(`"id"\\s*:\\s*${id}`)
-const answerInHead = head(`"(?:result|error)"\\s*:`)
-/** Or at the end: `id`, `method` and `jsonrpc` in any order. */
-const others = `(?:,\\s*"(?:jsonrpc|method)"\\s*:\\s*${text}\\s*)*\\}\\s*$`
-const idInTail = new RegExp(`,\\s*"id"\\s*:\\s*${id}\\s*${others}`)
-
-const parseId = (found: string | undefined): JsonRpc.Id | undefined => {
-  if (found === undefined) return undefined
-  try {
-    const value: unknown = JSON.parse(found)
-    return JsonRpc.isId(value) ? value : undefined
-  } catch {
-    return undefined
-  }
-}
-
 const lenient = new TextDecoder("utf-8")
-
-const tooLong = (firstBytes: Uint8Array, lastBytes: Uint8Array, limit: number): Decoded => {
-  const start = lenient.decode(firstBytes)
-  return {
-    _tag: "InvalidMessage",
-    error: McpError.invalidRequest(`The message is larger than ${limit} bytes`),
-    id: parseId((idInHead.exec(start) ?? idInTail.exec(lenient.decode(lastBytes)))?.[1]),
-    response: answerInHead.test(start)
-  }
-}
-
 const nothing: Uint8Array = new Uint8Array(0)
 
 /**

@@ -36,24 +36,29 @@ export interface Envelope {
   readonly relatedTo?: JsonRpc.Id | undefined
 }
 
-/** One message, or the error about an invalid one, with the id of its request where that is known. */
-export type Single =
-  | {
-      readonly _tag: "Message"
-      readonly message: JsonRpc.Message
-      readonly envelope: Envelope
-      /** Where the answer leaves, and what else relates to the request: the response of a POST. Default the transport's `sink`. */
-      readonly replyTo?: Sink | undefined
-    }
-  | {
-      readonly _tag: "InvalidMessage"
-      readonly error: McpError
-      readonly id: JsonRpc.Id | undefined
-      /** Whether it was meant as a response: then it fails the request that it answers, and is not answered. */
-      readonly response: boolean
-      /** Its first characters, for reports. */
-      readonly text?: string | undefined
-    }
+/** A message, with what arrived beside its text. */
+export interface ReceivedMessage {
+  readonly _tag: "Message"
+  readonly message: JsonRpc.Message
+  readonly envelope: Envelope
+  /** Where the answer leaves, and what else relates to the request: the response of a POST. Default the transport's `sink`. */
+  readonly replyTo?: Sink | undefined
+}
+
+/** The error about a text that is no message. */
+export interface InvalidMessage {
+  readonly _tag: "InvalidMessage"
+  readonly error: McpError
+  /** The id of the request or response, where it could be read. */
+  readonly id: JsonRpc.Id | undefined
+  /** Whether it was meant as a response: then it fails the request that it answers, and is not answered. */
+  readonly response: boolean
+  /** Its first characters, for reports. */
+  readonly text?: string | undefined
+}
+
+/** One message, or the error about an invalid one. */
+export type Single = ReceivedMessage | InvalidMessage
 
 /** A request that this side sent will not be answered, though the transport lives: its HTTP exchange is over. */
 export interface RequestAborted {

@@ -238,6 +238,28 @@ export const layerRoutes = (
 ): Layer.Layer<AuthServer, never, HttpRouter.HttpRouter | HttpServer.HttpServer> =>
   Layer.effect(AuthServer, routes(options))
 
-/** Serves on an HTTP server of its own. The issuer is its address. */
+/**
+ * Serves on an HTTP server of its own. The issuer is its address.
+ *
+ * @example
+ * ```ts
+ * import { AuthServer } from "@effect-mcp/testing"
+ * import { NodeHttpServer } from "@effect/platform-node"
+ * import { Effect, Layer } from "effect"
+ * import { createServer } from "node:http"
+ *
+ * const issuer = AuthServer.layer().pipe(
+ *   Layer.provide(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" }))
+ * )
+ *
+ * const test = Effect.gen(function* () {
+ *   const server = yield* AuthServer.AuthServer
+ *   const token = yield* server.issue({ subject: "ada", scopes: ["notes:read"] })
+ *   console.log(token.split(".").length) // => 3
+ * })
+ *
+ * await Effect.runPromise(Effect.provide(test, issuer))
+ * ```
+ */
 export const layer = (options: Model.Options = {}): Layer.Layer<AuthServer, never, HttpServer.HttpServer> =>
   HttpRouter.serve(layerRoutes(options), { disableLogger: true, disableListenLog: true })
