@@ -1,7 +1,7 @@
 /**
  * A transport whose other end is the test: it pushes lines, and takes what leaves as parsed JSON.
  *
- * Knows nothing of the protocol: any JSON, or any text, can be pushed. No operation waits by itself, so a test decides the order.
+ * Owns nothing of the protocol: any JSON, or any text, can be pushed. No operation waits by itself, so a test decides the order.
  */
 import * as Framing from "@effect-mcp/core/Framing"
 import type { Inbound, Lane, Transport, TransportError } from "@effect-mcp/core/Transport"

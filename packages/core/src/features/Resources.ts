@@ -65,8 +65,8 @@ export interface ResourceSource {
 export class Resources extends Context.Service<Resources, ResourceSource>()("@effect-mcp/core/Resources") {}
 
 /**
- * Whether a caller may know of a resource. Called before it is listed, read, completed or subscribed to, with the URI of a member of a
- * template, or without a URI for the template itself.
+ * Whether a caller may know of a resource. Called before it is listed, read, completed or subscribed to: with the URI of a template's
+ * member, or without one for the template itself.
  */
 export type Visible = (principal: Principal["Service"], uri?: string) => boolean
 

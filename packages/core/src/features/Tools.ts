@@ -113,7 +113,7 @@ export interface NoEffect<A> {
   readonly "Return an Effect: a value in Effect.succeed, a promise in Effect.tryPromise with its error as a ToolFailure": A
 }
 
-/** What is wrong with the type that a handler returns, as a type that says it. */
+/** A type whose name explains what is wrong with the return type of a handler. */
 export type Mistake<A, F, H> =
   A extends Effect.Effect<infer _A, infer E, infer R>
     ? [E] extends [HandlerError<F>]
@@ -195,7 +195,7 @@ export function layer<I, O, F, H, R>(
   handler: (input: I) => Effect.Effect<H, HandlerError<NoInfer<F>>, R>,
   options?: Options
 ): Layer.Layer<never, never, ToolRegistry | Exclude<R, RequestServices>>
-/** Accepts no handler. The compiler reports the last signature that does not fit, so this one says what is wrong. */
+/** Accepts no handler. The compiler reports the last signature that does not fit: this one, which explains the error. */
 export function layer<I, O, F, H, A>(
   tool: Tool<I, O, F, H>,
   handler: (input: I) => A & Mistake<A, NoInfer<F>, NoInfer<H>>,

@@ -2,8 +2,8 @@
  * Names turned into places of a folder on disk, confined to it: the one module that does so.
  *
  * Symbolic links are never followed, whether they lead outside or not. Where the platform names open descriptors (Linux), a folder is
- * opened, the place of the descriptor is compared, and everything in it is reached through the descriptor: no later change of a link
- * redirects it. Elsewhere places are compared before and after: the names behind a link that exists only in between may be listed, and a
+ * opened and the place of its descriptor compared. Its files are reached through the descriptor, so no later change of a link redirects
+ * them. Elsewhere places are compared before and after: the names behind a link that exists only in between may be listed, and a
  * link that is swapped several times may be read.
  * Refuses entries that are neither files nor folders: opening a FIFO would block.
  */
@@ -38,7 +38,7 @@ export interface Places {
   readonly locate: (names: Names.Names) => Effect.Effect<string, Missing>
   /** A path of the folder that `names` are, good while the scope lives. */
   readonly openFolder: (names: Names.Names) => Effect.Effect<string, Missing, Scope.Scope>
-  /** Opens a regular file. Nothing is read before it is known to lie where its names say. */
+  /** Opens a regular file. Nothing is read before it is known to lie in the place of its names. */
   readonly openFile: (names: Names.Names) => Effect.Effect<OpenFile, Missing, Scope.Scope>
 }
 

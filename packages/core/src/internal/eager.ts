@@ -1,7 +1,7 @@
 /**
  * Effects that have ended already, and handlers that start at once: the fast path of requests whose handler waits for nothing.
  *
- * An Exit is an Effect that does nothing when it runs, so a caller that finds one needs no fiber, no services and no finalizers for it.
+ * An Exit is an Effect that does nothing when it runs: it needs no fiber, no services and no finalizers.
  * A handler that takes steps but does not wait is one fiber that has ended when `start` returns. `ServerRequest.run` (server) decides
  * which handlers start at once; figures are in `bench/NOTES.md`.
  */

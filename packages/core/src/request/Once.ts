@@ -11,7 +11,7 @@ import { ClientInput } from "./ClientInput.ts"
 /**
  * Runs `effect` and records its value under `name`, which must be unique within the handler. `schema` encodes the value to JSON.
  *
- * Where requests are replayed, a cancel does not interrupt the effect, it has a time limit of its own, and it must not ask the client. A
+ * Where requests are replayed, a cancel does not interrupt the effect. It has a time limit of its own, and must not ask the client. A
  * failure is not recorded, so a later round may run the effect again.
  *
  * @example

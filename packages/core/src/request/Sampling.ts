@@ -95,8 +95,8 @@ export const proxy = (
 const blocks = (message: SamplingMessage) => (Array.isArray(message.content) ? message.content : [message.content])
 
 /**
- * Fails with -32602 unless every assistant message with tool uses is followed by one user message that consists of tool results only and
- * answers each of them (spec 2025-11-25: client/sampling, message content constraints).
+ * Fails with -32602 for tool uses without results (spec 2025-11-25: client/sampling, message content constraints). The message after an
+ * assistant's tool uses must be the user's, consist of tool results only, and answer each of them.
  */
 export const check = (messages: ReadonlyArray<SamplingMessage>): Effect.Effect<void, McpError.McpError> =>
   Effect.suspend(() => {

@@ -21,8 +21,8 @@ export interface Options extends Outbox.Options {
 /** A pair of byte streams. `incoming` with its `delivery` where the source has callbacks (`Incoming.fromCallback`). */
 export interface Bytes extends Incoming.Incoming<Uint8Array, TransportError> {
   /**
-   * Consumes the stream of what leaves: elements are whole lines, and pulling the next says that the wire took the one before. Or takes
-   * the lines by callbacks.
+   * Consumes the stream of what leaves: elements are whole lines, and the next pull means that the one before was written. Or writes the
+   * lines by callbacks.
    */
   readonly write: Outbox.Writer | ((outgoing: Stream.Stream<string>) => Effect.Effect<void, TransportError>)
 }

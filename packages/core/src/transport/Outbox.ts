@@ -54,7 +54,7 @@ export interface Writer {
   readonly run: Effect.Effect<void, TransportError>
 }
 
-/** A writer that consumes a stream: the next pull says that the element before was taken. */
+/** A writer that consumes a stream: the next pull means that the element before was written. */
 const streaming = (write: (outgoing: Stream.Stream<string>) => Effect.Effect<void, TransportError>): Writer => {
   let offered: { readonly text: string; readonly taken: () => void } | undefined
   let taken: (() => void) | undefined

@@ -1,7 +1,7 @@
 /**
  * A duplex transport: a Stream of what arrives and a Sink for what leaves. Its Scope is the connection.
  *
- * Owns the types of all endpoints and connectors. Knows no methods: those are for the handlers of a peer.
+ * Owns the types of all endpoints and connectors. Refuses methods: they are for the handlers of a peer.
  */
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type { McpError } from "@effect-mcp/protocol/McpError"

@@ -21,7 +21,7 @@ const tokenTypes = "urn:ietf:params:oauth:token-type"
 export const kindOf = (grantType: string | null): Model.Kind =>
   Object.entries(grants).find(([name]) => name === grantType)?.[1] ?? "unknown_grant"
 
-interface Asked {
+interface TokenRequest {
   readonly state: State
   readonly form: URLSearchParams
   readonly client: Model.Client
@@ -46,7 +46,7 @@ const narrowed = (
 
 /** The response, with a refresh token if the client may have one. */
 const issue = Effect.fnUntraced(function* (
-  { client, state }: Asked,
+  { client, state }: TokenRequest,
   grant: Model.Grant,
   options: { readonly refreshable: boolean }
 ): Effect.fn.Return<{ readonly [name: string]: unknown }> {
@@ -67,7 +67,7 @@ const issue = Effect.fnUntraced(function* (
   }
 })
 
-const authorizationCode = Effect.fnUntraced(function* (asked: Asked): Effect.fn.Return<object, OAuthError> {
+const authorizationCode = Effect.fnUntraced(function* (asked: TokenRequest): Effect.fn.Return<object, OAuthError> {
   const { client, form, jkt, state } = asked
   const code = state.codes.get(form.get("code") ?? "")
   if (code === undefined || code.clientId !== client.clientId) return yield* invalidGrant("The code is not known")
@@ -95,7 +95,7 @@ const grantOf = ({ clientId, family, jkt, resources, scopes, subject }: Model.Gr
   subject
 })
 
-const refresh = Effect.fnUntraced(function* (asked: Asked): Effect.fn.Return<object, OAuthError> {
+const refresh = Effect.fnUntraced(function* (asked: TokenRequest): Effect.fn.Return<object, OAuthError> {
   const { client, form, jkt, state } = asked
   const token = state.refreshTokens.get(form.get("refresh_token") ?? "")
   if (token === undefined || token.clientId !== client.clientId) {
@@ -116,7 +116,7 @@ const refresh = Effect.fnUntraced(function* (asked: Asked): Effect.fn.Return<obj
   return { ...answer, refresh_token: next }
 })
 
-const clientCredentials = Effect.fnUntraced(function* (asked: Asked): Effect.fn.Return<object, OAuthError> {
+const clientCredentials = Effect.fnUntraced(function* (asked: TokenRequest): Effect.fn.Return<object, OAuthError> {
   const { client, form, jkt, state } = asked
   if (client.authMethod === "none") {
     return yield* new OAuthError({ error: "unauthorized_client", description: "A public client has no credentials" })
@@ -136,7 +136,7 @@ const tokenExchange = Effect.fnUntraced(function* ({
   client,
   form,
   state
-}: Asked): Effect.fn.Return<object, OAuthError> {
+}: TokenRequest): Effect.fn.Return<object, OAuthError> {
   if (form.get("requested_token_type") !== `${tokenTypes}:id-jag`) {
     return yield* invalidRequest("requested_token_type must be that of an ID-JAG")
   }
@@ -178,7 +178,7 @@ const tokenExchange = Effect.fnUntraced(function* ({
 })
 
 /** RFC 7523: an assertion of a trusted issuer, be it an ID-JAG or the identity of a workload. */
-const jwtBearer = Effect.fnUntraced(function* (asked: Asked): Effect.fn.Return<object, OAuthError> {
+const jwtBearer = Effect.fnUntraced(function* (asked: TokenRequest): Effect.fn.Return<object, OAuthError> {
   const { client, form, jkt, state } = asked
   const assertion = form.get("assertion") ?? ""
   const issuer = yield* Effect.try({
@@ -222,7 +222,7 @@ const jwtBearer = Effect.fnUntraced(function* (asked: Asked): Effect.fn.Return<o
   return yield* issue(asked, grant, { refreshable: false })
 })
 
-const handlers: { readonly [kind: string]: (asked: Asked) => Effect.Effect<object, OAuthError> } = {
+const handlers: { readonly [kind: string]: (asked: TokenRequest) => Effect.Effect<object, OAuthError> } = {
   authorization_code: authorizationCode,
   refresh_token: refresh,
   client_credentials: clientCredentials,
