@@ -12,42 +12,44 @@ import { echo, open } from "./support/http.ts"
 import * as Puppet from "./support/puppet.ts"
 import { callOf, eventsOf, initialize, openSession, revisions, saidOf } from "./support/session.ts"
 
-describe("a shutdown with sessions", () => {
-  it.live("lets requests finish, their questions be answered and their streams be resumed, and refuses new ones", () =>
-    Effect.gen(function* () {
-      const puppet = yield* Puppet.make
-      const client = yield* open(Layer.merge(puppet.layer, echo))
-      const session = yield* openSession(client)
-      const stream = yield* session.get()
-      yield* puppet.tell("asks", Effect.asVoid(Roots.list))
-      const asks = yield* session.call("puppet", { name: "asks" }, 1)
-      const { data: question } = yield* Effect.repeat(asks.event, { until: ({ data }) => data !== "" })
-      const away = yield* Effect.andThen(
-        puppet.tell("away", Puppet.leave()),
-        session.call("puppet", { name: "away" }, 2)
-      )
-      const [{ id } = {}] = yield* eventsOf(away)
+describe("A shutdown with sessions", () => {
+  it.live(
+    "A shutdown lets requests finish, their questions be answered and their streams be resumed, and refuses new requests",
+    () =>
+      Effect.gen(function* () {
+        const puppet = yield* Puppet.make
+        const client = yield* open(Layer.merge(puppet.layer, echo))
+        const session = yield* openSession(client)
+        const stream = yield* session.get()
+        yield* puppet.tell("asks", Effect.asVoid(Roots.list))
+        const asks = yield* session.call("puppet", { name: "asks" }, 1)
+        const { data: question } = yield* Effect.repeat(asks.event, { until: ({ data }) => data !== "" })
+        const away = yield* Effect.andThen(
+          puppet.tell("away", Puppet.leave()),
+          session.call("puppet", { name: "away" }, 2)
+        )
+        const [{ id } = {}] = yield* eventsOf(away)
 
-      const down = yield* Effect.forkChild(client.shutdown, { startImmediately: true })
-      assert.deepStrictEqual(saidOf(yield* eventsOf(stream)), [])
-      const refused = yield* session.call("echo", { text: "" }, 3)
-      assert.deepStrictEqual([refused.status, (yield* refused.json).error.code], [503, McpError.Interrupted])
-      assert.strictEqual((yield* client.fetch({ body: JSON.stringify(initialize("2025-11-25")) })).status, 503)
-      assert.strictEqual((yield* session.get()).status, 503)
-      assert.strictEqual((yield* session.respond(question.id, { roots: [] })).status, 202)
-      const back = yield* session.get(id)
-      for (const name of ["asks", "away"]) yield* puppet.tell(name, Puppet.answer(name))
-      for (const [reply, name] of [
-        [asks, "asks"],
-        [back, "away"]
-      ] as const) {
-        assert.strictEqual(saidOf(yield* eventsOf(reply)).at(-1).result.content[0].text, name)
-      }
-      yield* Fiber.join(down)
-    })
+        const down = yield* Effect.forkChild(client.shutdown, { startImmediately: true })
+        assert.deepStrictEqual(saidOf(yield* eventsOf(stream)), [])
+        const refused = yield* session.call("echo", { text: "" }, 3)
+        assert.deepStrictEqual([refused.status, (yield* refused.json).error.code], [503, McpError.Interrupted])
+        assert.strictEqual((yield* client.fetch({ body: JSON.stringify(initialize("2025-11-25")) })).status, 503)
+        assert.strictEqual((yield* session.get()).status, 503)
+        assert.strictEqual((yield* session.respond(question.id, { roots: [] })).status, 202)
+        const back = yield* session.get(id)
+        for (const name of ["asks", "away"]) yield* puppet.tell(name, Puppet.answer(name))
+        for (const [reply, name] of [
+          [asks, "asks"],
+          [back, "away"]
+        ] as const) {
+          assert.strictEqual(saidOf(yield* eventsOf(reply)).at(-1).result.content[0].text, name)
+        }
+        yield* Fiber.join(down)
+      })
   )
 
-  it.live("interrupts requests that do not finish, and answers them", () =>
+  it.live("A shutdown interrupts requests that do not finish in time, and answers them", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const client = yield* open(puppet.layer, { drain: "1 millis" })
@@ -63,7 +65,7 @@ describe("a shutdown with sessions", () => {
     })
   )
 
-  it.live("waits for what cannot be interrupted, however long that takes, and leaves it what it uses", () =>
+  it.live("A shutdown waits for a handler that masks interruption, and leaves it the services that it uses", () =>
     Effect.gen(function* () {
       const [begun, gate] = [yield* Latch.make(), yield* Latch.make()]
       const said: Array<string> = []
@@ -93,7 +95,7 @@ describe("a shutdown with sessions", () => {
     })
   )
 
-  it.live("ends hundreds of open streams in order, at once", () =>
+  it.live("A shutdown ends hundreds of open streams in order, at once", () =>
     Effect.gen(function* () {
       const client = yield* open(echo)
       const streams = yield* Effect.forEach(
@@ -143,8 +145,8 @@ const become = (is: () => boolean) =>
     { until: is }
   )
 
-describe("a session that is over", () => {
-  it.live("leaves nothing behind: no session, no handler, no events, no timer", () =>
+describe("A session that has ended", () => {
+  it.live("An ended session leaves no session, handler, event or timer behind", () =>
     Effect.gen(function* () {
       const memory = makeMemory()
       const kept = new Set<string>()
@@ -190,14 +192,14 @@ describe("a session that is over", () => {
       for (const version of revisions) yield* Effect.repeat(use(version), { times: 9 })
       assert.deepStrictEqual(yield* client.server.sessions, [])
       yield* become(() => kept.size === 0)
-      // A timer of streams goes on for a second after the last of them.
+      // The timer of streams runs on for a second after the last of them.
       yield* become(() => timers() <= before)
     })
   )
 })
 
-describe("the fibers of sessions", () => {
-  /** All that are alive, of both ends. */
+describe("Fibers of sessions", () => {
+  /** Fibers that are alive, of client and server. */
   let fibers = 0
   const counting = Context.make(Metric.FiberRuntimeMetrics, {
     recordFiberStart: () => void fibers++,
@@ -209,56 +211,54 @@ describe("the fibers of sessions", () => {
       { until: () => fibers === count, times: 200 }
     )
 
-  it.effect(
-    "are one each while they are idle, and none after a DELETE, an expiry, or a shutdown in the middle of it",
-    () =>
-      Effect.gen(function* () {
-        const puppet = yield* Puppet.make
-        const bare = fibers
-        const client = yield* open(Layer.merge(puppet.layer, echo), { drain: "1 second" })
-        // Whatever is made at first use, and what warns of a clock that stands.
-        yield* Effect.flatMap(openSession(client), (session) => session.delete)
-        yield* becomes(-1)
-        yield* TestClock.adjust("2 minutes")
-        yield* becomes(-1)
-        const none = fibers
-        const busy = Effect.gen(function* () {
-          const session = yield* openSession(client)
-          yield* session.get()
-          for (const name of ["runs", "cut"]) yield* puppet.tell(name, Progress.report(1))
-          yield* session.follow("puppet", { name: "runs" }, 1)
-          const cut = yield* session.follow("puppet", { name: "cut" }, 2)
-          yield* cut.event
-          yield* cut.disconnect
-          yield* session.abandon({ body: JSON.stringify(callOf("puppet", { name: "silent" }, 3)) })
-          yield* Queue.takeN(puppet.entered, 3)
-          return session
-        })
+  it.effect("An idle session has one fiber, and none after a DELETE, an expiry, or a shutdown while it is busy", () =>
+    Effect.gen(function* () {
+      const puppet = yield* Puppet.make
+      const bare = fibers
+      const client = yield* open(Layer.merge(puppet.layer, echo), { drain: "1 second" })
+      // Fibers that the first use starts, and the warning of the TestClock.
+      yield* Effect.flatMap(openSession(client), (session) => session.delete)
+      yield* becomes(-1)
+      yield* TestClock.adjust("2 minutes")
+      yield* becomes(-1)
+      const none = fibers
+      const busy = Effect.gen(function* () {
+        const session = yield* openSession(client)
+        yield* session.get()
+        for (const name of ["runs", "cut"]) yield* puppet.tell(name, Progress.report(1))
+        yield* session.follow("puppet", { name: "runs" }, 1)
+        const cut = yield* session.follow("puppet", { name: "cut" }, 2)
+        yield* cut.event
+        yield* cut.disconnect
+        yield* session.abandon({ body: JSON.stringify(callOf("puppet", { name: "silent" }, 3)) })
+        yield* Queue.takeN(puppet.entered, 3)
+        return session
+      })
 
-        // What looks after all of them is there with the first.
-        yield* openSession(client)
-        yield* becomes(-1)
-        const one = fibers
-        const idle = yield* openSession(client)
-        yield* idle.call("echo", { text: "" })
-        yield* becomes(one + 1)
-        assert.strictEqual(fibers, one + 1)
-        yield* TestClock.adjust("32 minutes")
-        yield* becomes(none)
-        assert.strictEqual(fibers, none)
+      // The fiber that watches all sessions starts with the first.
+      yield* openSession(client)
+      yield* becomes(-1)
+      const one = fibers
+      const idle = yield* openSession(client)
+      yield* idle.call("echo", { text: "" })
+      yield* becomes(one + 1)
+      assert.strictEqual(fibers, one + 1)
+      yield* TestClock.adjust("32 minutes")
+      yield* becomes(none)
+      assert.strictEqual(fibers, none)
 
-        yield* Effect.scoped(Effect.flatMap(busy, (session) => session.delete))
-        yield* becomes(-1)
-        yield* TestClock.adjust("2 minutes")
-        yield* becomes(none)
-        assert.strictEqual(fibers, none)
+      yield* Effect.scoped(Effect.flatMap(busy, (session) => session.delete))
+      yield* becomes(-1)
+      yield* TestClock.adjust("2 minutes")
+      yield* becomes(none)
+      assert.strictEqual(fibers, none)
 
-        yield* busy
-        const down = yield* Effect.forkChild(client.shutdown, { startImmediately: true })
-        yield* Effect.repeat(TestClock.adjust("1 second"), { until: () => down.pollUnsafe() !== undefined, times: 30 })
-        yield* Fiber.join(down)
-        yield* becomes(bare)
-        assert.strictEqual(fibers, bare)
-      }).pipe(Effect.scoped, Effect.provideContext(counting))
+      yield* busy
+      const down = yield* Effect.forkChild(client.shutdown, { startImmediately: true })
+      yield* Effect.repeat(TestClock.adjust("1 second"), { until: () => down.pollUnsafe() !== undefined, times: 30 })
+      yield* Fiber.join(down)
+      yield* becomes(bare)
+      assert.strictEqual(fibers, bare)
+    }).pipe(Effect.scoped, Effect.provideContext(counting))
   )
 })

@@ -1,4 +1,4 @@
-/** Callers, stores and handlers that do what none should: none takes the endpoint from the others. */
+/** Clients, stores and handlers that misbehave: none takes the endpoint from the others. */
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { needs } from "@effect-mcp/spec/skip"
 import { assert, describe, it } from "@effect/vitest"
@@ -14,8 +14,8 @@ import { call, echo, isFetch, open } from "./support/http.ts"
 import * as Puppet from "./support/puppet.ts"
 import { callOf, eventsOf, initialize, type Opened, openSession, request, saidOf } from "./support/session.ts"
 
-describe("a body", () => {
-  it.live("of a million members is refused as a whole: it is no work, and no memory", () =>
+describe("A hostile body", () => {
+  it.live("A batch of a million members is refused as a whole, at the cost of its length", () =>
     Effect.gen(function* () {
       const client = yield* open(echo)
       const session = yield* openSession(client, "2025-03-26")
@@ -53,55 +53,58 @@ const stepsOf = (session: Opened, id: string | undefined) =>
     saidOf(events).map(({ params, result }) => params?.progress ?? result.content[0].text)
   )
 
-describe("what cannot be read in a batch", () => {
-  it.live("is nobody else's, though it has the id of a request that runs", () =>
-    Effect.gen(function* () {
-      const puppet = yield* Puppet.make
-      const session = yield* openSession(yield* open(puppet.layer), "2025-03-26")
-      yield* puppet.tell("a", Progress.report(1))
-      const running = yield* session.follow("puppet", { name: "a" }, 1)
-      yield* running.event
-      const unreadable = { jsonrpc: "1.0", id: 1, method: "tools/call" }
-      const [error] = yield* (yield* session.post([unreadable])).json
-      assert.deepStrictEqual([error.id, error.error.code], [1, McpError.InvalidRequest])
-      // Also where both came together.
-      const both = yield* session.post([unreadable, callOf("puppet", { name: "b" }, 1)])
-      assert.strictEqual(both.status, 400)
-      yield* puppet.tell("b", Effect.asVoid(Roots.list))
-      const mixed = yield* session.post([callOf("puppet", { name: "b" }, 2), { ...unreadable, id: 2 }])
-      for (const reply of [running, mixed]) {
-        if (reply === running) yield* puppet.tell("a", Effect.asVoid(Roots.list))
-        const { data } = yield* Effect.repeat(reply.event, { until: ({ data }) => data?.method !== undefined })
-        assert.strictEqual(data.method, "roots/list")
-        yield* session.respond(data.id, { roots: [] })
-      }
-      for (const [reply, name] of [
-        [running, "a"],
-        [mixed, "b"]
-      ] as const) {
-        yield* puppet.tell(name, Puppet.answer(name))
-        assert.strictEqual(saidOf(yield* eventsOf(reply)).at(-1).result.content[0].text, name)
-      }
-    })
+describe("Unreadable members of a batch", () => {
+  it.live(
+    "An unreadable member with the id of a running request is answered on its own POST, and the request runs on",
+    () =>
+      Effect.gen(function* () {
+        const puppet = yield* Puppet.make
+        const session = yield* openSession(yield* open(puppet.layer), "2025-03-26")
+        yield* puppet.tell("a", Progress.report(1))
+        const running = yield* session.follow("puppet", { name: "a" }, 1)
+        yield* running.event
+        const unreadable = { jsonrpc: "1.0", id: 1, method: "tools/call" }
+        const [error] = yield* (yield* session.post([unreadable])).json
+        assert.deepStrictEqual([error.id, error.error.code], [1, McpError.InvalidRequest])
+        // Also where both came together.
+        const both = yield* session.post([unreadable, callOf("puppet", { name: "b" }, 1)])
+        assert.strictEqual(both.status, 400)
+        yield* puppet.tell("b", Effect.asVoid(Roots.list))
+        const mixed = yield* session.post([callOf("puppet", { name: "b" }, 2), { ...unreadable, id: 2 }])
+        for (const reply of [running, mixed]) {
+          if (reply === running) yield* puppet.tell("a", Effect.asVoid(Roots.list))
+          const { data } = yield* Effect.repeat(reply.event, { until: ({ data }) => data?.method !== undefined })
+          assert.strictEqual(data.method, "roots/list")
+          yield* session.respond(data.id, { roots: [] })
+        }
+        for (const [reply, name] of [
+          [running, "a"],
+          [mixed, "b"]
+        ] as const) {
+          yield* puppet.tell(name, Puppet.answer(name))
+          assert.strictEqual(saidOf(yield* eventsOf(reply)).at(-1).result.content[0].text, name)
+        }
+      })
   )
 })
 
-describe("an event store", () => {
-  it.live("that is slow, and slower at times, keeps everything in order", () =>
+describe("An event store with faults", () => {
+  it.live("A store that is slow keeps all events in order, and a resumption waits for it", () =>
     Effect.gen(function* () {
-      let turns = 40
+      const gate = yield* Latch.make()
       const store = storing((memory) => ({
-        append: (key, events) =>
-          Effect.andThen(Effect.repeat(Effect.yieldNow, { times: (turns -= 7) }), memory.append(key, events))
+        append: (key, events) => Effect.andThen(gate.await, memory.append(key, events))
       }))
       const puppet = yield* Puppet.make
       const session = yield* openSession(yield* open(puppet.layer, { store }))
       const id = yield* cutCall(session, puppet)
-      assert.deepStrictEqual(yield* stepsOf(session, id), [2, 3, "done"])
+      const steps = yield* Effect.forkChild(stepsOf(session, id), { startImmediately: true })
+      yield* gate.open
+      assert.deepStrictEqual(yield* Fiber.join(steps), [2, 3, "done"])
     })
   )
 
-  it.live("that lost an event says so; what came after it can be had, and the session lives", () =>
+  it.live("A stream whose store lost an event is 410 before the gap and resumed after it, and its session lives", () =>
     Effect.gen(function* () {
       const store = storing((memory) => ({
         append: (key, events) => {
@@ -136,7 +139,7 @@ describe("an event store", () => {
     })
   )
 
-  it.live("that cannot be read is no reason to give up: its client may come again", () =>
+  it.live("A store that cannot be read is answered by 503, and a later attempt resumes the stream", () =>
     Effect.gen(function* () {
       let broken = true
       const store = storing((memory) => ({
@@ -153,7 +156,7 @@ describe("an event store", () => {
     })
   )
 
-  it.live("that answers two who come back in the wrong order takes nothing from the newer", () =>
+  it.live("A store that answers two resumptions in the wrong order takes no event from the newer connection", () =>
     Effect.gen(function* () {
       const reads: Array<Latch.Latch> = []
       const asked = yield* Queue.unbounded<void>()
@@ -192,7 +195,7 @@ describe("an event store", () => {
     })
   )
 
-  it.effect("that hangs holds up neither who asks nor the end", () =>
+  it.effect("A store that hangs holds up neither requests nor the shutdown", () =>
     Effect.gen(function* () {
       const appending = yield* Deferred.make<void>()
       const store = storing(() => ({
@@ -215,8 +218,8 @@ describe("an event store", () => {
   )
 })
 
-describe("a caller", () => {
-  it.live("that hangs up before its session is open leaves none behind", () =>
+describe("A hostile client", () => {
+  it.live("A client that hangs up before its session is open leaves no session behind", () =>
     Effect.gen(function* () {
       const greeted = yield* Deferred.make<void>()
       const onInitialize = () => Effect.andThen(Deferred.succeed(greeted, undefined), Effect.never)
@@ -234,7 +237,7 @@ describe("a caller", () => {
     })
   )
 
-  it.live("that sends a byte at a time is understood, and takes no more memory than what it says", () =>
+  it.live("A body that arrives byte by byte is read, and takes no more memory than its length", () =>
     Effect.gen(function* () {
       const client = yield* open(echo)
       const { body, headers } = call("echo", { text: "ä".repeat(3000) })
@@ -261,31 +264,29 @@ describe("a caller", () => {
     })
   )
 
-  it.live(
-    "whose principal cannot be compared is a fault of its request alone, on a router too, and takes no place",
-    () =>
-      Effect.gen(function* () {
-        const odd = HttpRouter.middleware<{ provides: Principal }>()(
-          Effect.succeed((handler) =>
-            Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) =>
-              Effect.provideService(handler, Principal, {
-                ...anonymous,
-                subject: "me",
-                claims: headers["x-bad"] === undefined ? {} : { iss: 1n }
-              })
-            )
+  it.live("A principal that cannot be compared fails its own request only, on a router too, and takes no place", () =>
+    Effect.gen(function* () {
+      const odd = HttpRouter.middleware<{ provides: Principal }>()(
+        Effect.succeed((handler) =>
+          Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) =>
+            Effect.provideService(handler, Principal, {
+              ...anonymous,
+              subject: "me",
+              claims: headers["x-bad"] === undefined ? {} : { iss: 1n }
+            })
           )
-        ).layer
-        const client = yield* open(echo, { around: Layer.provide(odd), inFlight: 1 })
-        const session = yield* openSession(client)
-        for (let turn = 0; turn < 4; turn++) {
-          assert.strictEqual((yield* session.post(request("ping"), { "x-bad": "1" })).status, 500)
-        }
-        assert.strictEqual((yield* session.request("ping")).status, 200)
-      })
+        )
+      ).layer
+      const client = yield* open(echo, { around: Layer.provide(odd), inFlight: 1 })
+      const session = yield* openSession(client)
+      for (let turn = 0; turn < 4; turn++) {
+        assert.strictEqual((yield* session.post(request("ping"), { "x-bad": "1" })).status, 500)
+      }
+      assert.strictEqual((yield* session.request("ping")).status, 200)
+    })
   )
 
-  it.live("that asks before it was answered, and hangs up, leaves nothing of it running", () =>
+  it.live("A client that asks before initialize was answered and hangs up leaves no handler running", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const client = yield* open(puppet.layer)
@@ -309,7 +310,7 @@ describe("a caller", () => {
     })
   )
 
-  it.effect("that leaves its requests behind has them counted until they end", () =>
+  it.effect("Requests that a client leaves behind are counted until they end", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const client = yield* open(puppet.layer, {
@@ -329,7 +330,7 @@ describe("a caller", () => {
       const ping = Effect.map(session.request("ping", {}, "ping"), ({ status }) => status)
       yield* Effect.repeat(ping, { until: (status) => status === 429, times: 50 })
       assert.strictEqual(yield* ping, 429)
-      // What running requests wait for still gets through.
+      // Messages that running requests wait for are still accepted.
       assert.strictEqual((yield* session.notify("notifications/cancelled", { requestId: 1 })).status, 202)
       assert.deepStrictEqual(yield* Queue.take(puppet.ended), ["a", "interrupted"])
       assert.strictEqual(yield* ping, 200)
@@ -338,7 +339,7 @@ describe("a caller", () => {
     })
   )
 
-  it.effect("that left a batch behind may use an id of it again: only what is left of the batch is interrupted", () =>
+  it.effect("An id of a batch that was left behind may be used again: only the rest of the batch is interrupted", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const client = yield* open(puppet.layer, { resume: false, sessions: { grace: "10 seconds" } })
@@ -359,7 +360,7 @@ describe("a caller", () => {
   )
 
   it.live(
-    "that never reads does not hold up the end",
+    "A client that never reads does not hold up the shutdown",
     () =>
       Effect.gen(function* () {
         const puppet = yield* Puppet.make

@@ -1,4 +1,4 @@
-/** The listener of `node:http` under Node's HTTP/2, whose compatibility API is, as far as a listener goes, that of HTTP/1. */
+/** The listener of `node:http` under Node's HTTP/2, whose compatibility API gives listeners the API of HTTP/1. */
 import * as Progress from "@effect-mcp/core/Progress"
 import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
@@ -99,7 +99,7 @@ const growing = Layer.unwrap(
 const progress = (n: number) => ({ method: "notifications/progress", params: { progressToken: 1, progress: n } })
 
 describe.each(revisions)("HTTP/2 in %s", (version) => {
-  it.live("opens a session, answers, streams progress, and hears when the client has gone", () =>
+  it.live("A session over HTTP/2 opens, answers, streams progress, and notices when the client has gone", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const session = yield* openSession(yield* open(Layer.merge(echo, puppet.layer)), version)
@@ -127,7 +127,7 @@ describe.each(revisions)("HTTP/2 in %s", (version) => {
     })
   )
 
-  it.live("has the session's own stream, which ends with the session", () =>
+  it.live("The standalone GET stream over HTTP/2 ends with its session", () =>
     Effect.gen(function* () {
       const session = yield* openSession(yield* open(growing), version)
       const stream = yield* session.get()
@@ -142,7 +142,7 @@ describe.each(revisions)("HTTP/2 in %s", (version) => {
 })
 
 describe("HTTP/2", () => {
-  it.live("lets go of a stream that is given up at once without saying why", () =>
+  it.live("A stream over HTTP/2 that is cancelled at once without an error code is released", () =>
     Effect.gen(function* () {
       const opened = yield* open(echo)
       const { id } = yield* openSession(opened)
@@ -157,7 +157,7 @@ describe("HTTP/2", () => {
 })
 
 describe("HTTP/2 in 2026-07-28", () => {
-  it.live("answers, streams progress, and hears when the client has gone", () =>
+  it.live("A request over HTTP/2 is answered, streams progress, and is interrupted when the client has gone", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const { fetch } = yield* open(Layer.merge(echo, puppet.layer))
@@ -172,7 +172,7 @@ describe("HTTP/2 in 2026-07-28", () => {
     })
   )
 
-  it.live("goes by the name in `:authority`, and refuses pages of other sites and other methods", () =>
+  it.live("The host over HTTP/2 is that of `:authority`; pages of other sites and other methods are refused", () =>
     Effect.gen(function* () {
       const { fetch } = yield* open(echo)
       const status = (sent: Sent) => Effect.map(fetch(sent), ({ status }) => status)
@@ -183,7 +183,7 @@ describe("HTTP/2 in 2026-07-28", () => {
     })
   )
 
-  it.live("ends what is open at shutdown", () =>
+  it.live("A shutdown ends open streams over HTTP/2", () =>
     Effect.gen(function* () {
       const { fetch, shutdown } = yield* open(echo)
       const listening = yield* fetch(sent("subscriptions/listen", { notifications: { toolsListChanged: true } }))

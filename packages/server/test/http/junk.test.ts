@@ -1,4 +1,4 @@
-/** What nobody would send: it is refused, and nothing else happens. */
+/** Messages that are changed at random are refused, and nothing else happens. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import * as Arbitrary from "effect/Arbitrary"
@@ -31,9 +31,9 @@ const Sent = Schema.Struct({
   body: Body
 })
 
-describe("whatever is sent", () => {
+describe("Messages that are changed at random", () => {
   it.live.prop(
-    "is answered, never by a fault of the server, and disturbs no other session",
+    "A changed message is answered, never by a 5xx status, and disturbs no other session",
     { all: Arbitrary.array(Arbitrary.schema(Sent), { maxLength: 25 }) },
     ({ all }) =>
       Effect.scoped(

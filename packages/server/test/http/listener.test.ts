@@ -1,4 +1,4 @@
-/** What only a listener of `node:http` meets: whatever stands before it has had its hands on the request, and nothing catches what it throws. */
+/** A listener of `node:http`: middleware before it may have used the request, and nothing catches an error that it throws. */
 import * as Progress from "@effect-mcp/core/Progress"
 import * as Node from "@effect-mcp/server/internal/NodeListener"
 import * as McpServer from "@effect-mcp/server/McpServer"
@@ -31,7 +31,7 @@ const serverOf = (features: Layer.Layer<never, never, McpServer.Registries>) =>
   Layer.fresh(McpServer.layer({ name: "test", version: "1", features, limits: { tool: { bytes: Infinity } } }))
 const server = serverOf(echo)
 
-/** Serves with something around the listener. */
+/** Serves with middleware around the listener. */
 const serve = Effect.fnUntraced(function* (
   wrap: Wrap,
   options?: Node.Options,
@@ -63,8 +63,8 @@ const rawOf = ({ body, headers }: Sent): string => {
 
 const said = call("echo", { text: "hi" })
 
-describe("a listener", () => {
-  it.live("whose `principal` throws answers by 500, and serves the next", () =>
+describe("A listener of node:http", () => {
+  it.live("A request whose `principal` throws gets 500, and the next is served", () =>
     Effect.gen(function* () {
       const port = yield* serve((listener) => listener, {
         principal: ({ headers }) => {
@@ -79,7 +79,7 @@ describe("a listener", () => {
     })
   )
 
-  it.live("that is given a principal without a name that can be compared answers by 500", () =>
+  it.live("A principal that cannot be compared gets 500", () =>
     Effect.gen(function* () {
       let claims: Record<string, unknown> = {}
       const port = yield* serve((listener) => listener, { principal: () => ({ ...anonymous, subject: "me", claims }) })
@@ -97,7 +97,7 @@ describe("a listener", () => {
     })
   )
 
-  it.live("whose caller names no host, and an address that is none, refuses that", () =>
+  it.live("A request without a host and with an invalid URL is refused", () =>
     Effect.gen(function* () {
       const port = yield* serve((listener) => listener)
       const reply = yield* Effect.callback<string>((resume) => {
@@ -113,7 +113,7 @@ describe("a listener", () => {
     })
   )
 
-  it.live("whose request was read before it says so at once, and counts it no longer", () =>
+  it.live("A request whose body was read before gets 500 at once, and counts no longer", () =>
     Effect.gen(function* () {
       const port = yield* serve(
         (listener) => (request, response) => {
@@ -131,7 +131,7 @@ describe("a listener", () => {
     })
   )
 
-  it.live.each([...revisions, "2026-07-28"])("takes what a host has read and parsed as `body` in %s", (version) =>
+  it.live.each([...revisions, "2026-07-28"])("A listener of node:http takes a parsed `request.body` in %s", (version) =>
     Effect.gen(function* () {
       const forms: { readonly [form: string]: (text: string) => unknown } = {
         parsed: (text) => JSON.parse(text),
@@ -175,7 +175,7 @@ describe("a listener", () => {
     })
   )
 
-  it.live("shares the layers of a memo map that it is given", () =>
+  it.live("A listener shares the layers of its memo map", () =>
     Effect.gen(function* () {
       let built = 0
       const shared = Layer.effectDiscard(Effect.sync(() => void built++))
@@ -190,7 +190,7 @@ describe("a listener", () => {
     })
   )
 
-  it.live.each(["/mcp", "/elsewhere"])("at %s that is not the first to answer leaves that as it is", (path) =>
+  it.live.each(["/mcp", "/elsewhere"])("A listener at %s leaves a response alone that was answered before", (path) =>
     Effect.gen(function* () {
       const port = yield* serve(
         (listener) => (request, response) => {
@@ -208,7 +208,7 @@ describe("a listener", () => {
     })
   )
 
-  it.live("whose stream is ended by another writes no more of it", () =>
+  it.live("A stream that middleware ends is not written any more", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const port = yield* serve(
@@ -233,7 +233,7 @@ describe("a listener", () => {
     })
   )
 
-  it.live("that is handed what was hung up on before does not count it", () =>
+  it.live("A request whose client has gone before the listener runs is not counted", () =>
     Effect.gen(function* () {
       const gone = yield* Deferred.make<() => void>()
       const port = yield* serve(
@@ -266,7 +266,7 @@ describe("a listener", () => {
     })
   )
 
-  it.live("counts whoever does not read a large answer, as long as it is not read", () =>
+  it.live("A client that does not read a large answer counts until it does", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const port = yield* serve((listener) => listener, { inFlight: 1 }, Layer.merge(echo, puppet.layer))
@@ -282,33 +282,31 @@ describe("a listener", () => {
     })
   )
 
-  it.live(
-    "learns that requests are lost which wait for another one's answer on their connection, by one listener",
-    () =>
-      Effect.gen(function* () {
-        const puppet = yield* Puppet.make
-        let listeners = (): number => 0
-        const wrap: Wrap = (listener) => (request, response) => {
-          listeners = () => request.socket.listenerCount("close")
-          listener(request, response)
-        }
-        const socket = connect(yield* serve(wrap, {}, puppet.layer), "127.0.0.1")
-        yield* puppet.tell("b", Progress.report(1))
-        const asked = call("puppet", { name: "b" }, {}, { progressToken: 1 })
-        const silent = rawOf(call("puppet", { name: "c" }))
-        socket.write(rawOf(call("puppet", { name: "a" })) + rawOf(asked) + silent.repeat(20))
-        for (let calls = 0; calls < 22; calls++) yield* Queue.take(puppet.entered)
-        yield* Effect.promise(() => new Promise(setImmediate))
-        assert.isBelow(listeners(), 10)
-        socket.destroy()
-        const lost = (yield* Queue.takeN(puppet.ended, 22)).map(([name]) => name)
-        assert.deepStrictEqual([...new Set(lost)].toSorted(), ["a", "b", "c"])
-      })
+  it.live("Requests that wait behind another on a lost connection end, by one event listener", () =>
+    Effect.gen(function* () {
+      const puppet = yield* Puppet.make
+      let listeners = (): number => 0
+      const wrap: Wrap = (listener) => (request, response) => {
+        listeners = () => request.socket.listenerCount("close")
+        listener(request, response)
+      }
+      const socket = connect(yield* serve(wrap, {}, puppet.layer), "127.0.0.1")
+      yield* puppet.tell("b", Progress.report(1))
+      const asked = call("puppet", { name: "b" }, {}, { progressToken: 1 })
+      const silent = rawOf(call("puppet", { name: "c" }))
+      socket.write(rawOf(call("puppet", { name: "a" })) + rawOf(asked) + silent.repeat(20))
+      for (let calls = 0; calls < 22; calls++) yield* Queue.take(puppet.entered)
+      yield* Effect.promise(() => new Promise(setImmediate))
+      assert.isBelow(listeners(), 10)
+      socket.destroy()
+      const lost = (yield* Queue.takeN(puppet.ended, 22)).map(([name]) => name)
+      assert.deepStrictEqual([...new Set(lost)].toSorted(), ["a", "b", "c"])
+    })
   )
 })
 
-describe("a server that cannot be built", () => {
-  it.live("answers by 500, and lets go of what it had", () =>
+describe("A server that cannot be built", () => {
+  it.live("A server whose layer fails answers by 500, and releases its resources", () =>
     Effect.gen(function* () {
       let open = 0
       const held = Layer.effectDiscard(
@@ -327,7 +325,7 @@ describe("a server that cannot be built", () => {
     })
   )
 
-  it.live("because that takes for ever is given up when it is disposed of, with what it had", () =>
+  it.live("A server whose layer never ends is interrupted when it is disposed of, and releases its resources", () =>
     Effect.gen(function* () {
       const begun = yield* Deferred.make<void>()
       let open = 0

@@ -13,7 +13,7 @@ const refusal = (reply: Effect.Success<ReturnType<Client["fetch"]>>) =>
 const echoOf = (text: string, id: string | number) => callOf("echo", { text }, id)
 const textOf = ({ id, result }: any) => [id, result.content[0].text]
 
-describe("a batch in 2025-03-26", () => {
+describe("A batch in 2025-03-26", () => {
   const opened = Effect.gen(function* () {
     const puppet = yield* Puppet.make
     const session = yield* openSession(yield* open(Layer.merge(puppet.layer, echo)), "2025-03-26")
@@ -21,7 +21,7 @@ describe("a batch in 2025-03-26", () => {
   })
 
   it.live(
-    "is answered by one array, whatever else it has",
+    "A batch is answered by one array, whatever notifications and responses it has",
     () =>
       Effect.gen(function* () {
         const { session } = yield* opened
@@ -46,7 +46,7 @@ describe("a batch in 2025-03-26", () => {
     verifies("http.post.body-batch", "http.post.json-or-sse")
   )
 
-  it.live("of notifications and responses only is taken by 202", () =>
+  it.live("A batch of notifications and responses only gets 202", () =>
     Effect.gen(function* () {
       const { session } = yield* opened
       for (const members of [
@@ -59,7 +59,7 @@ describe("a batch in 2025-03-26", () => {
     })
   )
 
-  it.live("in which one reports before it answers is a stream of all answers, each as it comes", () =>
+  it.live("A batch with progress is answered by a stream of all answers, each when it is ready", () =>
     Effect.gen(function* () {
       const { puppet, session } = yield* opened
       yield* puppet.tell("a", Progress.report(1))
@@ -74,7 +74,7 @@ describe("a batch in 2025-03-26", () => {
     })
   )
 
-  it.live("is refused when it is empty, or says an id twice", () =>
+  it.live("An empty batch and one that uses an id twice are refused", () =>
     Effect.gen(function* () {
       const { session } = yield* opened
       assert.deepStrictEqual(yield* refusal(yield* session.post([])), [400, McpError.InvalidRequest, null])
@@ -85,7 +85,7 @@ describe("a batch in 2025-03-26", () => {
     })
   )
 
-  it.live("ends without a message for those that were cancelled, and with the others' answers", () =>
+  it.live("A batch has no message for cancelled requests, and the answers of the others", () =>
     Effect.gen(function* () {
       const { puppet, session } = yield* opened
       const calls = ["a", "b"].map((name) => callOf("puppet", { name }, name))
@@ -98,9 +98,9 @@ describe("a batch in 2025-03-26", () => {
   )
 })
 
-describe.each(revisions)("a body in %s", (version) => {
+describe.each(revisions)("A body in %s", (version) => {
   it.live(
-    "that cannot be read gets 400 and says so",
+    "An unreadable body gets 400 and an error with the reason",
     () =>
       Effect.gen(function* () {
         const session = yield* openSession(yield* open(echo), version)
@@ -123,8 +123,8 @@ describe.each(revisions)("a body in %s", (version) => {
   )
 })
 
-describe.each(revisions)("a request in %s", (version) => {
-  it.live("whose id is in use gets 400, and the first is not disturbed", () =>
+describe.each(revisions)("A request in %s", (version) => {
+  it.live("A request whose id is in use gets 400, and the first is not disturbed", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const session = yield* openSession(yield* open(Layer.merge(puppet.layer, echo)), version)
@@ -140,7 +140,7 @@ describe.each(revisions)("a request in %s", (version) => {
   )
 
   it.live(
-    "that is cancelled ends at once, without a message",
+    "The POST of a cancelled request ends at once, without a message",
     () =>
       Effect.gen(function* () {
         const puppet = yield* Puppet.make
@@ -167,7 +167,7 @@ describe.each(revisions)("a request in %s", (version) => {
     verifies("cancellation.receiver.no-response", "http.disconnect.explicit-cancel")
   )
 
-  it.live("beyond the limits gets 429 and is told when to come back; answers to questions always get in", () =>
+  it.live("A request beyond the limits gets 429 with Retry-After, and responses to questions are always accepted", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const client = yield* open(puppet.layer, { inFlight: 2, callerShare: 1, sessions: { inFlight: 1 } })

@@ -1,4 +1,4 @@
-/** What HTTP answers: which status, which error, and who may ask at all. */
+/** Responses over HTTP: statuses, errors, and admission. */
 import { Principal } from "@effect-mcp/core/Principal"
 import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
@@ -21,9 +21,9 @@ const features = Layer.mergeAll(
   fails("needs_sampling", McpError.missingClientCapability({ sampling: {} }))
 )
 
-describe("a POST of 2026-07-28", () => {
+describe("A POST of 2026-07-28", () => {
   it.live(
-    "is answered by one JSON object, beside the routes of the user",
+    "A request is answered by one JSON object, beside the user's routes",
     () =>
       Effect.gen(function* () {
         const { fetch } = yield* open(features)
@@ -38,20 +38,22 @@ describe("a POST of 2026-07-28", () => {
     verifies("http.endpoint.post", "http.post.json-or-sse")
   )
 
-  it.live("says which revisions are served, also to who opens a session where there are none", () =>
-    Effect.gen(function* () {
-      const { fetch, post } = yield* open(features, {}, newest)
-      const discovered = yield* (yield* post("server/discover")).json
-      assert.deepStrictEqual(discovered.result.supportedVersions, ["2026-07-28"])
-      const old = { jsonrpc: "2.0", id: 7, method: "initialize", params: { protocolVersion: "2025-11-25" } }
-      const reply = yield* fetch({ body: JSON.stringify(old) })
-      assert.strictEqual(reply.status, 400)
-      assert.deepInclude((yield* reply.json).error, { code: -32020, data: { supported: ["2026-07-28"] } })
-    })
+  it.live(
+    "The error to a revision that is not served names those that are, also for initialize where there are no sessions",
+    () =>
+      Effect.gen(function* () {
+        const { fetch, post } = yield* open(features, {}, newest)
+        const discovered = yield* (yield* post("server/discover")).json
+        assert.deepStrictEqual(discovered.result.supportedVersions, ["2026-07-28"])
+        const old = { jsonrpc: "2.0", id: 7, method: "initialize", params: { protocolVersion: "2025-11-25" } }
+        const reply = yield* fetch({ body: JSON.stringify(old) })
+        assert.strictEqual(reply.status, 400)
+        assert.deepInclude((yield* reply.json).error, { code: -32020, data: { supported: ["2026-07-28"] } })
+      })
   )
 
   it.live(
-    "that is no request gets 202 if it is a notification, else 400 and an error with the id that could be read",
+    "A notification gets 202; any other message that is no request gets 400 and an error with the id that could be read",
     () =>
       Effect.gen(function* () {
         const { fetch } = yield* open(features, {}, newest)
@@ -79,7 +81,7 @@ describe("a POST of 2026-07-28", () => {
     verifies("http.post.accepted", "http.post.not-accepted")
   )
 
-  it.live("is refused by its media types and by its size", () =>
+  it.live("A POST of other media types or of too large a size is refused", () =>
     Effect.gen(function* () {
       const { fetch } = yield* open(features, { maxMessageBytes: 1000 })
       const status = (sent: Parameters<typeof fetch>[0]) => Effect.map(fetch(sent), (reply) => reply.status)
@@ -110,7 +112,7 @@ describe("a POST of 2026-07-28", () => {
   )
 
   it.live(
-    "gets 400 for what its headers or its metadata lack, 404 for a method that is not there",
+    "Missing headers or metadata get 400, and an unknown method gets 404",
     () =>
       Effect.gen(function* () {
         const { fetch, post } = yield* open(features)
@@ -129,7 +131,7 @@ describe("a POST of 2026-07-28", () => {
         const shouting = sent("tools/list", {}, { "mcp-method": undefined, "MCP-METHOD": "tools/list" })
         assert.strictEqual((yield* fetch(shouting)).status, 200)
 
-        // That they differ is said before that the version is none that is served.
+        // The error for headers that differ comes before that for a version that is not served.
         const future = { _meta: { [version]: "2099-01-01" } }
         assert.deepStrictEqual(
           yield* refused("tools/list", future, { "mcp-protocol-version": "2026-07-28" }),
@@ -163,7 +165,7 @@ describe("a POST of 2026-07-28", () => {
     )
   )
 
-  it.live("gets 200 for whatever its handler answers", () =>
+  it.live("An error that a handler answers is 200", () =>
     Effect.gen(function* () {
       const { fetch } = yield* open(features)
       for (const [name, code] of [
@@ -178,7 +180,7 @@ describe("a POST of 2026-07-28", () => {
   )
 
   it.live(
-    "must say annotated arguments in headers too, and the same",
+    "Arguments with x-mcp-header must be in headers, with the same values",
     () =>
       Effect.gen(function* () {
         const { fetch } = yield* open(features)
@@ -212,7 +214,7 @@ describe("a POST of 2026-07-28", () => {
   )
 
   it.live(
-    "may say integers in headers that JavaScript has exactly, and no others",
+    "Integers in headers are accepted if JavaScript represents them exactly, and others are refused",
     () =>
       Effect.gen(function* () {
         const { fetch } = yield* open(features)
@@ -227,9 +229,9 @@ describe("a POST of 2026-07-28", () => {
   )
 })
 
-describe("the endpoint", () => {
+describe("The endpoint", () => {
   it.live(
-    "answers GET and DELETE with 405, and ignores what belongs to sessions",
+    "GET and DELETE get 405 in 2026-07-28, and headers of sessions are ignored",
     () =>
       Effect.gen(function* () {
         const { fetch } = yield* open(features, {}, newest)
@@ -250,7 +252,7 @@ describe("the endpoint", () => {
   )
 
   it.live(
-    "lets nobody in by a name or from a page that it does not know",
+    "A host or an origin that is not listed is refused",
     () =>
       Effect.gen(function* () {
         const { fetch, port } = yield* open(features)
@@ -289,7 +291,7 @@ describe("the endpoint", () => {
     verifies("http.origin.validated", "http.origin.forbidden")
   )
 
-  it.live("goes by the names it is told, and welcomes the pages it is told of", () =>
+  it.live("Hosts and origins that are listed are admitted", () =>
     Effect.gen(function* () {
       const { fetch } = yield* open(features, {
         allowedHosts: ["mcp.example.com", "other.example.com:8443"],
@@ -309,7 +311,7 @@ describe("the endpoint", () => {
     })
   )
 
-  it.live("knows who asks if a middleware of its route says so", () =>
+  it.live("A principal that a middleware of the route provides is that of the request", () =>
     Effect.gen(function* () {
       const who = Tools.layer(Tool.make("who", { description: "Says who asks." }), () =>
         Effect.map(Principal, ({ subject }) => subject ?? "nobody")
@@ -330,7 +332,7 @@ describe("the endpoint", () => {
     })
   )
 
-  it.live("refuses what is over its limits with 429 and says when to come back", () =>
+  it.live("A request over the limits gets 429 with Retry-After", () =>
     Effect.gen(function* () {
       const entered = yield* Queue.unbounded<void>()
       const go = yield* Deferred.make<void>()

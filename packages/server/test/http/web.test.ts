@@ -40,8 +40,8 @@ const textsOf = (headers: object = {}): { readonly [name: string]: string } =>
 const bodyOf = (response: Response) => Effect.promise(() => response.text())
 const jsonOf = (response: Response): Effect.Effect<any> => Effect.promise(() => response.json())
 
-describe("the fetch handler", () => {
-  it.live("serves both eras", () =>
+describe("The fetch handler", () => {
+  it.live("The fetch handler serves both eras", () =>
     Effect.gen(function* () {
       const { fetch } = yield* worker(echo)
       const { body, headers } = sent("tools/call", { name: "echo", arguments: { text: "hei" } })
@@ -57,7 +57,7 @@ describe("the fetch handler", () => {
     })
   )
 
-  it.live("goes by the name in the address where there is no Host, and only by those it is told", () =>
+  it.live("The host of a request without a Host header is that of its URL, and has to be listed", () =>
     Effect.gen(function* () {
       const { fetch } = yield* worker(echo, { allowedHosts: ["mcp.example.com"] })
       const body = JSON.stringify(initialize("2025-11-25"))
@@ -66,7 +66,7 @@ describe("the fetch handler", () => {
     })
   )
 
-  it.live("streams, and a reader that stops reading ends a request of 2026-07-28, but none of a session", () =>
+  it.live("A cancelled stream ends a request of 2026-07-28, and none of a session", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const { fetch } = yield* worker(puppet.layer)
@@ -93,7 +93,7 @@ describe("the fetch handler", () => {
     })
   )
 
-  it.effect("sets no timer before it is asked: where code is only loaded none may be", () =>
+  it.effect("The fetch handler starts no timer before its first request", () =>
     Effect.gen(function* () {
       const { setInterval, setTimeout } = globalThis
       let timers = 0
@@ -113,7 +113,7 @@ describe("the fetch handler", () => {
     })
   )
 
-  it.live("ends what is open when it is disposed of", () =>
+  it.live("Disposing of the fetch handler ends what is open", () =>
     Effect.gen(function* () {
       const { dispose, fetch } = yield* worker(echo)
       const opened = yield* fetch({ body: JSON.stringify(initialize("2025-11-25")) })
@@ -125,7 +125,7 @@ describe("the fetch handler", () => {
   )
 })
 
-describe("pages of other sites", () => {
+describe("Pages of other sites", () => {
   const origin = "https://app.example.com"
   const preflight = {
     method: "OPTIONS",
@@ -136,7 +136,7 @@ describe("pages of other sites", () => {
     }
   }
 
-  it.live("that are welcome may ask, and see the session's id", () =>
+  it.live("A page of an allowed origin may send requests, and read the session id", () =>
     Effect.gen(function* () {
       const { fetch } = yield* open(echo, { cors: true, allowedOrigins: [origin] })
       const asked = yield* fetch(preflight)
@@ -154,7 +154,7 @@ describe("pages of other sites", () => {
     })
   )
 
-  it.live("that are not get nothing that a browser would accept", () =>
+  it.live("A page of another origin gets no response that a browser accepts", () =>
     Effect.gen(function* () {
       const { fetch } = yield* open(echo, { cors: true })
       assert.isUndefined((yield* fetch(preflight)).headers["access-control-allow-origin"])
@@ -166,7 +166,7 @@ describe("pages of other sites", () => {
     })
   )
 
-  it.live("may send cookies along only if they are listed by name", () =>
+  it.live("Cookies are accepted from origins that are listed by name only", () =>
     Effect.gen(function* () {
       const { fetch } = yield* open(echo, { cors: { credentials: true }, allowedOrigins: ["*", `${origin}/`] })
       const allowed = (origin: string) =>

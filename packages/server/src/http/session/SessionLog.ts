@@ -2,8 +2,8 @@
  * Writes the events of a session's streams to the `EventStore`: one write after the other, and no sender waits for one. The events that
  * a stream sends in one turn, or while the store is busy, are one write.
  *
- * Owns the faults of a store. One that is slow, fails or hangs leaves a gap, which a client that comes back is told of; it never blocks
- * the session.
+ * Owns the faults of a store. One that is slow, fails or hangs leaves a gap, and never blocks the session: a
+ * resumption across the gap is answered by 410.
  */
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"

@@ -1,4 +1,4 @@
-/** HTTP with SSE: what a conversation looks like, which status means what, and who may ask at all. */
+/** HTTP with SSE: the course of a session, statuses, and admission. */
 import { Principal } from "@effect-mcp/core/Principal"
 import * as RequestContext from "@effect-mcp/core/RequestContext"
 import * as Tool from "@effect-mcp/core/Tool"
@@ -21,9 +21,9 @@ const whoami = Tools.layer(
   })
 )
 
-describe("a conversation over HTTP with SSE", () => {
+describe("A session over HTTP with SSE", () => {
   it.live(
-    "begins with where to post, and every message of the server is an event",
+    "The first event of a stream is the endpoint to post to, and each message of the server is an event",
     () =>
       Effect.gen(function* () {
         const { connect, fetch } = yield* open(hello)
@@ -54,7 +54,7 @@ describe("a conversation over HTTP with SSE", () => {
     verifies("sse.endpoints.two", "sse.endpoint-event.sent", "sse.message-event")
   )
 
-  it.live("may be in any revision that has a handshake, and in no other", () =>
+  it.live("A session over HTTP with SSE may be in any revision with a handshake, and in no other", () =>
     Effect.gen(function* () {
       const { connect } = yield* open(hello)
       for (const version of ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]) {
@@ -71,7 +71,7 @@ describe("a conversation over HTTP with SSE", () => {
     })
   )
 
-  it.live("is one of many: each has a name nobody can guess, and hears only its own", () =>
+  it.live("Each session has an id that cannot be guessed, and receives its own messages only", () =>
     Effect.gen(function* () {
       const { connect, server } = yield* open(hello)
       const clients = yield* Effect.all(Array.from({ length: 20 }, () => connect()))
@@ -89,7 +89,7 @@ describe("a conversation over HTTP with SSE", () => {
     })
   )
 
-  it.live("takes a batch where the revision has them, and answers it in one event", () =>
+  it.live("A batch is answered in one event where the revision has batches", () =>
     Effect.gen(function* () {
       const { connect } = yield* open(hello)
       const client = yield* connect()
@@ -103,7 +103,7 @@ describe("a conversation over HTTP with SSE", () => {
     })
   )
 
-  it.live("is where the app that it is part of was mounted", () =>
+  it.live("The endpoint event has the prefix that the app is mounted under", () =>
     Effect.gen(function* () {
       const around = (endpoint: Parameters<NonNullable<Parameters<typeof open>[1]>["around"] & object>[0]) =>
         Layer.provide(
@@ -121,8 +121,8 @@ describe("a conversation over HTTP with SSE", () => {
   )
 })
 
-describe("a message that is posted", () => {
-  it.live("gets 404 where no session is: never was, was not named, is over", () =>
+describe("A POST of HTTP with SSE", () => {
+  it.live("A POST to a session that never was, is not named, or has ended gets 404", () =>
     Effect.gen(function* () {
       const { connect, fetch, server } = yield* open(hello)
       const client = yield* connect()
@@ -143,7 +143,7 @@ describe("a message that is posted", () => {
     })
   )
 
-  it.live("whose body is slow gives way to one that comes whole, of another session too", () =>
+  it.live("A slow body is cut off for one that arrives whole, of another session too", () =>
     Effect.gen(function* () {
       const { connect, port } = yield* open(hello, { inFlight: 2 })
       const client = yield* connect()
@@ -158,7 +158,7 @@ describe("a message that is posted", () => {
     })
   )
 
-  it.live("is too late if its session ends before its body has come", () =>
+  it.live("A body that arrives after the end of its session gets 404", () =>
     Effect.gen(function* () {
       const { connect, fetch, server } = yield* open(hello)
       const client = yield* connect()
@@ -179,7 +179,7 @@ describe("a message that is posted", () => {
     })
   )
 
-  it.effect("whose body does not come to its end is cut off after its time", () =>
+  it.effect("A body that does not end is cut off after its time", () =>
     Effect.gen(function* () {
       const { connect, port } = yield* open(hello, { inFlight: 4 })
       const client = yield* connect()
@@ -192,7 +192,7 @@ describe("a message that is posted", () => {
     })
   )
 
-  it.live("gets 400 if it cannot be read, and the stream says why", () =>
+  it.live("An unreadable message gets 400, and the stream carries the error", () =>
     Effect.gen(function* () {
       const { connect } = yield* open(hello)
       const client = yield* connect()
@@ -216,7 +216,7 @@ describe("a message that is posted", () => {
     })
   )
 
-  it.live("is refused by its media type and by its size", () =>
+  it.live("A POST of another media type or of too large a size is refused", () =>
     Effect.gen(function* () {
       const { connect } = yield* open(hello, { maxMessageBytes: 1000 })
       const client = yield* connect()
@@ -233,8 +233,8 @@ describe("a message that is posted", () => {
   )
 })
 
-describe("who asks", () => {
-  it.live("in another way than the endpoints take is told which they do", () =>
+describe("Admission to HTTP with SSE", () => {
+  it.live("Another method gets 405 with the method that is allowed", () =>
     Effect.gen(function* () {
       const { connect, fetch } = yield* open(hello)
       const { endpoint } = yield* connect()
@@ -251,7 +251,7 @@ describe("who asks", () => {
   )
 
   it.live(
-    "from a page of another site, or by a name that is not ours, gets 403 at both endpoints",
+    "A foreign origin or host gets 403 at both endpoints",
     () =>
       Effect.gen(function* () {
         const { connect, fetch } = yield* open(hello, { allowedOrigins: ["https://app.example"] })
@@ -269,7 +269,7 @@ describe("who asks", () => {
     verifies("http.origin.validated")
   )
 
-  it.live("from a page of a welcome site may be told so by the browser's own question", () =>
+  it.live("A preflight request of an allowed origin is answered", () =>
     Effect.gen(function* () {
       const origin = "https://app.example"
       const preflight = { method: "OPTIONS", headers: { origin, "access-control-request-method": "POST" } }
@@ -290,7 +290,7 @@ describe("who asks", () => {
     })
   )
 
-  it.live("is who opened the session, or there is none; its rights may change meanwhile", () =>
+  it.live("A principal that did not open the session gets 404, and rights of the one that did may change", () =>
     Effect.gen(function* () {
       const around = (endpoint: Parameters<NonNullable<Parameters<typeof open>[1]>["around"] & object>[0]) =>
         Layer.provide(
@@ -321,7 +321,7 @@ describe("who asks", () => {
     })
   )
 
-  it.live("when too many have already asked is told so, until one leaves", () =>
+  it.live("One session too many gets 429, until another ends", () =>
     Effect.gen(function* () {
       const { connect, fetch } = yield* open(hello, { sessions: 2, callerShare: 1 })
       const first = yield* connect()
@@ -334,7 +334,7 @@ describe("who asks", () => {
     })
   )
 
-  it.live("gets 429 when its sessions are its share of all, and another address is let in", () =>
+  it.live("A caller with its share of the sessions gets 429, and another address opens one", () =>
     Effect.gen(function* () {
       const { connect, fetch } = yield* open(hello, { sessions: 4 })
       const first = yield* connect()
@@ -349,7 +349,7 @@ describe("who asks", () => {
     })
   )
 
-  it.live("while the server shuts down gets 503, but may still finish what has begun", () =>
+  it.live("A GET during the shutdown gets 503, and messages of an open session are still accepted", () =>
     Effect.gen(function* () {
       const entered = yield* Deferred.make<void>()
       const go = yield* Deferred.make<void>()

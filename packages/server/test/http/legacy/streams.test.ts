@@ -1,4 +1,4 @@
-/** HTTP with SSE: what holds a stream open, what a slow reader costs, and what its end ends. */
+/** HTTP with SSE: keep-alive, clients that read slowly, and the end of a stream. */
 import * as Elicitation from "@effect-mcp/core/Elicitation"
 import * as Progress from "@effect-mcp/core/Progress"
 import * as Tool from "@effect-mcp/core/Tool"
@@ -25,7 +25,7 @@ const waiting = Effect.gen(function* () {
   return { entered, ended, go: Deferred.succeed(go, undefined), tool }
 })
 
-/** Reports much; `reported` says how much of it. */
+/** Reports much; `reported` is how much of it. */
 const flooding = (last: number) => {
   const state = { reported: 0 }
   const tool = Tools.layer(
@@ -41,15 +41,15 @@ const flooding = (last: number) => {
   return { state, tool }
 }
 const flood = callOf("flood", { progressToken: "p" }, "f")
-/** Big answers, which wait for nobody. */
+/** Large answers, which wait for no room. */
 const big = Tools.layer(Tool.make("big", { description: "Answers much." }), () => Effect.succeed("x".repeat(1_000_000)))
 const quick = Tools.layer(Tool.make("quick", { description: "Answers." }), () => Effect.succeed("quick"))
 
 const ready = (client: Connected) => Effect.as(client.initialize(), client)
 const none = { until: (sessions: ReadonlyArray<unknown>) => sessions.length === 0 }
 
-describe("a stream", () => {
-  it.effect("says that it is alive whenever nothing was said for a while", () =>
+describe("A stream of HTTP with SSE", () => {
+  it.effect("A silent stream sends comments at the interval of the keep-alive", () =>
     Effect.gen(function* () {
       const { connect } = yield* open(quick, { keepAlive: "15 seconds" })
       const client = yield* connect()
@@ -64,7 +64,7 @@ describe("a stream", () => {
     })
   )
 
-  it.live("carries what the server asks, and the answer is posted", () =>
+  it.live("A question of the server is an event, and its answer is posted", () =>
     Effect.gen(function* () {
       const ask = Tools.layer(
         Tool.make("ask", { description: "Asks." }),
@@ -86,8 +86,8 @@ describe("a stream", () => {
   )
 })
 
-describe("a client that hangs up", () => {
-  it.live("ends its session and all that runs in it, and no other", () =>
+describe("A client of HTTP with SSE that hangs up", () => {
+  it.live("A client that hangs up ends its session and the requests in it, and no other session", () =>
     Effect.gen(function* () {
       const { ended, entered, go, tool } = yield* waiting
       const { connect, server } = yield* open(tool)
@@ -104,7 +104,7 @@ describe("a client that hangs up", () => {
     })
   )
 
-  it.live("leaves nothing behind, whenever it does", () =>
+  it.live("A client leaves no session and no handler behind, whenever it hangs up", () =>
     Effect.gen(function* () {
       const { ended, entered, tool } = yield* waiting
       const { connect, fetch, server } = yield* open(tool, { sessions: 1 })
@@ -125,8 +125,8 @@ describe("a client that hangs up", () => {
   )
 })
 
-describe("a reader that stops reading", () => {
-  it.live("makes its handler wait, and nobody else's; nothing is lost when it goes on", () =>
+describe("A client of HTTP with SSE that stops reading", () => {
+  it.live("A client that stops reading suspends its own handler only, and loses no event when it reads on", () =>
     Effect.gen(function* () {
       const last = 1000
       const { state, tool } = flooding(last)
@@ -147,7 +147,7 @@ describe("a reader that stops reading", () => {
     })
   )
 
-  it.live("is let go when more answers wait for it than may, and what runs for it ends", () =>
+  it.live("A client with too many answers waiting is cut off, and its requests are interrupted", () =>
     Effect.gen(function* () {
       const { ended, entered, tool } = yield* waiting
       const { connect, server } = yield* open(Layer.merge(tool, big), { controlCap: 2_000_000 })
@@ -170,8 +170,8 @@ describe("a reader that stops reading", () => {
   )
 })
 
-describe("a shutdown", () => {
-  it.live("ends a hundred idle streams at once and in order", () =>
+describe("A shutdown of HTTP with SSE", () => {
+  it.live("A shutdown ends a hundred idle streams at once and in order", () =>
     Effect.gen(function* () {
       const { connect, shutdown } = yield* open(quick)
       const clients = yield* Effect.all(
@@ -184,7 +184,7 @@ describe("a shutdown", () => {
     })
   )
 
-  it.live("interrupts what does not finish in time, and answers it before the stream ends", () =>
+  it.live("A shutdown interrupts requests that do not finish in time, and answers them before the stream ends", () =>
     Effect.gen(function* () {
       const { ended, entered, tool } = yield* waiting
       const { connect, shutdown } = yield* open(tool, { drain: "1 millis" })
@@ -200,7 +200,7 @@ describe("a shutdown", () => {
     })
   )
 
-  it.live("does not wait for a reader that has stopped", () =>
+  it.live("A shutdown does not wait for a client that has stopped reading", () =>
     Effect.gen(function* () {
       const { state, tool } = flooding(1000)
       const { connect, shutdown } = yield* open(Layer.merge(tool, quick), { drain: "1 millis" })
@@ -215,7 +215,7 @@ describe("a shutdown", () => {
     })
   )
 
-  it.live("ends a session that is being opened, too", () =>
+  it.live("A shutdown ends a session that is being opened", () =>
     Effect.gen(function* () {
       const { connect, shutdown } = yield* open(quick)
       const client = yield* connect()

@@ -6,7 +6,7 @@ import { Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
 import { request } from "./support/sse.ts"
 
-it.live("a fetch handler carries a session until its stream is given up, or until it is disposed of", () =>
+it.live("A session on a fetch handler lasts until its stream is cancelled, or the handler is disposed of", () =>
   Effect.gen(function* () {
     const server = McpServer.layer({ name: "web", version: "1", features: Layer.empty })
     const app = Layer.provide(Sse.layer({ path: "/sse" }), server)

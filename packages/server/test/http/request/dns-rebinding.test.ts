@@ -1,12 +1,12 @@
-/** By what names a server may be reached, and from which pages. */
+/** The names by which a server may be reached, and the origins that may use it. */
 import { check } from "@effect-mcp/server/internal/DnsRebinding"
 import { assert, describe, it } from "@effect/vitest"
 
 const hosts = { allowedHosts: ["mcp.example.com", "https.example.com:443", "[2001:db8::1]:8080"] }
 const allowed = (host: string, origin?: string) => check({ host, origin }, hosts) === undefined
 
-describe("a host", () => {
-  it("is loopback in any of its forms, or listed: with any port, or with the one that is said", () => {
+describe("Allowed hosts", () => {
+  it("A host is allowed if it is loopback in any form, or listed with any port or with its own", () => {
     for (const host of [
       "localhost",
       "LOCALHOST:3000",
@@ -24,7 +24,7 @@ describe("a host", () => {
     }
   })
 
-  it("is nothing that only looks like one", () => {
+  it("A host that only looks like an allowed one is refused", () => {
     for (const host of [
       "",
       "evil.example.com",
@@ -54,15 +54,15 @@ describe("a host", () => {
   })
 })
 
-describe("an origin", () => {
-  it("is its own whatever the scheme, or loopback, or none", () => {
+describe("Allowed origins", () => {
+  it("An origin is allowed if it is absent, loopback, or that of the server in any scheme", () => {
     for (const origin of [undefined, "https://mcp.example.com", "http://mcp.example.com", "http://localhost:8080"]) {
       assert.isTrue(allowed("mcp.example.com", origin), origin)
     }
     assert.isTrue(allowed("mcp.example.com:8443", "https://mcp.example.com:8443"))
   })
 
-  it("is nothing else", () => {
+  it("Any other origin is refused", () => {
     for (const origin of [
       "",
       "null",

@@ -1,4 +1,4 @@
-/** One caller does not take from others what an endpoint has for all. */
+/** Limits of one caller: requests, subscriptions and slow bodies of one do not take the place of another. */
 import { Principal } from "@effect-mcp/core/Principal"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { assert, describe, it } from "@effect/vitest"
@@ -11,7 +11,7 @@ import { call, type Client, echo, open, type Opening } from "../support/http.ts"
 import * as Puppet from "../support/puppet.ts"
 import { callOf, initialize, openSession, revisions } from "../support/session.ts"
 
-/** Says who asks, by a header. */
+/** Provides the principal that a header names. */
 const named = HttpRouter.middleware<{ provides: Principal }>()((handler) =>
   Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) =>
     Effect.provideService(handler, Principal, { subject: headers["x-user"], scopes: [], claims: { iss: "issuer" } })
@@ -19,7 +19,7 @@ const named = HttpRouter.middleware<{ provides: Principal }>()((handler) =>
 ).layer
 const around: Opening["around"] = (endpoint) => Layer.provide(endpoint, named)
 
-/** How one user calls the puppet in a revision, and what else is answered at once. */
+/** Calls of the puppet by one user in a revision, and a request that is answered at once. */
 const callerOf = Effect.fnUntraced(function* (client: Client, version: string, user: string) {
   const headers = { "x-user": user }
   if (version === "2026-07-28") {
@@ -42,7 +42,7 @@ const callerOf = Effect.fnUntraced(function* (client: Client, version: string, u
   }
 })
 
-describe.each([...revisions, "2026-07-28"])("in %s", (version) => {
+describe.each([...revisions, "2026-07-28"])("Requests of %s", (version) => {
   it.live("A caller whose requests take its share of the endpoint gets 429, and another is answered", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
@@ -67,7 +67,7 @@ describe.each([...revisions, "2026-07-28"])("in %s", (version) => {
   )
 })
 
-describe.each(revisions)("in a session of %s", (version) => {
+describe.each(revisions)("A session of %s", (version) => {
   it.live("Requests that go on without their client count for its caller, and for no other", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
@@ -86,7 +86,7 @@ describe.each(revisions)("in a session of %s", (version) => {
   )
 })
 
-describe("in 2026-07-28", () => {
+describe("Subscriptions of 2026-07-28", () => {
   it.live("A caller that has its share of the subscriptions gets 429 for one more, and another gets one", () =>
     Effect.gen(function* () {
       const client = yield* open(echo, { around, subscriptions: 4 })
@@ -105,7 +105,7 @@ describe("in 2026-07-28", () => {
   )
 })
 
-describe.each([...revisions, "2026-07-28"])("bodies that drip, beside requests of %s", (version) => {
+describe.each([...revisions, "2026-07-28"])("Slow bodies beside requests of %s", (version) => {
   it.live("Slow bodies are cut off for requests that come whole", () =>
     Effect.gen(function* () {
       const client = yield* open(echo, { inFlight: 3, callerShare: 1 })
@@ -121,7 +121,7 @@ describe.each([...revisions, "2026-07-28"])("bodies that drip, beside requests o
   )
 })
 
-describe("a slow body", () => {
+describe("A slow body", () => {
   it("The oldest body of the caller with most of them gives way", () => {
     const bodies = ["a", "b", "b", "c", "b", "a"].map((caller, at) => ({ caller, at }))
     assert.strictEqual(slowestOf(bodies)?.at, 1)

@@ -1,4 +1,4 @@
-/** What the operator of a server learns of hosts and pages that are refused. */
+/** The log of hosts and origins that are refused. */
 import * as Admission from "@effect-mcp/server/internal/Admission"
 import * as Http from "@effect-mcp/server/internal/RouterEndpoint"
 import * as McpServer from "@effect-mcp/server/McpServer"

@@ -36,7 +36,7 @@ const making = Effect.fnUntraced(function* (write: (text: string) => unknown, ev
   return { source, done, drained: source.body.drive(keepAlive, outlet, (defect) => done.push(defect)) }
 })
 
-describe("an SSE body that drives a response", () => {
+describe("An SSE body that drives a response", () => {
   it.effect("A body writes on when there is room, though room was reported when it was about to write anyway", () =>
     Effect.gen(function* () {
       const written: Array<string> = []

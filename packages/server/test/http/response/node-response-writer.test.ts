@@ -1,4 +1,4 @@
-/** Events that are written straight to a response of Effect's server: whatever stands around the endpoint has its say, as with a stream. */
+/** Events that are written directly to a response of Effect's server: middleware around the endpoint works as on a stream. */
 import { NodeHttpServer } from "@effect/platform-node"
 import * as Progress from "@effect-mcp/core/Progress"
 import * as Http from "@effect-mcp/server/internal/RouterEndpoint"
@@ -61,8 +61,8 @@ const streaming = Effect.fnUntraced(function* ({ client, puppet }: Effect.Succes
   return { reply, first, text: yield* reply.text }
 })
 
-describe("a stream of events on Effect's server for Node", () => {
-  it.live("is written straight to the response", () =>
+describe("A stream of events on Effect's server for Node", () => {
+  it.live("A stream of events is written directly to the response", () =>
     Effect.gen(function* () {
       const opened = yield* serve()
       const { first, reply, text } = yield* streaming(opened)
@@ -76,7 +76,7 @@ describe("a stream of events on Effect's server for Node", () => {
     })
   )
 
-  it.live("has the headers that middleware gives it, by whatever way, and middleware sees those and its end", () =>
+  it.live("A stream has the headers of middleware, which sees them and the end of the response", () =>
     Effect.gen(function* () {
       const seen = yield* Queue.unbounded<readonly [number, string | undefined, boolean]>()
       let ended = false
@@ -103,7 +103,7 @@ describe("a stream of events on Effect's server for Node", () => {
     })
   )
 
-  it.live("is what middleware makes of it", () =>
+  it.live("A stream that middleware replaces is sent as the replacement", () =>
     Effect.gen(function* () {
       const shout = ({ body }: HttpServerResponse.HttpServerResponse) =>
         body._tag === "Stream"
@@ -130,7 +130,7 @@ describe("a stream of events on Effect's server for Node", () => {
     })
   )
 
-  it.live("comes with cookies", () =>
+  it.live("A stream to which middleware adds cookies has them", () =>
     Effect.gen(function* () {
       const opened = yield* serve((answer) => Effect.map(answer, HttpServerResponse.setCookieUnsafe("who", "me")))
       const { reply, text } = yield* streaming(opened)
@@ -139,7 +139,7 @@ describe("a stream of events on Effect's server for Node", () => {
     })
   )
 
-  it.live("is answered by 500 where a header cannot be sent", () =>
+  it.live("A header that cannot be sent is answered by 500", () =>
     Effect.gen(function* () {
       const opened = yield* serve((answer) => Effect.map(answer, HttpServerResponse.setHeader("x-bad", "a\nb")))
       yield* opened.puppet.tell("a", Progress.report(1))
@@ -152,7 +152,7 @@ describe("a stream of events on Effect's server for Node", () => {
   it.live.each([
     ["has a certain length", HttpServerResponse.setHeader("content-length", "5"), undefined],
     ["is none", HttpServerResponse.setStatus(101), 500]
-  ] as const)("is left to the server where middleware makes of it what %s", ([, way, status]) =>
+  ] as const)("A stream that middleware has changed into a response that %s is left to the server", ([, way, status]) =>
     Effect.gen(function* () {
       const opened = yield* serve((answer) => Effect.map(answer, way))
       yield* opened.puppet.tell("a", Progress.report(1))
@@ -163,7 +163,7 @@ describe("a stream of events on Effect's server for Node", () => {
     })
   )
 
-  it.live("is interrupted by whoever hangs up", () =>
+  it.live("A client that hangs up interrupts the request of its stream", () =>
     Effect.gen(function* () {
       const ended = yield* Queue.unbounded<string>()
       const opened = yield* serve(asIs, (app) =>

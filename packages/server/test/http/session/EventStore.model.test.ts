@@ -52,7 +52,7 @@ class Model {
     return [...this.streams.values()].filter((kept) => kept.session === session)
   }
 
-  /** What the store has of a stream. */
+  /** The events of a stream that the store has. */
   private readonly seen = (name: string) => {
     const [session = "", stream = ""] = name.split(" ")
     const events = this.streams.get(name)?.batches.flat() ?? []
@@ -132,9 +132,9 @@ class Model {
   })
 }
 
-describe("the memory store of events, in random histories", () => {
+describe("The memory store of events in random histories", () => {
   it.effect.prop(
-    "has each stream whole or not at all behind its limit, drops what it must and no more, and has all its room again in the end",
+    "Each stream is kept whole behind its limit or not at all, no more is dropped than has to be, and all room is free in the end",
     { script: Arbitrary.array(Arbitrary.schema(Command), { maxLength: 40 }) },
     ({ script }) =>
       Effect.gen(function* () {
@@ -149,7 +149,7 @@ describe("the memory store of events, in random histories", () => {
     { arbitrary: { runs: 500, size: 40, seed: 20261122 } }
   )
 
-  it.effect("One session that says much drops its own streams, and none of another session", () =>
+  it.effect("One session with many events drops its own streams, and none of another session", () =>
     Effect.gen(function* () {
       const store = makeMemory()
       const text = "x".repeat(1024 * 1024)

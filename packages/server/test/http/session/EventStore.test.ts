@@ -1,4 +1,4 @@
-/** What the memory store keeps, and what it lets go. */
+/** The events that the memory store keeps, and those that it drops. */
 import { type Event, EventStore, makeMemory } from "@effect-mcp/server/EventStore"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
@@ -12,8 +12,8 @@ const seqs = (events: ReadonlyArray<Event>) => events.map(({ seq }) => seq)
 const Count = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 6 }))
 const Bursts = Schema.Array(Count)
 
-describe("the memory store", () => {
-  it.effect("gives what follows an event, in order, and nothing of any other stream", () =>
+describe("The memory store of events", () => {
+  it.effect("The store gives the events after one, in order, and none of another stream", () =>
     Effect.gen(function* () {
       const store = yield* EventStore
       for (const seq of [0, 1, 2]) {
@@ -27,7 +27,7 @@ describe("the memory store", () => {
     }).pipe(Effect.provide(EventStore.layerMemory()))
   )
 
-  it.effect("drops the oldest events of a stream over its limit, but never the newest", () =>
+  it.effect("The oldest events of a stream over its limit are dropped, never the newest", () =>
     Effect.gen(function* () {
       const store = makeMemory({ maxBytesPerStream: 30 })
       for (const seq of [0, 1, 2, 3]) yield* store.append(one, [event(seq)])
@@ -39,7 +39,7 @@ describe("the memory store", () => {
     })
   )
 
-  it.effect("drops the streams that were quiet longest over the limit of all", () =>
+  it.effect("Streams that were silent for longest are dropped over the limit of all sessions", () =>
     Effect.gen(function* () {
       const store = makeMemory({ maxBytes: 40 })
       yield* store.append(one, [event(0)])
@@ -54,7 +54,7 @@ describe("the memory store", () => {
     })
   )
 
-  it.effect("forgets a stream, or a session, and has room again", () =>
+  it.effect("Forgetting a stream or a session frees its room", () =>
     Effect.gen(function* () {
       const store = makeMemory({ maxBytes: 40 })
       yield* store.append(one, [event(0, 20)])
@@ -69,7 +69,7 @@ describe("the memory store", () => {
   )
 
   it.effect.prop(
-    "keeps what is appended in batches, with their text or without, as what is appended one by one",
+    "Events are kept alike one by one and in batches, with their text or without",
     { sizes: Arbitrary.array(Arbitrary.schema(Bursts), { maxLength: 12 }), from: Count },
     ({ from, sizes }) =>
       Effect.gen(function* () {
@@ -90,7 +90,7 @@ describe("the memory store", () => {
       })
   )
 
-  it.effect("keeps the newest events of a batch that is larger than a stream may be", () =>
+  it.effect("Of a batch that is larger than a stream may be, the newest events are kept", () =>
     Effect.gen(function* () {
       const store = makeMemory({ maxBytesPerStream: 30 })
       yield* store.append(

@@ -34,7 +34,7 @@ const Command = Schema.Union([
   /** The client hangs up, and the last events that were sent never came. */
   Schema.TaggedStruct("HangUp", { call: At, lost: between(0, 2) }),
   Schema.TaggedStruct("Resume", { call: At }),
-  /** The store loses what it has of a stream. */
+  /** The store loses a stream. */
   Schema.TaggedStruct("Evict", { call: At }),
   Schema.TaggedStruct("Get", { session: At }),
   Schema.TaggedStruct("HangUpGet", { session: At }),
@@ -56,11 +56,11 @@ interface Call {
   readonly id: number
   readonly session: Held
   stream: string
-  /** What its events say, by their place; undefined for one that says nothing. */
+  /** The contents of its events, by their place; undefined for a priming event. */
   readonly said: Array<string | undefined>
   /** As many of them the client has. */
   has: number
-  /** What was sent to the client before this exchange. */
+  /** The response that the client reads; undefined while it is away. */
   exchange: Exchange | undefined
   /** The place of the oldest event that is kept. */
   kept: number
@@ -72,14 +72,14 @@ interface Call {
 const principalOf = (user: string) =>
   user === "" ? undefined : { subject: user, scopes: [], claims: { iss: "issuer" } }
 
-/** The next that comes, if one comes at all. */
+/** Waits for the next entry. */
 const next = <A>(queue: Queue.Queue<A>): Effect.Effect<A> =>
   Effect.andThen(
     until(() => Queue.sizeUnsafe(queue) > 0, "an entry of the queue"),
     Queue.take(queue)
   )
 
-/** What an event of a call says. */
+/** The content of an event of a call. */
 const wordOf = (message: any): string | undefined =>
   message === undefined ? undefined : message.params !== undefined ? `${message.params.progress}` : "ended"
 
@@ -148,7 +148,7 @@ class Model {
     call.stream = exchange.events[0]?.stream ?? ""
   })
 
-  /** All that was said is there, as long as the client reads. */
+  /** All events have arrived, as long as the client reads. */
   private readonly arrived = Effect.fnUntraced(function* (this: Model, call: Call) {
     const { exchange } = call
     if (exchange === undefined) return
@@ -257,7 +257,7 @@ class Model {
     )
   })
 
-  /** A session is no more: what ran in it is interrupted, and answered where somebody reads. */
+  /** A session has ended: its requests are interrupted, and answered where the client reads. */
   private readonly gone = Effect.fnUntraced(function* (this: Model, session: Held) {
     const running = [...session.busy]
     yield* this.interrupted(running)
@@ -283,7 +283,7 @@ class Model {
     )
     yield* this.interrupted(late)
     for (const call of late) yield* this.settle(call)
-    // What is forgotten is forgotten with its call.
+    // A stream that the server forgets is forgotten with its call.
     this.calls = this.calls.filter(
       ({ exchange, running, since }) => running || exchange?.over === false || this.now - since < away
     )
@@ -412,7 +412,7 @@ const run = (version: string, script: ReadonlyArray<Command>) => {
   }).pipe(Effect.scoped, Effect.provideContext(context))
 }
 
-/** Something to do for what follows. */
+/** Sessions and calls for the commands that follow. */
 const beginning: ReadonlyArray<Command> = [
   { _tag: "Open", user: "a" },
   { _tag: "Call", session: 0, id: 1 },
@@ -420,7 +420,7 @@ const beginning: ReadonlyArray<Command> = [
   { _tag: "Call", session: 1, id: 1 }
 ]
 
-/** Histories that chance comes upon too seldom. */
+/** Histories that are too rare among random ones. */
 const histories: { readonly [name: string]: ReadonlyArray<Command> } = {
   "A session is used when its stream ends": [
     { _tag: "Finish", call: 0 },
@@ -455,11 +455,11 @@ const histories: { readonly [name: string]: ReadonlyArray<Command> } = {
   ]
 }
 
-describe.each(revisions)("sessions of %s", (version) => {
+describe.each(revisions)("Sessions of %s", (version) => {
   it.effect.each(Object.entries(histories))("%s", ([, script]) => run(version, script))
 
   it.effect.prop(
-    "answer as the model says in random histories, and leave nothing behind",
+    "Sessions answer as the model says in random histories, and leave nothing behind",
     { script: Arbitrary.array(Arbitrary.schema(Command), { minLength: 15, maxLength: 60 }) },
     ({ script }) => run(version, script),
     { arbitrary: { runs: 60, size: 60, seed: 20261122 } }

@@ -12,7 +12,7 @@ import { echo } from "../support/http.ts"
 import * as Puppet from "../support/puppet.ts"
 import { callOf, initialize, revisions } from "../support/session.ts"
 
-/** Opens a session, and gives what sends requests of it. */
+/** Opens a session; gives its requests. */
 const open = Effect.fnUntraced(function* (endpoint: InMemory, version: string) {
   const opened = yield* endpoint.ask({ body: initialize(version) })
   assert.strictEqual(opened.status, 200)
@@ -27,7 +27,7 @@ const open = Effect.fnUntraced(function* (endpoint: InMemory, version: string) {
   }
 })
 
-describe.each(revisions)("a session of %s", (version) => {
+describe.each(revisions)("A session of %s", (version) => {
   it.effect("The oldest of more than 256 ended streams cannot be resumed, and the store is told to forget it", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
@@ -58,7 +58,7 @@ describe.each(revisions)("a session of %s", (version) => {
     })
   )
 
-  it.effect("A client that hangs up while the events to resume from are read counts no longer", () =>
+  it.effect("A client that hangs up while the store is read for its resumption counts no longer", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const reading = yield* Queue.unbounded<void>()
@@ -110,7 +110,7 @@ describe.each(revisions)("a session of %s", (version) => {
   )
 })
 
-describe("a session of 2025-11-25", () => {
+describe("A session of 2025-11-25", () => {
   it.effect("The lifetime of a connection that has ended does not end the next one", () =>
     Effect.gen(function* () {
       const endpoint = yield* make(echo, { resume: { lifetime: "10 minutes" } })
@@ -122,7 +122,7 @@ describe("a session of 2025-11-25", () => {
       const second = yield* session.get()
       yield* until(() => second.status !== undefined, "a status")
       yield* TestClock.adjust("9 minutes")
-      // What is answered shows that all before it was done.
+      // The answer shows that all events before it are handled.
       assert.strictEqual((yield* session.post(callOf("echo", { text: "" }))).status, 200)
       assert.isFalse(second.over)
       yield* TestClock.adjust("2 minutes")
@@ -131,7 +131,7 @@ describe("a session of 2025-11-25", () => {
   )
 })
 
-describe("the POSTs of a session", () => {
+describe("The POSTs of a session", () => {
   it.effect("A POST that settles late does not end a newer one with the same id", () =>
     Effect.gen(function* () {
       const config = {

@@ -1,4 +1,4 @@
-/** What a session writes to a store that does not keep up. */
+/** The writes of a session to a store that does not keep up. */
 import { EventBatch } from "@effect-mcp/server/internal/EventBatch"
 import { ResumableStream } from "@effect-mcp/server/internal/ResumableStream"
 import { SessionLog } from "@effect-mcp/server/internal/SessionLog"
@@ -15,38 +15,40 @@ const event = (seq: number) => {
   return batch
 }
 
-describe("a store that does not keep up", () => {
-  it.effect("has a bounded amount wait for it; what it missed is a gap, and what comes later is kept again", () =>
-    Effect.gen(function* () {
-      const gate = Latch.makeUnsafe(false)
-      const memory = makeMemory({ maxBytesPerStream: 64 * megabyte })
-      const kept: Array<number> = []
-      const store = {
-        ...memory,
-        append: (key: Parameters<typeof memory.append>[0], events: Parameters<typeof memory.append>[1]) =>
-          Effect.andThen(
-            gate.await,
+describe("A store that does not keep up", () => {
+  it.effect(
+    "Bytes that wait for a slow store are bounded; events beyond that are a gap, and later ones are kept again",
+    () =>
+      Effect.gen(function* () {
+        const gate = Latch.makeUnsafe(false)
+        const memory = makeMemory({ maxBytesPerStream: 64 * megabyte })
+        const kept: Array<number> = []
+        const store = {
+          ...memory,
+          append: (key: Parameters<typeof memory.append>[0], events: Parameters<typeof memory.append>[1]) =>
             Effect.andThen(
-              Effect.sync(() => kept.push(...events.map(({ seq }) => seq))),
-              memory.append(key, events)
+              gate.await,
+              Effect.andThen(
+                Effect.sync(() => kept.push(...events.map(({ seq }) => seq))),
+                memory.append(key, events)
+              )
             )
-          )
-      }
-      const log = new SessionLog(store, "s", Effect.runFork)
-      const stream = log.of("1")
-      for (let seq = 0; seq < 100; seq++) stream.append(event(seq))
-      gate.openUnsafe()
-      assert.isAbove((yield* stream.after(0)).length, 0)
-      assert.isAtMost(kept.length, 18)
-      stream.append(event(100))
-      assert.deepStrictEqual(
-        (yield* stream.after(99)).map(({ seq }) => seq),
-        [100]
-      )
-    })
+        }
+        const log = new SessionLog(store, "s", Effect.runFork)
+        const stream = log.of("1")
+        for (let seq = 0; seq < 100; seq++) stream.append(event(seq))
+        gate.openUnsafe()
+        assert.isAbove((yield* stream.after(0)).length, 0)
+        assert.isAtMost(kept.length, 18)
+        stream.append(event(100))
+        assert.deepStrictEqual(
+          (yield* stream.after(99)).map(({ seq }) => seq),
+          [100]
+        )
+      })
   )
 
-  it.effect("is waited for a while when it is read, and when all of it is to go", () =>
+  it.effect("A read and the end of a session wait for a slow store for a bounded time", () =>
     Effect.gen(function* () {
       const log = new SessionLog({ ...makeMemory(), append: () => Effect.never }, "s", Effect.runFork)
       const stream = log.of("1")
@@ -66,7 +68,7 @@ describe("a store that does not keep up", () => {
     })
   )
 
-  it.effect("has a bounded number of streams to forget, and forgets again when it has caught up", () =>
+  it.effect("Streams that a slow store has to forget are bounded, and it forgets again when it has caught up", () =>
     Effect.gen(function* () {
       const gate = Latch.makeUnsafe(false)
       let forgotten = 0
@@ -92,15 +94,15 @@ const Command = Schema.Union([
     count: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 5 })),
     size: Schema.Literals([1, 100, 40_000])
   }),
-  /** The wire takes what waits. */
+  /** The body takes the events that wait. */
   Schema.TaggedStruct("Take", { stream: Schema.Literals([0, 1]) }),
   Schema.TaggedStruct("Turn", {}),
   Schema.TaggedStruct("Busy", { busy: Schema.Boolean })
 ])
 
-describe("what the streams of a session say", () => {
+describe("The log of a session", () => {
   it.effect.prop(
-    "is kept event by event as it was written, whatever leaves together and however long the store was busy",
+    "Events are kept one by one as they were written, whatever leaves together and however long the store was busy",
     { script: Arbitrary.array(Arbitrary.schema(Command), { maxLength: 40 }) },
     ({ script }) =>
       Effect.gen(function* () {

@@ -22,7 +22,7 @@ const entry = (id: string, owner: string, more: Partial<Entry> = {}): Entry => (
   ...more
 })
 
-it.effect("A named caller has as many sessions as it may; others do not count for it", () =>
+it.effect("A principal has as many sessions as it may, and those of others do not count for it", () =>
   Effect.gen(function* () {
     const { endpoint, sessions } = yield* table
     const first = entry("1", "ann")

@@ -1,4 +1,4 @@
-/** On which stream a message of a session leaves, and what an answer looks like. */
+/** The stream on which each message of a session is sent, and the form of a response. */
 import * as Log from "@effect-mcp/core/Log"
 import * as Progress from "@effect-mcp/core/Progress"
 import * as Roots from "@effect-mcp/core/Roots"
@@ -30,11 +30,11 @@ const growing = Layer.unwrap(
 /** Every revision has this question. */
 const asking: Puppet.Order = Effect.asVoid(Roots.list)
 
-describe.each(revisions)("an answer in %s", (version) => {
+describe.each(revisions)("A response in %s", (version) => {
   const primes = version === "2025-11-25"
 
   it.live(
-    "that something precedes is a stream of its own that ends with it",
+    "A response with a message before the answer is a stream of its own, which ends with the answer",
     () =>
       Effect.gen(function* () {
         const puppet = yield* Puppet.make
@@ -62,7 +62,7 @@ describe.each(revisions)("an answer in %s", (version) => {
   )
 
   it.live(
-    `that is a stream ${primes ? "begins with" : "has no"} event that says nothing but its id, and all ids differ`,
+    `A response stream ${primes ? "begins with a" : "has no"} priming event, and all event ids differ`,
     () =>
       Effect.gen(function* () {
         const puppet = yield* Puppet.make
@@ -85,7 +85,7 @@ describe.each(revisions)("an answer in %s", (version) => {
   )
 
   it.live(
-    "carries the questions of its own request, and what is answered to them comes by POST",
+    "A response stream carries the questions of its own request, and their answers are posted",
     () =>
       Effect.gen(function* () {
         const puppet = yield* Puppet.make
@@ -106,7 +106,7 @@ describe.each(revisions)("an answer in %s", (version) => {
   )
 
   it.live(
-    "of several at once has the messages of its own request only",
+    "Each of several response streams has the messages of its own request only",
     () =>
       Effect.gen(function* () {
         const puppet = yield* Puppet.make
@@ -133,9 +133,9 @@ describe.each(revisions)("an answer in %s", (version) => {
   )
 })
 
-describe.each(revisions)("the stream of a session of %s", (version) => {
+describe.each(revisions)("The standalone GET stream of %s", (version) => {
   it.live(
-    "says what belongs to no request, and to each session once",
+    "The GET stream carries messages that relate to no request, to each session once",
     () =>
       Effect.gen(function* () {
         const client = yield* open(growing)
@@ -156,7 +156,7 @@ describe.each(revisions)("the stream of a session of %s", (version) => {
     verifies("http.get.sse-or-405", "http.get.unrelated", "http.streams.no-broadcast", "http.endpoint.single")
   )
 
-  it.live("has what became stale while nobody listened, once however often", () =>
+  it.live("Changes while no client read the GET stream are announced on it once", () =>
     Effect.gen(function* () {
       const session = yield* openSession(yield* open(growing), version)
       for (let i = 0; i < 3; i++) yield* session.call("grow")
@@ -168,7 +168,7 @@ describe.each(revisions)("the stream of a session of %s", (version) => {
     })
   )
 
-  it.live("has the questions that belong to no request; without one they fail at once", () =>
+  it.live("The GET stream carries questions that relate to no request, which fail at once without it", () =>
     Effect.gen(function* () {
       const client = yield* open(echo)
       const session = yield* openSession(client, version)
@@ -186,7 +186,7 @@ describe.each(revisions)("the stream of a session of %s", (version) => {
     })
   )
 
-  it.live("is one: a newer connection takes over, and the older ends", () =>
+  it.live("A newer connection takes over the GET stream, and the older ends", () =>
     Effect.gen(function* () {
       const session = yield* openSession(yield* open(growing), version)
       const older = yield* session.get()
@@ -199,8 +199,8 @@ describe.each(revisions)("the stream of a session of %s", (version) => {
   )
 })
 
-describe("a request that takes its time", () => {
-  it.effect("becomes a stream after a moment in 2025-11-25, so that it can be resumed", () =>
+describe("A request that takes long", () => {
+  it.effect("The response becomes a stream after 100 milliseconds in 2025-11-25, so that it can be resumed", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const session = yield* openSession(yield* open(puppet.layer))
@@ -215,7 +215,7 @@ describe("a request that takes its time", () => {
     })
   )
 
-  it.effect("stays JSON in older revisions, and where nothing is kept", () =>
+  it.effect("The response stays JSON in 2025-03-26 and 2025-06-18, and where no event is kept", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       for (const [version, resume] of [
@@ -233,7 +233,7 @@ describe("a request that takes its time", () => {
     })
   )
 
-  it.effect("is said to be alive, as is a session's stream", () =>
+  it.effect("A silent response stream and a silent GET stream send comments", () =>
     Effect.gen(function* () {
       const session = yield* openSession(yield* open(echo, { keepAlive: "10 seconds" }), "2025-06-18")
       const stream = yield* session.get()

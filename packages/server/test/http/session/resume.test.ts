@@ -1,4 +1,4 @@
-/** Clients that come back for what a cut connection lost. */
+/** Clients that come back for the events of a cut connection. */
 import * as Progress from "@effect-mcp/core/Progress"
 import * as Roots from "@effect-mcp/core/Roots"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -21,15 +21,15 @@ const upTo = (reply: Reply, progress: number): Effect.Effect<string | undefined,
 const refusal = (reply: Effect.Success<ReturnType<Client["fetch"]>>) =>
   Effect.map(reply.json, ({ error, id }) => [reply.status, error.code, id])
 
-/** Cuts the call off and waits until the server has seen it: then what it reports leaves by no connection. */
+/** Cuts the call off and waits until the server has noticed: its reports are sent on no connection then. */
 const cut = Effect.fnUntraced(function* (reply: Reply, session: Opened) {
   yield* reply.disconnect
   for (let turn = 0; turn < 3; turn++) yield* session.request("ping", {}, `turn ${turn}`)
 })
 
-describe.each(revisions)("a cut stream of %s", (version) => {
+describe.each(revisions)("A cut stream of %s", (version) => {
   it.live(
-    "goes on where it was cut, and its request runs meanwhile: nothing is lost, nothing comes twice",
+    "A resumed stream continues where it was cut, while its request runs: no event is lost or sent twice",
     () =>
       Effect.gen(function* () {
         const puppet = yield* Puppet.make
@@ -54,14 +54,14 @@ describe.each(revisions)("a cut stream of %s", (version) => {
         yield* puppet.tell("b", Puppet.answer("done, too"))
         assert.deepStrictEqual(yield* Queue.take(puppet.ended), ["a", "done"])
         assert.deepStrictEqual(numbersOf(yield* eventsOf(yield* session.get(second))), ["done"])
-        // Whoever did not get the answer may ask for it again.
+        // A client that did not receive the answer may ask for it again.
         assert.deepStrictEqual(numbersOf(yield* eventsOf(yield* session.get(id))), [2, "done"])
         assert.deepStrictEqual(numbersOf(yield* eventsOf(other)), [100, 200, "done, too"])
       }),
     verifies("http.disconnect.not-cancel", "http.resume.own-stream-only")
   )
 
-  it.live("carries on with questions, whose answers arrive", () =>
+  it.live("A resumed stream carries questions, whose answers arrive", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const session = yield* openSession(yield* open(puppet.layer), version)
@@ -79,7 +79,7 @@ describe.each(revisions)("a cut stream of %s", (version) => {
     })
   )
 
-  it.live("that is still connected is taken over by whoever resumes it", () =>
+  it.live("A stream that is still connected is taken over by a client that resumes it", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const session = yield* openSession(yield* open(puppet.layer), version)
@@ -94,7 +94,7 @@ describe.each(revisions)("a cut stream of %s", (version) => {
   )
 
   it.live(
-    "is no way to the events of another session, nor to any that never were",
+    "An event id of another session, and one that never was, resume no stream",
     () =>
       Effect.gen(function* () {
         const puppet = yield* Puppet.make
@@ -124,7 +124,7 @@ describe.each(revisions)("a cut stream of %s", (version) => {
     verifies("http.resume.own-stream-only", "http.resume.event-id-names-stream")
   )
 
-  it.live("whose events were dropped for newer ones says so by 410; the newest is always there", () =>
+  it.live("A stream whose events were dropped for newer ones gets 410, and its newest event is always kept", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const store = EventStore.layerMemory({ maxBytesPerStream: 300 })
@@ -141,73 +141,77 @@ describe.each(revisions)("a cut stream of %s", (version) => {
   )
 })
 
-describe("a client that does not come back", () => {
-  it.effect("has two minutes; then the handler is interrupted, and that is kept as the answer", () =>
-    Effect.gen(function* () {
-      const puppet = yield* Puppet.make
-      const session = yield* openSession(yield* open(puppet.layer))
-      yield* puppet.tell("a", Progress.report(1))
-      const reply = yield* session.follow("puppet", { name: "a" })
-      const id = yield* upTo(reply, 1)
-      yield* cut(reply, session)
-      yield* TestClock.adjust("119 seconds")
-      const back = yield* session.get(id)
-      yield* cut(back, session)
-      yield* TestClock.adjust("119 seconds")
-      assert.strictEqual(yield* Queue.size(puppet.ended), 0)
-      yield* TestClock.adjust("2 seconds")
-      assert.deepStrictEqual(yield* Queue.take(puppet.ended), ["a", "interrupted"])
-      const [answer] = saidOf(yield* eventsOf(yield* session.get(id)))
-      assert.deepStrictEqual(answer.error, {
-        code: McpError.Interrupted,
-        message: "The client did not come back in time"
-      })
-      // An answer is kept as long, too.
-      yield* TestClock.adjust("3 minutes")
-      assert.strictEqual((yield* session.get(id)).status, 410)
-    })
-  )
-
-  it.effect("and could not, since it has no event's id, has a moment; its questions fail at once", () =>
-    Effect.gen(function* () {
-      const puppet = yield* Puppet.make
-      for (const [name, resume] of [
-        ["early", {}],
-        ["never", false]
-      ] as const) {
-        const session = yield* openSession(yield* open(puppet.layer, { resume }), "2025-06-18")
-        yield* Effect.scoped(
-          Effect.gen(function* () {
-            const body = JSON.stringify({
-              jsonrpc: "2.0",
-              id: 1,
-              method: "tools/call",
-              params: { name: "puppet", arguments: { name } }
-            })
-            yield* session.abandon({ body })
-            yield* Queue.take(puppet.entered)
-          })
-        )
-        for (let turn = 0; turn < 3; turn++) yield* session.request("ping", {}, `turn ${turn}`)
-        const failed = yield* Queue.unbounded<string>()
-        const asked = Effect.matchEffect(Roots.list, {
-          onFailure: ({ _tag }) => Queue.offer(failed, _tag),
-          onSuccess: () => Queue.offer(failed, "answered")
-        })
-        yield* puppet.tell(name, Effect.asVoid(asked))
-        assert.strictEqual(yield* Queue.take(failed), "Closed")
-        yield* TestClock.adjust("9 seconds")
+describe("A client that does not come back", () => {
+  it.effect(
+    "A handler is interrupted two minutes after its client went, and the stream keeps the error as the answer",
+    () =>
+      Effect.gen(function* () {
+        const puppet = yield* Puppet.make
+        const session = yield* openSession(yield* open(puppet.layer))
+        yield* puppet.tell("a", Progress.report(1))
+        const reply = yield* session.follow("puppet", { name: "a" })
+        const id = yield* upTo(reply, 1)
+        yield* cut(reply, session)
+        yield* TestClock.adjust("119 seconds")
+        const back = yield* session.get(id)
+        yield* cut(back, session)
+        yield* TestClock.adjust("119 seconds")
         assert.strictEqual(yield* Queue.size(puppet.ended), 0)
         yield* TestClock.adjust("2 seconds")
-        assert.deepStrictEqual(yield* Queue.take(puppet.ended), [name, "interrupted"])
-      }
-    })
+        assert.deepStrictEqual(yield* Queue.take(puppet.ended), ["a", "interrupted"])
+        const [answer] = saidOf(yield* eventsOf(yield* session.get(id)))
+        assert.deepStrictEqual(answer.error, {
+          code: McpError.Interrupted,
+          message: "The client did not come back in time"
+        })
+        // An answer is kept as long, too.
+        yield* TestClock.adjust("3 minutes")
+        assert.strictEqual((yield* session.get(id)).status, 410)
+      })
+  )
+
+  it.effect(
+    "A handler whose client has no event id is interrupted after 10 seconds, and its questions fail at once",
+    () =>
+      Effect.gen(function* () {
+        const puppet = yield* Puppet.make
+        for (const [name, resume] of [
+          ["early", {}],
+          ["never", false]
+        ] as const) {
+          const session = yield* openSession(yield* open(puppet.layer, { resume }), "2025-06-18")
+          yield* Effect.scoped(
+            Effect.gen(function* () {
+              const body = JSON.stringify({
+                jsonrpc: "2.0",
+                id: 1,
+                method: "tools/call",
+                params: { name: "puppet", arguments: { name } }
+              })
+              yield* session.abandon({ body })
+              yield* Queue.take(puppet.entered)
+            })
+          )
+          for (let turn = 0; turn < 3; turn++) yield* session.request("ping", {}, `turn ${turn}`)
+          const failed = yield* Queue.unbounded<string>()
+          const asked = Effect.matchEffect(Roots.list, {
+            onFailure: ({ _tag }) => Queue.offer(failed, _tag),
+            onSuccess: () => Queue.offer(failed, "answered")
+          })
+          yield* puppet.tell(name, Effect.asVoid(asked))
+          assert.strictEqual(yield* Queue.take(failed), "Closed")
+          yield* TestClock.adjust("9 seconds")
+          assert.strictEqual(yield* Queue.size(puppet.ended), 0)
+          yield* TestClock.adjust("2 seconds")
+          assert.deepStrictEqual(yield* Queue.take(puppet.ended), [name, "interrupted"])
+        }
+      })
   )
 })
 
-describe("a handler", () => {
+describe("A handler that closes its stream", () => {
   it.live(
-    "of 2025-11-25 may send its client away to come back for the rest, as often as it likes",
+    "A handler of 2025-11-25 may send its client away to come back for the rest, many times",
     () =>
       Effect.gen(function* () {
         const puppet = yield* Puppet.make
@@ -234,7 +238,7 @@ describe("a handler", () => {
   )
 
   it.live(
-    "keeps the connection of a client of 2025-03-26 or 2025-06-18, which could not come back, and of 2025-11-25 without resume",
+    "The connection of a client stays open that could not come back: in 2025-03-26 and 2025-06-18, and in 2025-11-25 without resume",
     () =>
       Effect.gen(function* () {
         const puppet = yield* Puppet.make
@@ -254,7 +258,7 @@ describe("a handler", () => {
   )
 
   it.effect(
-    "of 2025-11-25 is spared long connections where that is wanted",
+    "A connection of 2025-11-25 ends after the configured lifetime, and its client comes back for the rest",
     () =>
       Effect.gen(function* () {
         const puppet = yield* Puppet.make

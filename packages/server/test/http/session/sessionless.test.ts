@@ -17,8 +17,8 @@ const post = (client: Client, version: string, body: unknown, headers = {}) =>
   client.fetch({ headers: { "mcp-protocol-version": version, ...headers }, body: JSON.stringify(body) })
 const resource = Resources.layer({ uri: "test://one", name: "one" }, Effect.succeed("one"))
 
-describe.each(revisions)("an endpoint without sessions in %s", (version) => {
-  it.live("answers initialize without a session id, and declares nothing that a session would have to keep", () =>
+describe.each(revisions)("An endpoint without sessions in %s", (version) => {
+  it.live("initialize is answered without a session id, and declares no capability that needs a session", () =>
     Effect.gen(function* () {
       const client = yield* open(Layer.merge(echo, resource), { sessions: false }, { dynamic: true })
       const reply = yield* client.fetch({ body: JSON.stringify(initialize(version)) })
@@ -33,7 +33,7 @@ describe.each(revisions)("an endpoint without sessions in %s", (version) => {
     })
   )
 
-  it.live("answers each POST by itself, with nothing left of it", () =>
+  it.live("Each POST is answered by itself, and leaves nothing behind", () =>
     Effect.gen(function* () {
       const client = yield* open(echo, { sessions: false })
       for (const text of ["one", "two"]) {
@@ -46,7 +46,7 @@ describe.each(revisions)("an endpoint without sessions in %s", (version) => {
     })
   )
 
-  it.live("answers two requests of the same id at once, each on its own POST", () =>
+  it.live("Two requests of the same id are answered at once, each on its own POST", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const client = yield* open(puppet.layer, { sessions: false })
@@ -63,7 +63,7 @@ describe.each(revisions)("an endpoint without sessions in %s", (version) => {
     })
   )
 
-  it.live("reports progress on the stream of the POST, which ends with the answer", () =>
+  it.live("Progress is sent on the stream of the POST, which ends with the answer", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const client = yield* open(puppet.layer, { sessions: false })
@@ -83,7 +83,7 @@ describe.each(revisions)("an endpoint without sessions in %s", (version) => {
     })
   )
 
-  it.live("refuses what needs a session, and says so", () =>
+  it.live("A method that needs a session is refused with the reason", () =>
     Effect.gen(function* () {
       const client = yield* open(Layer.merge(echo, resource), { sessions: false }, { dynamic: true })
       for (const [method, params] of [
@@ -98,7 +98,7 @@ describe.each(revisions)("an endpoint without sessions in %s", (version) => {
     })
   )
 
-  it.live("fails a handler's questions by CapabilityMissing, and tells handlers of no session", () =>
+  it.live("Questions of a handler fail by CapabilityMissing, and it is given no session", () =>
     Effect.gen(function* () {
       const asks = Tools.layer(Tool.make("asks", { description: "Asks." }), () =>
         Effect.gen(function* () {
@@ -119,7 +119,7 @@ describe.each(revisions)("an endpoint without sessions in %s", (version) => {
     })
   )
 
-  it.live("answers GET and DELETE by 405, a response by 400, and a session's id by 404", () =>
+  it.live("GET and DELETE get 405, a response gets 400, and a session id gets 404", () =>
     Effect.gen(function* () {
       const client = yield* open(echo, { sessions: false })
       for (const method of ["GET", "DELETE"]) {
@@ -134,7 +134,7 @@ describe.each(revisions)("an endpoint without sessions in %s", (version) => {
     })
   )
 
-  it.live("refuses a revision that is not served by 400, and names those that are", () =>
+  it.live("A revision that is not served gets 400 with those that are", () =>
     Effect.gen(function* () {
       const others = revisions.filter((one) => one !== version)
       const client = yield* open(echo, { sessions: false }, { revisions: others })
@@ -144,7 +144,7 @@ describe.each(revisions)("an endpoint without sessions in %s", (version) => {
     })
   )
 
-  it.live("interrupts a call whose client hangs up, since no notification could cancel it", () =>
+  it.live("A call is interrupted when its client hangs up, since no notification could cancel it", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const client = yield* open(puppet.layer, { sessions: false })
@@ -162,7 +162,7 @@ describe.each(revisions)("an endpoint without sessions in %s", (version) => {
   )
 })
 
-it.live("a POST that names no version is read as 2025-03-26, with batches, where there are no sessions", () =>
+it.live("A POST without a version is read as 2025-03-26, with batches, where there are no sessions", () =>
   Effect.gen(function* () {
     const client = yield* open(echo, { sessions: false })
     const reply = yield* client.fetch({
@@ -174,7 +174,7 @@ it.live("a POST that names no version is read as 2025-03-26, with batches, where
   })
 )
 
-it.live("an endpoint without sessions serves 2026-07-28 as ever, and limits anonymous callers by their address", () =>
+it.live("An endpoint without sessions serves 2026-07-28 unchanged, and limits anonymous callers by their address", () =>
   Effect.gen(function* () {
     const client = yield* open(echo, { sessions: false }, { rateLimit: { "tools/call": 1 } })
     assert.strictEqual((yield* client.post("tools/list")).status, 200)

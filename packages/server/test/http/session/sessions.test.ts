@@ -1,4 +1,4 @@
-/** Sessions over HTTP: how one opens, who may use it, and how it ends. */
+/** Sessions over HTTP: how one opens, which callers may use it, and how it ends. */
 import { Principal } from "@effect-mcp/core/Principal"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { verifies } from "@effect-mcp/spec/verifies"
@@ -14,9 +14,9 @@ const sessionsOf = ({ server }: Client) => Effect.map(server.sessions, (sessions
 const refusal = (reply: Effect.Success<ReturnType<Client["fetch"]>>) =>
   Effect.map(reply.json, ({ error, id }) => [reply.status, error.code, id])
 
-describe.each(revisions)("a session of %s", (version) => {
+describe.each(revisions)("A session of %s", (version) => {
   it.live(
-    "opens with initialize: its id is visible ASCII that nobody can guess, its version is the one asked for",
+    "initialize opens a session with the requested version and an unguessable id of visible ASCII",
     () =>
       Effect.gen(function* () {
         const client = yield* open(echo)
@@ -34,7 +34,7 @@ describe.each(revisions)("a session of %s", (version) => {
   )
 
   it.live(
-    "answers requests by JSON, and takes notifications and responses by 202 without a body",
+    "Requests are answered by JSON, notifications and responses by 202 without a body",
     () =>
       Effect.gen(function* () {
         const session = yield* openSession(yield* open(echo), version)
@@ -51,7 +51,7 @@ describe.each(revisions)("a session of %s", (version) => {
   )
 
   it.live(
-    "wants its id: 400 without one, 404 with one that nobody has, 404 after its end",
+    "A request without a session id gets 400, one with an unknown id or that of an ended session gets 404",
     () =>
       Effect.gen(function* () {
         const client = yield* open(echo)
@@ -78,7 +78,7 @@ describe.each(revisions)("a session of %s", (version) => {
   )
 
   it.live(
-    "tolerates any version header that is served, refuses any other, and needs none",
+    "A version header of a session may be absent or any that is served; others are refused",
     () =>
       Effect.gen(function* () {
         const session = yield* openSession(yield* open(echo), version)
@@ -91,7 +91,7 @@ describe.each(revisions)("a session of %s", (version) => {
   )
 
   it.live(
-    "is answered in the version it agreed on, whatever the header says",
+    "A session is answered in the version that it negotiated, whatever the header says",
     () =>
       Effect.gen(function* () {
         const session = yield* openSession(yield* open(echo), version)
@@ -108,7 +108,7 @@ describe.each(revisions)("a session of %s", (version) => {
   )
 })
 
-/** Says who asks, by headers. */
+/** Provides the principal that headers name. */
 const named = HttpRouter.middleware<{ provides: Principal }>()((handler) =>
   Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) =>
     Effect.provideService(handler, Principal, {
@@ -119,9 +119,9 @@ const named = HttpRouter.middleware<{ provides: Principal }>()((handler) =>
   )
 ).layer
 
-describe("a page that is not welcome", () => {
+describe("A foreign origin", () => {
   it.live(
-    "can do nothing in a session, and open none",
+    "A foreign origin is refused in a session, and cannot open one",
     () =>
       Effect.gen(function* () {
         const client = yield* open(echo)
@@ -140,8 +140,8 @@ describe("a page that is not welcome", () => {
   )
 })
 
-describe("opening a session", () => {
-  it.live("that fails gets 400 and leaves none behind", () =>
+describe("Opening a session", () => {
+  it.live("An initialize that fails gets 400 and leaves no session behind", () =>
     Effect.gen(function* () {
       const client = yield* open(echo)
       const bad = request("initialize", { protocolVersion: "2025-11-25" })
@@ -152,7 +152,7 @@ describe("opening a session", () => {
     })
   )
 
-  it.live("twice is refused, and the first is as it was", () =>
+  it.live("A second initialize in a session is refused, and the session stays as it was", () =>
     Effect.gen(function* () {
       const client = yield* open(echo)
       const session = yield* openSession(client, "2025-03-26")
@@ -163,7 +163,7 @@ describe("opening a session", () => {
     })
   )
 
-  it.live("is never part of a batch", () =>
+  it.live("initialize in a batch is refused", () =>
     Effect.gen(function* () {
       const client = yield* open(echo)
       const reply = yield* client.fetch({ body: JSON.stringify([initialize("2025-03-26")]) })
@@ -172,7 +172,7 @@ describe("opening a session", () => {
     })
   )
 
-  it.live("beyond the capacity gets 503 and is told when to come back; an end makes room", () =>
+  it.live("A session beyond the capacity gets 503 with Retry-After, until another ends", () =>
     Effect.gen(function* () {
       const client = yield* open(echo, { sessions: { capacity: 2 } })
       const { delete: end } = yield* openSession(client)
@@ -186,7 +186,7 @@ describe("opening a session", () => {
     })
   )
 
-  it.live("more often than one caller may gets 429, while others still may", () =>
+  it.live("A principal with too many sessions gets 429, and another opens one", () =>
     Effect.gen(function* () {
       const client = yield* open(echo, { around: Layer.provide(named), sessions: { perCaller: 2 } })
       const initializing = (user: string) =>
@@ -203,7 +203,7 @@ describe("opening a session", () => {
     })
   )
 
-  it.live("is there for clients of 2024-11-05, too, that found their way here", () =>
+  it.live("A client of 2024-11-05 that uses Streamable HTTP may open a session", () =>
     Effect.gen(function* () {
       const session = yield* openSession(yield* open(echo), "2024-11-05")
       assert.strictEqual(session.initialized.result.protocolVersion, "2024-11-05")
@@ -212,7 +212,7 @@ describe("opening a session", () => {
     })
   )
 
-  it.live("is there for the versions that are served, and for each its own era beside it", () =>
+  it.live("Sessions open in the versions that are served, beside the stateless era", () =>
     Effect.gen(function* () {
       const client = yield* open(echo)
       assert.strictEqual((yield* client.post("server/discover")).status, 200)
@@ -234,8 +234,8 @@ describe("opening a session", () => {
   )
 })
 
-describe("a session", () => {
-  it.live("is there for whoever opened it only", () =>
+describe("A session", () => {
+  it.live("A session is found by the principal that opened it only", () =>
     Effect.gen(function* () {
       const client = yield* open(echo, { around: Layer.provide(named) })
       const ada = { "x-user": "ada", "x-issuer": "one" }
@@ -254,7 +254,7 @@ describe("a session", () => {
     })
   )
 
-  it.effect("expires when nobody uses it, and use begins the time anew", () =>
+  it.effect("A session expires when it is idle, and each use begins the time anew", () =>
     Effect.gen(function* () {
       const client = yield* open(echo, { sessions: { idle: "30 minutes" } })
       const session = yield* openSession(client)
@@ -268,7 +268,7 @@ describe("a session", () => {
     })
   )
 
-  it.effect("does not expire while a request runs or a stream is open", () =>
+  it.effect("A session does not expire while a request runs or a stream is open", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       // The call is longer than a tool may take by default.
@@ -291,7 +291,7 @@ describe("a session", () => {
     })
   )
 
-  it.live("that is ended by DELETE ends what runs in it: each is answered, by an error that says why", () =>
+  it.live("DELETE ends the requests of a session, each answered by an error with the reason", () =>
     Effect.gen(function* () {
       const puppet = yield* Puppet.make
       const session = yield* openSession(yield* open(puppet.layer))

@@ -1,4 +1,4 @@
-/** Requests that take their time: what streams, what a disconnect ends, and what a shutdown does. */
+/** Requests of 2026-07-28 that take long: their streams, a disconnect, and a shutdown. */
 import * as Progress from "@effect-mcp/core/Progress"
 import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
@@ -31,9 +31,9 @@ const waiting = Effect.gen(function* () {
 })
 const withProgress = call("wait", {}, {}, { progressToken: "p" })
 
-describe("an answer in 2026-07-28", () => {
+describe("A response in 2026-07-28", () => {
   it.live(
-    "that something precedes is a stream of events, one message each, and the answer is the last",
+    "A response with a message before the answer is a stream of events, one message each, the answer last",
     () =>
       Effect.gen(function* () {
         const { entered, go, tool } = yield* waiting
@@ -64,7 +64,7 @@ describe("an answer in 2026-07-28", () => {
     )
   )
 
-  it.live("that nothing precedes is one JSON object, however long it takes", () =>
+  it.live("A response with the answer alone is one JSON object, however long it takes", () =>
     Effect.gen(function* () {
       const { entered, go, tool } = yield* waiting
       const { fetch } = yield* open(tool)
@@ -77,7 +77,7 @@ describe("an answer in 2026-07-28", () => {
     })
   )
 
-  it.live("has the id of its request, also when requests of the same id are under way", () =>
+  it.live("An answer has the id of its request, also where requests of the same id run", () =>
     Effect.gen(function* () {
       const { entered, go, tool } = yield* waiting
       const { fetch } = yield* open(Layer.merge(tool, echo))
@@ -92,8 +92,8 @@ describe("an answer in 2026-07-28", () => {
   )
 })
 
-describe("a reader that stops reading", () => {
-  it.live("makes the handler wait, and nobody else", () =>
+describe("A client that stops reading", () => {
+  it.live("A client that stops reading suspends its own handler only", () =>
     Effect.gen(function* () {
       const last = 2000
       let reported = 0
@@ -126,9 +126,9 @@ describe("a reader that stops reading", () => {
   )
 })
 
-describe("a disconnect", () => {
+describe("A disconnect", () => {
   it.live(
-    "interrupts a handler that has said nothing yet, and its finalizers run",
+    "A disconnect before the first message interrupts the handler, and its finalizers run",
     () =>
       Effect.gen(function* () {
         const { ended, entered, tool } = yield* waiting
@@ -140,7 +140,7 @@ describe("a disconnect", () => {
   )
 
   it.live(
-    "from the stream interrupts the handler",
+    "A disconnect from the stream interrupts the handler",
     () =>
       Effect.gen(function* () {
         const { ended, go, tool } = yield* waiting
@@ -155,7 +155,7 @@ describe("a disconnect", () => {
     verifies("http.disconnect.cancels", "http.disconnect.nothing-more")
   )
 
-  it.live("gives back what the request held: a place among those in flight, its subscription", () =>
+  it.live("A disconnect gives back the place of the request among those in flight, and its subscription", () =>
     Effect.gen(function* () {
       const { ended, entered, tool } = yield* waiting
       const { abandon, fetch } = yield* open(tool, { inFlight: 1, subscriptions: 1 })
@@ -177,9 +177,9 @@ describe("a disconnect", () => {
   )
 })
 
-describe("a subscription", () => {
+describe("A subscription", () => {
   it.live(
-    "is acknowledged first, then told of what it asked for only",
+    "A subscription is acknowledged first, and then notified of the changes that it names only",
     () =>
       Effect.gen(function* () {
         const { fetch } = yield* open(adding)
@@ -201,7 +201,7 @@ describe("a subscription", () => {
     verifies("subscriptions.acknowledged.first", "subscriptions.filter.only-requested")
   )
 
-  it.live("says that it is alive while there is nothing to say", () =>
+  it.live("A silent subscription sends comments", () =>
     Effect.gen(function* () {
       const { fetch } = yield* open(echo, { keepAlive: "1 millis" })
       const reply = yield* fetch(listening(1))
@@ -224,9 +224,9 @@ const adding = Layer.unwrap(
   })
 )
 
-describe("a shutdown", () => {
+describe("A shutdown", () => {
   it.live(
-    "ends a hundred subscriptions at once, each with its result",
+    "A shutdown ends a hundred subscriptions at once, each with its result",
     () =>
       Effect.gen(function* () {
         const { fetch, shutdown } = yield* open(echo)
@@ -250,7 +250,7 @@ describe("a shutdown", () => {
     verifies("subscriptions.end.answered", "subscriptions.end.id")
   )
 
-  it.live("lets requests finish, and refuses new ones meanwhile", () =>
+  it.live("A shutdown lets requests finish, and refuses new ones", () =>
     Effect.gen(function* () {
       const { ended, entered, go, tool } = yield* waiting
       const { fetch, shutdown } = yield* open(Layer.merge(tool, echo))
@@ -270,12 +270,12 @@ describe("a shutdown", () => {
     })
   )
 
-  it.live("interrupts those that do not, and answers them", () =>
+  it.live("A shutdown interrupts requests that do not finish, and answers them", () =>
     Effect.gen(function* () {
       const { ended, entered, tool } = yield* waiting
       const { abandon, fetch, shutdown } = yield* open(tool, { drain: "1 millis" })
       const streaming = yield* fetch(withProgress)
-      // A body that never ends; it has arrived when what is sent after it is answered.
+      // A body that never ends; the server has its beginning when a later request is answered.
       yield* abandon({ headers: { "content-length": 100 }, body: "{" })
       yield* Effect.repeat(fetch(call("nothing")), { times: 5 })
       const silent = yield* Effect.forkChild(fetch(call("wait")), { startImmediately: true })

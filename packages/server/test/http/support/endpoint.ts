@@ -22,7 +22,7 @@ export interface Sent {
 export interface Placed {
   readonly stream: string
   readonly seq: number
-  /** Undefined for one that says nothing. */
+  /** Undefined for a priming event. */
   readonly message: any
 }
 
@@ -33,7 +33,7 @@ const eventOf = (text: string): Placed | undefined => {
   return { stream, seq: Number(seq), message: data === "" ? undefined : JSON.parse(data) }
 }
 
-/** One request and what became of it. */
+/** One request and its response. */
 export class Exchange {
   status: number | undefined = undefined
   headers: { readonly [name: string]: string | undefined } = {}
@@ -50,7 +50,7 @@ export class Exchange {
   }
 }
 
-/** Lets fibers run until something is so. */
+/** Lets fibers run until `is` holds. */
 export const until = (is: () => boolean, what: string): Effect.Effect<void> =>
   Effect.suspend(() => {
     if (is()) return Effect.void

@@ -1,4 +1,4 @@
-/** A server behind real HTTP on loopback, and a client on node:http that says exactly what it is told to. */
+/** A server behind real HTTP on loopback, and a client on node:http that sends exactly what a test gives it. */
 import { NodeHttpServer } from "@effect/platform-node"
 import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
@@ -43,7 +43,7 @@ export interface Reply {
   /** The whole body, once it has ended. */
   readonly text: Effect.Effect<string>
   readonly json: Effect.Effect<any>
-  /** The next line that says something: a message as JSON, or a comment as it is. Fails with Done at the end of the body. */
+  /** The next message, as JSON, or comment, as text. Fails with Done at the end of the body. */
   readonly next: Effect.Effect<any, Cause.Done>
   /** The next event, with its fields. Fails with Done at the end of the body. */
   readonly event: Effect.Effect<Event, Cause.Done>
@@ -51,7 +51,7 @@ export interface Reply {
   readonly resume: Effect.Effect<void>
 }
 
-/** A server-sent event. `data` is a message as JSON; an empty one says nothing. */
+/** A server-sent event. `data` is a message as JSON; it is empty in a priming event. */
 export interface Event {
   readonly id?: string
   readonly retry?: number
@@ -178,12 +178,12 @@ export interface Opening extends Partial<Http.Options> {
   readonly store?: Layer.Layer<never> | Layer.Layer<EventStore>
 }
 
-/** What `open` serves with: the suites run in all three ways, but for what is the router's. */
+/** The stack that `open` serves with: the suites run over all three, except tests of the router. */
 const listener = process.env["MCP_TEST_LISTENER"]
 /** As a fetch handler, which has no connection of its own that it could cut off. */
 export const isFetch = listener === "web"
 
-/** `scope`: what is closed to shut the server down. */
+/** `scope` is closed to shut the server down. */
 export const clientOf = (port: number, server: McpServer.McpServer["Service"], scope: Scope.Closeable): Client => ({
   port,
   server,
@@ -210,7 +210,7 @@ export const listen = (server: Server): Effect.Effect<number> =>
 
 type Listening = (options: Http.Options) => Effect.Effect<RequestListener, never, McpServer.McpServer | Scope.Scope>
 
-/** The endpoint ends first, then the HTTP server, which waits for what is open. */
+/** The endpoint ends first, then the HTTP server, which waits for open responses. */
 const openOn = Effect.fnUntraced(function* <E>(
   listening: Listening,
   server: Layer.Layer<McpServer.McpServer, E>,
@@ -232,7 +232,7 @@ const openOn = Effect.fnUntraced(function* <E>(
   return [yield* listen(http), Context.get(context, McpServer.McpServer)] as const
 })
 
-/** As a fetch handler, through a library that knows nothing of it: the plain way of bodies and of events. */
+/** As a fetch handler, through a library without MCP: bodies and events take the path of all platforms. */
 const webListening: Listening = Effect.fnUntraced(function* (options) {
   const context = yield* Effect.context<McpServer.McpServer>()
   const { dispose, handler } = Http.toWebHandler(Layer.succeedContext(context), options)

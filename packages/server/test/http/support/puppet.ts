@@ -1,4 +1,4 @@
-/** A tool whose calls do what the test tells them to, one order after the other. */
+/** A tool whose calls carry out the orders of a test, one after the other. */
 import type { AskError } from "@effect-mcp/core/ClientInput"
 import { RequestContext, type RequestServices } from "@effect-mcp/core/RequestContext"
 import * as Tool from "@effect-mcp/core/Tool"
@@ -7,7 +7,7 @@ import type * as McpServer from "@effect-mcp/server/McpServer"
 import type { McpError } from "@effect-mcp/protocol/McpError"
 import { type Duration, Effect, Exit, type Layer, Queue, Schema } from "effect"
 
-/** What it gives ends the call, if that is a text. */
+/** A text that it gives ends the call. */
 export type Order = Effect.Effect<string | void, AskError | McpError, RequestServices>
 
 export interface Puppet {

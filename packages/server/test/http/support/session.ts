@@ -1,4 +1,4 @@
-/** A client of the revisions with sessions, that says exactly what it is told to. */
+/** A client of the revisions with sessions that sends exactly what a test gives it. */
 import type { JsonRpc } from "@effect-mcp/protocol"
 import type { Version } from "@effect-mcp/protocol/Revision"
 import { Effect, Exit, type Scope } from "effect"
@@ -23,7 +23,7 @@ export interface Opened {
   readonly follow: (name: string, args?: object, id?: JsonRpc.Id) => Effect.Effect<Reply>
   readonly notify: (method: string, params?: object) => Effect.Effect<Reply>
   readonly respond: (id: JsonRpc.Id, result: object) => Effect.Effect<Reply>
-  /** The stream that stands for the session, or the one of an event. */
+  /** The standalone GET stream, or the stream of an event. */
   readonly get: (lastEventId?: string) => Effect.Effect<Reply>
   readonly delete: Effect.Effect<Reply>
 }
@@ -42,7 +42,7 @@ export const callOf = (name: string, args: object = {}, id: JsonRpc.Id = 1, _met
 /** Everything a client is able to be asked. */
 export const able = { elicitation: {}, sampling: {}, roots: { listChanged: true } }
 
-/** Opens a session and says that it is initialized. `headers` go with every request. */
+/** Opens a session and sends `initialized`. `headers` go with every request. */
 export const openSession = Effect.fnUntraced(function* (
   { abandon, fetch }: Pick<Client, "abandon" | "fetch">,
   version: Version = "2025-11-25",

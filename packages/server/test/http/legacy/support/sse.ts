@@ -1,4 +1,4 @@
-/** A server behind HTTP with SSE on loopback, and a client on node:http that says exactly what it is told to. */
+/** A server behind HTTP with SSE on loopback, and a client on node:http that sends exactly what a test gives it. */
 import { NodeHttpServer } from "@effect/platform-node"
 import * as Sse from "@effect-mcp/server/internal/SseEndpoint"
 import * as McpServer from "@effect-mcp/server/McpServer"
@@ -22,7 +22,7 @@ export interface Reply {
   readonly headers: IncomingHttpHeaders
   /** The whole body, once it has ended. */
   readonly text: Effect.Effect<string>
-  /** The next event, or comment, as it came. Fails with Done at the end of the body. */
+  /** The text of the next event or comment. Fails with Done at the end of the body. */
   readonly next: Effect.Effect<string, Cause.Done>
   /** Whether the body ended as a whole one does, once it has. */
   readonly complete: Effect.Effect<boolean>
@@ -34,12 +34,12 @@ export interface Reply {
 
 /** One open stream. */
 export interface Connected extends Reply {
-  /** Where to post, as the server said it. */
+  /** The URI of the endpoint event. */
   readonly endpoint: string
   /** The next message. */
   readonly message: Effect.Effect<any, Cause.Done>
   readonly post: (message: object | string | Uint8Array, headers?: OutgoingHttpHeaders) => Effect.Effect<Reply>
-  /** Posts a request and takes the message that comes next. */
+  /** Posts a request and takes the next message. */
   readonly ask: (method: string, params?: object, id?: string | number) => Effect.Effect<any, Cause.Done>
   /** The whole handshake; the answer to `initialize`. */
   readonly initialize: (protocolVersion?: string, capabilities?: object) => Effect.Effect<any, Cause.Done>
