@@ -9,6 +9,7 @@ import * as NodeSink from "@effect/platform-node/NodeSink"
 import * as NodeStream from "@effect/platform-node/NodeStream"
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Cause, Effect, Exit, Fiber, Schema, Scope, Stream } from "effect"
+import * as Transport from "@effect-mcp/core/Transport"
 import { TransportError } from "@effect-mcp/core/Transport"
 import { AsyncLocalStorage } from "node:async_hooks"
 import { PassThrough, Writable } from "node:stream"
@@ -58,13 +59,14 @@ const generic = (stdin: PassThrough, stdout: Writable): Duplex.Bytes => ({
 const serve = Effect.fnUntraced(function* (
   bytes: (stdin: PassThrough, stdout: Writable) => Duplex.Bytes,
   out = output(),
-  options?: Duplex.Options
+  options?: Duplex.Options,
+  change: (transport: Transport.Transport) => Transport.Transport = (transport) => transport
 ) {
   const stdin = new PassThrough()
   const server = yield* McpServer.McpServer
   const scope = yield* Scope.make()
   const transport = yield* Scope.provide(Duplex.make(bytes(stdin, out.stream), options), scope)
-  const session = yield* Scope.provide(server.connect(transport, { grace: "1 second" }), scope)
+  const session = yield* Scope.provide(server.connect(change(transport), { grace: "1 second" }), scope)
   yield* settle
   const closed = yield* Effect.forkChild(session.peer.awaitClosed, { startImmediately: true })
   yield* Effect.addFinalizer(() => Scope.close(scope, Exit.void))
@@ -106,41 +108,57 @@ const Conversation = Schema.Struct({
 })
 
 describe("the streams of a process", () => {
-  it.effect("have the same conversations as through a stream and a sink, however bytes arrive", () =>
-    Effect.gen(function* () {
-      const talk = Effect.fnUntraced(function* (
-        bytes: (stdin: PassThrough, stdout: Writable) => Duplex.Bytes,
-        { cuts, messages }: typeof Conversation.Type
-      ) {
-        const { closed, stdin, writes } = yield* serve(bytes)
-        const text = messages.map((message, id) =>
-          typeof message === "string" ? `${message}\n` : line(call(id, message))
-        )
-        const all = Buffer.from([...handshake.map(line), ...text].join(""))
-        const places = cuts.map((cut) => Math.abs(cut) % all.length).toSorted((a, b) => a - b)
-        let from = 0
-        for (const to of [...places, all.length]) {
-          stdin.write(all.subarray(from, to))
-          from = to
+  it.effect(
+    "have the same conversations as through a stream and a sink, also where the transport is tapped or its stream replaced",
+    () =>
+      Effect.gen(function* () {
+        const talk = Effect.fnUntraced(function* (
+          bytes: (stdin: PassThrough, stdout: Writable) => Duplex.Bytes,
+          { cuts, messages }: typeof Conversation.Type,
+          change?: (transport: Transport.Transport) => Transport.Transport
+        ) {
+          const { closed, stdin, writes } = yield* serve(bytes, undefined, undefined, change)
+          const text = messages.map((message, id) =>
+            typeof message === "string" ? `${message}\n` : line(call(id, message))
+          )
+          const all = Buffer.from([...handshake.map(line), ...text].join(""))
+          const places = cuts.map((cut) => Math.abs(cut) % all.length).toSorted((a, b) => a - b)
+          let from = 0
+          for (const to of [...places, all.length]) {
+            stdin.write(all.subarray(from, to))
+            from = to
+            yield* ticks
+          }
+          stdin.end()
           yield* ticks
-        }
-        stdin.end()
-        yield* ticks
-        yield* Fiber.join(closed)
-        return writes.join("").split("\n")
-      }, Effect.scoped)
-      yield* Arbitrary.checkEffect(
-        Arbitrary.schema(Conversation),
-        (conversation) =>
-          Effect.gen(function* () {
-            const plain = yield* talk(generic, conversation)
-            assert.deepStrictEqual(yield* talk(ProcessStreams.bytes, conversation), plain)
-            assert.isAbove(plain.length, 1)
-            return true
-          }),
-        { runs: 40 }
-      )
-    }).pipe(provided)
+          yield* Fiber.join(closed)
+          return writes.join("").split("\n")
+        }, Effect.scoped)
+        yield* Arbitrary.checkEffect(
+          Arbitrary.schema(Conversation),
+          (conversation) =>
+            Effect.gen(function* () {
+              const plain = yield* talk(generic, conversation)
+              assert.deepStrictEqual(yield* talk(ProcessStreams.bytes, conversation), plain)
+              assert.isAbove(plain.length, 1)
+              const [delivered, pulled]: [Array<string>, Array<string>] = [[], []]
+              const tapped = yield* talk(
+                ProcessStreams.bytes,
+                conversation,
+                Transport.tap(({ _tag }) => void delivered.push(_tag))
+              )
+              const replaced = yield* talk(ProcessStreams.bytes, conversation, (transport) => ({
+                ...transport,
+                incoming: Stream.tap(transport.incoming, ({ _tag }) => Effect.sync(() => void pulled.push(_tag)))
+              }))
+              assert.deepStrictEqual([tapped, replaced], [plain, plain])
+              assert.deepStrictEqual(pulled, delivered)
+              assert.isAbove(pulled.length, 1)
+              return true
+            }),
+          { runs: 30 }
+        )
+      }).pipe(provided)
   )
 
   it.effect("say what is long as what is short, whatever it is written in", () =>
