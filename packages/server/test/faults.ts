@@ -32,22 +32,22 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "a watcher of a resource runs in the context of its first subscriber",
-    file: "packages/server/src/features/ResourceRegistry.ts",
+    file: "packages/server/src/features/ResourceWatchers.ts",
     from: "Effect.updateContext<never, never>(() => context)",
     to: "Effect.updateContext<never, never>((own) => own)",
     test: "packages/server/test/features/watching.test.ts"
   },
   {
     name: "a subscriber is told of a hidden resource whose URI a visible template shares",
-    file: "packages/server/src/features/ResourceRegistry.ts",
-    from: 'if (entry !== undefined && sees(entry, principal)) return { kind: "resource", uri }',
+    file: "packages/server/src/features/ResourceEntries.ts",
+    from: 'if (entry !== undefined && sees(entry, caller)) return { kind: "resource", uri }',
     to: 'if (entry !== undefined) return { kind: "resource", uri }',
     test: "packages/server/test/features/watching.test.ts"
   },
   {
     name: "a caller may subscribe to a member of a template that it may not read",
-    file: "packages/server/src/features/ResourceRegistry.ts",
-    from: "one.read(uri) !== undefined && sees(one, principal, uri)",
+    file: "packages/server/src/features/ResourceEntries.ts",
+    from: "one.read(uri) !== undefined && sees(one, caller, uri)",
     to: "one.read(uri) !== undefined",
     test: "packages/server/test/features/watching.test.ts",
     ids: ["resources.security.access-control", "resources.security.permission-checked"]
@@ -78,7 +78,7 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "a member of a hidden template is read as empty contents",
-    file: "packages/server/src/features/ResourceRegistry.ts",
+    file: "packages/server/src/features/ResourceEntries.ts",
     from: "          ? elsewhere\n",
     to: "          ? Effect.succeed({ contents: [] })\n",
     test: "packages/server/test/features/resources.test.ts",
@@ -94,8 +94,8 @@ export const faults: ReadonlyArray<Fault> = [
   },
   {
     name: "a hidden template is read by everyone",
-    file: "packages/server/src/features/ResourceRegistry.ts",
-    from: "const [match] = seen(matching, principal, uri)",
+    file: "packages/server/src/features/ResourceEntries.ts",
+    from: "const [match] = seen(matching, caller, uri)",
     to: "const [match] = matching",
     test: "packages/server/test/dispatch/stateless/features.test.ts",
     ids: ["caching.access.controlled"]

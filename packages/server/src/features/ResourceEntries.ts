@@ -1,0 +1,165 @@
+/**
+ * The resources and templates of a server: lists, reads, and the completers of templates. Static ones win over templates, own ones over
+ * those of sources; a caller that does not see one gets the next.
+ */
+import { type Completer, ownCompleter } from "@effect-mcp/core/Completions"
+import { Principal } from "@effect-mcp/core/Principal"
+import type { QueryServices } from "@effect-mcp/core/RequestContext"
+import { notFound, type ResourceEntry, type ResourceSource, type TemplateEntry } from "@effect-mcp/core/Resources"
+import * as McpError from "@effect-mcp/protocol/McpError"
+import type * as Model from "@effect-mcp/protocol/model/Resource"
+import * as UriTemplate from "@effect-mcp/protocol/UriTemplate"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import * as Stream from "effect/Stream"
+import { type Registry, uniqueBy } from "./Registry.ts"
+import { SourceOwners } from "./SourceOwners.ts"
+
+type Caller = Principal["Service"]
+type Listed<A> = Effect.Effect<ReadonlyArray<A>, McpError.McpError, QueryServices>
+
+/** What a read of a URI is answered by: a key that the watchers share. */
+export type WatchKey =
+  | { readonly kind: "resource" | "mounted"; readonly uri: string }
+  | { readonly kind: "template"; readonly uri: string; readonly uriTemplate: string }
+
+const unsuggested = Effect.succeed([])
+
+const matches = (uriTemplate: string, uri: string): boolean =>
+  Result.match(UriTemplate.parse(uriTemplate), {
+    onFailure: () => false,
+    onSuccess: (template) => UriTemplate.match(template, uri) !== undefined
+  })
+
+const hasVariable = (uriTemplate: string, variable: string): boolean =>
+  Result.match(UriTemplate.parse(uriTemplate), {
+    onFailure: () => false,
+    onSuccess: (template) => UriTemplate.variables(template).includes(variable)
+  })
+
+const sees = (entry: ResourceEntry | TemplateEntry, caller: Caller, uri?: string): boolean =>
+  entry.visible?.(caller, uri) !== false
+
+const seen = <A extends ResourceEntry | TemplateEntry>(entries: ReadonlyArray<A>, caller: Caller, uri?: string) =>
+  entries.filter((entry) => sees(entry, caller, uri))
+
+/** Whether a source lists a URI, or a template that matches it. */
+const listing = (uri: string) => (source: ResourceSource) =>
+  Effect.map(
+    Effect.all([source.list, source.templates], { concurrency: "unbounded" }),
+    ([resources, templates]) =>
+      resources.some((resource) => resource.uri === uri) ||
+      templates.some(({ uriTemplate }) => uriTemplate === uri || matches(uriTemplate, uri))
+  )
+
+export class ResourceEntries {
+  private readonly statics: Registry<ResourceEntry, ResourceSource>
+  private readonly patterns: Registry<TemplateEntry, never>
+  private readonly owners: SourceOwners<ResourceSource>
+
+  constructor(statics: Registry<ResourceEntry, ResourceSource>, patterns: Registry<TemplateEntry, never>) {
+    this.statics = statics
+    this.patterns = patterns
+    this.owners = new SourceOwners(statics)
+  }
+
+  readonly list: Listed<Model.Resource> = Effect.suspend(() =>
+    Effect.flatMap(Principal, (caller) => {
+      const own = seen(this.statics.entries, caller).map((entry) => entry.resource)
+      const members = seen(this.patterns.entries, caller).flatMap((entry) =>
+        entry.list === undefined
+          ? []
+          : [Effect.map(entry.list, (all) => all.filter((member) => sees(entry, caller, member.uri)))]
+      )
+      const mounted = this.statics.sources.map((source) => source.list)
+      return Effect.map(Effect.all([...members, ...mounted], { concurrency: "unbounded" }), (rest) =>
+        uniqueBy([own, ...rest].flat(), (resource: Model.Resource) => resource.uri)
+      )
+    })
+  )
+
+  readonly templates: Listed<Model.ResourceTemplate> = Effect.suspend(() =>
+    Effect.flatMap(Principal, (caller) => {
+      const own = seen(this.patterns.entries, caller).map((entry) => entry.template)
+      const mounted = this.statics.sources.map((source) => source.templates)
+      return Effect.map(Effect.all(mounted, { concurrency: "unbounded" }), (rest) =>
+        uniqueBy([own, ...rest].flat(), (template: Model.ResourceTemplate) => template.uriTemplate)
+      )
+    })
+  )
+
+  readonly read: ResourceSource["read"] = (params) => {
+    const { uri } = params
+    const { patterns, statics } = this
+    const mounted = () => this.owners.choose(uri, (source) => source.read(params), listing(uri))
+    const matching = patterns.entries.filter((entry) => entry.read(uri) !== undefined)
+    if (statics.get(uri) === undefined && matching.length === 0) return mounted()
+    const elsewhere: ResourceEntry["read"] = Effect.suspend(() => mounted() ?? notFound(uri))
+    return Effect.flatMap(Principal, (caller) => {
+      const [match] = seen(matching, caller, uri)
+      const member =
+        match === undefined
+          ? elsewhere
+          : Effect.suspend(
+              () => patterns.hold(match.template.uriTemplate, (entry) => entry.read(uri) ?? elsewhere) ?? elsewhere
+            )
+      return statics.hold(uri, (entry) => (sees(entry, caller) ? entry.read : member)) ?? member
+    })
+  }
+
+  /** The key of what answers the caller's read of a URI; undefined where it sees nothing. */
+  watchKeyOf(uri: string, caller: Caller): WatchKey | undefined {
+    const entry = this.statics.get(uri)
+    if (entry !== undefined && sees(entry, caller)) return { kind: "resource", uri }
+    const pattern = this.patterns.entries.find((one) => one.read(uri) !== undefined && sees(one, caller, uri))
+    if (pattern !== undefined) return { kind: "template", uri, uriTemplate: pattern.template.uriTemplate }
+    return this.offeredBySource(uri) ? { kind: "mounted", uri } : undefined
+  }
+
+  private offeredBySource(uri: string): boolean {
+    return this.statics.sources.some((source) => source.read({ uri }) !== undefined)
+  }
+
+  /** The updates of what a key names; undefined where it cannot be watched. */
+  watch(key: WatchKey): Stream.Stream<unknown> | undefined {
+    const { uri } = key
+    if (key.kind === "resource") {
+      const stream = this.statics.get(uri)?.watch
+      return stream && this.statics.during(uri, stream)
+    }
+    if (key.kind === "template") {
+      const stream = this.patterns.get(key.uriTemplate)?.watch(uri)
+      return stream && this.patterns.during(key.uriTemplate, stream)
+    }
+    // A watcher has no request in which lists could be read, so each source that may have the URI is watched.
+    const streams = this.statics.sources.flatMap((source) => source.watch(uri) ?? [])
+    return streams.length > 1 ? Stream.mergeAll(streams, { concurrency: "unbounded" }) : streams[0]
+  }
+
+  /** The completer of one variable; undefined when it has none; an error for a template or variable that does not exist. */
+  completer(
+    uriTemplate: string,
+    variable: string,
+    caller: Caller
+  ): Completer<QueryServices> | undefined | McpError.McpError {
+    const entry = this.patterns.get(uriTemplate)
+    if (entry !== undefined && sees(entry, caller)) {
+      return hasVariable(uriTemplate, variable)
+        ? ownCompleter(entry.complete, variable)
+        : McpError.invalidParams(`The resource template ${uriTemplate} has no variable ${JSON.stringify(variable)}`)
+    }
+    const known = this.statics.get(uriTemplate) // a plain URI may be named too; it has nothing to complete
+    if (known !== undefined && sees(known, caller)) return undefined
+    if (!this.offeredBySource(uriTemplate)) {
+      return McpError.invalidParams(`Unknown resource template: ${uriTemplate}`)
+    }
+    return (value, others) =>
+      this.owners.choose(
+        uriTemplate,
+        (source) =>
+          source.read({ uri: uriTemplate }) &&
+          (source.completerOf?.(uriTemplate, variable)?.(value, others) ?? unsuggested),
+        listing(uriTemplate)
+      ) ?? unsuggested
+  }
+}

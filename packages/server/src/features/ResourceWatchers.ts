@@ -1,0 +1,90 @@
+/**
+ * Watchers of resources: the `changes` of a resource run once, from the first subscription to the last, in the context of its layer.
+ */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as RcMap from "effect/RcMap"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import type { ResourceEntries, WatchKey } from "./ResourceEntries.ts"
+
+export interface UpdateListener {
+  /** Called in the watcher's fiber: must not throw. */
+  readonly resourceUpdated: (uri: string) => void
+}
+
+/** One subscription: a listener with two of them is called until both have ended. */
+export interface Subscription {
+  readonly listener: UpdateListener
+}
+
+/** Subscribers called in one turn: few enough to stay in the processor's caches until their message is written. */
+const atOnce = 64
+
+/** Calls all subscribers, some in a turn: those have written the update before the next are called, and other requests run between. */
+const notifyAll = (uri: string, subscriptions: ReadonlySet<Subscription>): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const rest = subscriptions.values()
+    // Subscriptions made meanwhile come last in the set and are not counted: they have missed nothing.
+    let left = subscriptions.size
+    const some = (): Effect.Effect<void> => {
+      for (let i = 0; i < atOnce; i++) {
+        const next = rest.next()
+        if (next.done === true || left-- === 0) return Effect.void
+        next.value.listener.resourceUpdated(uri)
+      }
+      return Effect.flatMap(Effect.yieldNow, some)
+    }
+    return some()
+  })
+
+/**
+ * The subscriptions to each key. Listeners are called one after the other, since a fiber or a queue for each would cost more than the
+ * message.
+ */
+export type ResourceWatchers = RcMap.RcMap<WatchKey, Set<Subscription>>
+
+/** Watchers run in the scope and the context of this effect. */
+export const make = Effect.fnUntraced(function* (
+  entries: ResourceEntries
+): Effect.fn.Return<ResourceWatchers, never, Scope.Scope> {
+  const context = yield* Effect.context<never>()
+  const watchers: ResourceWatchers = yield* RcMap.make({
+    lookup: Effect.fnUntraced(function* (key: WatchKey): Effect.fn.Return<Set<Subscription>, never, Scope.Scope> {
+      const subscriptions = new Set<Subscription>()
+      const stream = entries.watch(key)
+      if (stream === undefined) return subscriptions
+      const { uri } = key
+      yield* Stream.runForEachArray(stream, () => notifyAll(uri, subscriptions)).pipe(
+        Effect.tapCause((cause) =>
+          Cause.hasDies(cause) ? Effect.logError(`The watcher of ${uri} died`, cause) : Effect.void
+        ),
+        // A subscription made after the resource was removed and registered again gets its new watcher.
+        Effect.andThen(
+          Effect.suspend(() => (entries.watch(key) === undefined ? RcMap.invalidate(watchers, key) : Effect.void))
+        ),
+        // The request of the first subscription ends long before the watcher, so its services are not the watcher's.
+        Effect.updateContext<never, never>(() => context),
+        Effect.forkScoped({ startImmediately: true })
+      )
+      return subscriptions
+    })
+  })
+  return watchers
+})
+
+/** Calls the listener at every update of the key until the scope closes. */
+export const subscribe = (
+  watchers: ResourceWatchers,
+  key: WatchKey,
+  listener: UpdateListener
+): Effect.Effect<void, never, Scope.Scope> =>
+  Effect.flatMap(RcMap.get(watchers, key), (subscriptions) => {
+    const subscription = { listener }
+    return Effect.asVoid(
+      Effect.acquireRelease(
+        Effect.sync(() => subscriptions.add(subscription)),
+        () => Effect.sync(() => subscriptions.delete(subscription))
+      )
+    )
+  })
