@@ -92,7 +92,7 @@ describe("effect-mcp login", { ...linux, timeout: 300_000 }, () => {
       assert.deepStrictEqual([before.code, before.stdout, before.stderr], [1, "", "Not logged in\n"])
       const refused = yield* run("tools", "--json", "--", url)
       assert.strictEqual(refused.code, 3)
-      assert.match(refused.stderr, /there is nobody to ask.*effect-mcp login/s)
+      assert.match(refused.stderr, /this program cannot ask one.*effect-mcp login/s)
 
       const login = yield* run("login", url)
       assert.strictEqual(login.code, 0, login.stderr)

@@ -1,8 +1,8 @@
 /**
- * The grant for a user: a page of the authorization server, a code, and tokens for it (OAuth 2.1 section 4.1, RFC 9207).
+ * The authorization code grant for a user: a page of the authorization server, a code, and tokens for it (OAuth 2.1 section 4.1).
  *
- * PKCE with S256 always, `state` always. Each request has one record of what must come back: issuer, state and verifier. What comes
- * back with another state or from another issuer is not read any further, let alone shown.
+ * Always with PKCE (S256) and `state`. Each request has one record of the expected answer: issuer (RFC 9207), state and verifier. No other
+ * parameter of an answer with another state or issuer is read or shown.
  */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Effect from "effect/Effect"
@@ -15,13 +15,13 @@ import { OAuthError, listed } from "../shared/OAuthError.ts"
 import * as Registration from "./Registration.ts"
 import * as TokenEndpoint from "./TokenEndpoint.ts"
 
-/** How the client introduces itself, and whether it asks for a refresh token. */
+/** How the client is registered, and whether it asks for a refresh token. */
 export interface Options extends Registration.Options {
-  /** Asks for `offline_access`, and with it for a refresh token, where the authorization server has that scope. Default true. */
+  /** Whether `offline_access`, which gives a refresh token, is asked for where the authorization server has that scope. Default true. */
   readonly offlineAccess?: boolean | undefined
 }
 
-/** What an answer has to fit, recorded before the user is sent off. */
+/** What an answer is checked against, recorded before the browser opens. */
 interface Expected {
   readonly issuer: string
   readonly state: string
@@ -32,7 +32,7 @@ interface Expected {
 const fail = (details: Omit<ConstructorParameters<typeof OAuthError>[0], "step">) =>
   new OAuthError({ step: "authorization", ...details })
 
-/** The code of an answer that is the one expected. */
+/** The code of the expected answer. */
 const codeOf = (answer: URLSearchParams, expected: Expected): Effect.Effect<string, OAuthError> => {
   const one = (name: string) => {
     const values = answer.getAll(name)
@@ -69,7 +69,7 @@ const codeOf = (answer: URLSearchParams, expected: Expected): Effect.Effect<stri
     : Effect.succeed(code)
 }
 
-/** `offline_access`, where it can be asked for beside other scopes. */
+/** The scopes of the request, with `offline_access` where it is asked for. */
 const withOffline = (options: Options, { metadata, scopes }: Request): string | undefined => {
   if (scopes === undefined) return undefined
   const offline = options.offlineAccess !== false && metadata.scopes_supported?.includes("offline_access") === true
@@ -118,7 +118,7 @@ const obtain = Effect.fnUntraced(function* (options: Options, request: Request) 
     code_challenge_method: "S256",
     resource,
     scope,
-    // OpenID Connect grants offline access only to a user who was asked.
+    // OpenID Connect gives offline access only after consent (Core 1.0 section 11).
     prompt: scope?.split(" ").includes("offline_access") === true ? "consent" : undefined,
     dpop_jkt: request.binding === undefined ? undefined : yield* thumbprint(request.binding)
   }
@@ -141,11 +141,24 @@ const obtain = Effect.fnUntraced(function* (options: Options, request: Request) 
 
 const thumbprint = ({ key }: TokenEndpoint.Binding) => Effect.promise(() => Jose.calculateJwkThumbprint(key.jwk))
 
-/** Tokens that a user grants, in a browser that `Authorizer` brings him to. */
+/**
+ * The grant by which a user logs in, in the browser that `Authorizer` opens.
+ *
+ * @example
+ * ```ts
+ * import { AuthorizationCode } from "@effect-mcp/auth"
+ *
+ * export const grant = AuthorizationCode.make({
+ *   clientName: "Notes",
+ *   metadataUrl: "https://notes.example.com/client.json",
+ *   preRegistered: [{ issuer: "https://login.example.com", clientId: "notes" }]
+ * })
+ * ```
+ */
 export const make = (options: Options): Grant<Authorizer> => ({
   obtain: (request) =>
     Effect.tapError(obtain(options, request), ({ code, step }) =>
-      // It is not known any more, and the page may have said so and gone nowhere: the next attempt registers anew.
+      // The registration may be void, which some authorization servers show on a page only: the next attempt registers anew.
       code === "invalid_client" || (step === "authorization" && code === undefined)
         ? Registration.forget(request.metadata.issuer)
         : Effect.void

@@ -1,8 +1,7 @@
 /**
- * How the user gets to the authorization server's page, and its answer back to the client.
+ * The service that opens the authorization server's page for the user and brings its answer back.
  *
- * A service, because only the application knows whether there is a browser, a terminal or a test. It carries URLs and judges none of
- * them: whether an answer is good is decided by the flow that waits for it.
+ * The application provides it: for a browser, a terminal or a test. It carries URLs and checks none: the grant checks the answer.
  */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Context from "effect/Context"
@@ -16,29 +15,29 @@ import * as Terminal from "effect/Terminal"
 import { parseUrl } from "../shared/url.ts"
 import { OAuthError, shown } from "../shared/OAuthError.ts"
 
-/** A way there and back, for one authorization. */
+/** The redirects of one authorization: to the authorization server, and back. */
 export interface RedirectFlow {
-  /** Where the authorization server sends the browser afterwards. */
+  /** The redirect URI of this authorization. */
   readonly redirectUri: string
-  /** Brings the user to `url` and waits for the parameters that come back; those with another `state` than the URL's are not waited for. */
+  /** Opens `url` for the user and waits for the parameters of the redirect with the same `state`. */
   readonly authorize: (url: URL) => Effect.Effect<URLSearchParams, OAuthError>
 }
 
-/** Opens ways to the user; fails with an `OAuthError` where there is none. */
+/** Opens redirect flows; fails with an `OAuthError` where no user can be asked. */
 export class Authorizer extends Context.Service<
   Authorizer,
   {
-    /** Opens a way; it is closed with the scope. */
+    /** Opens a flow, which ends with the scope. */
     readonly open: Effect.Effect<RedirectFlow, OAuthError, Scope.Scope>
   }
 >()("@effect-mcp/auth/Authorizer") {}
 
-/** For programs that have nobody to ask: every authorization fails, and says so. */
+/** For programs without a user: every authorization fails with an `OAuthError` that says so. */
 export const layerNone: Layer.Layer<Authorizer> = Layer.succeed(Authorizer, {
   open: Effect.fail(
     new OAuthError({
       step: "authorization",
-      problem: "the server wants a user to log in, and there is nobody to ask",
+      problem: "the server wants a user to log in, and this program cannot ask one",
       advice: "Log in interactively first (`effect-mcp login URL`), or use a grant for machines."
     })
   )
@@ -47,8 +46,8 @@ export const layerNone: Layer.Layer<Authorizer> = Layer.succeed(Authorizer, {
 const maxPages = 10
 
 /**
- * Plays the browser of a user who agrees to everything: follows the redirects of the authorization server up to the one to
- * `redirectUri`, which is not visited. For tests.
+ * For tests: follows the redirects of an authorization server that asks no questions, up to the one to `redirectUri`, which is not
+ * visited.
  */
 export const layerScripted = (options?: {
   /** Default `http://127.0.0.1/callback`. */
@@ -82,9 +81,8 @@ export const layerScripted = (options?: {
   )
 
 /**
- * Shows the URL in the terminal and has the user paste back the address that the browser ends at: for machines without a browser, such
- * as over SSH. The address is on the loopback interface, where nothing listens: the browser shows an error page, and its address is
- * what is wanted.
+ * For machines without a browser, such as over SSH: shows the URL in the terminal, and reads the address at which the user's browser
+ * ends. Nothing listens at that address, so the browser shows an error page; its address is what the user pastes.
  */
 export const layerTerminal = (options?: {
   /** Default `http://127.0.0.1:33418/callback`. */

@@ -1,7 +1,7 @@
 /**
- * Who the client is at one authorization server, and how it proves that at the token endpoint (OAuth 2.1 section 2.4, RFC 7523).
+ * The identity of a client at one authorization server, and its authentication at the token endpoint (OAuth 2.1 section 2.4, RFC 7523).
  *
- * Credentials name the issuer that they are for; nothing here sends them to another.
+ * Owns the choice of the method and its parameters. Credentials are for one issuer and are not sent to another.
  */
 import * as Clock from "effect/Clock"
 import * as SecureRandom from "effect/crypto/SecureRandom"
@@ -17,31 +17,31 @@ import type { AuthMethod, Registration } from "./Stored.ts"
 /** A private key for `private_key_jwt`: PKCS #8 in PEM, or a JWK in JSON. */
 export interface SigningKey {
   readonly key: Redacted.Redacted<string>
-  /** Such as ES256 or RS256. */
+  /** The JWS algorithm, such as ES256 or RS256. */
   readonly algorithm: string
   readonly keyId?: string | undefined
 }
 
-/** A client id, and what proves it. */
+/** A client id, with the secret or key that proves it. */
 export interface Credentials {
   readonly clientId: string
   readonly clientSecret?: Redacted.Redacted<string> | undefined
   readonly signingKey?: SigningKey | undefined
-  /** How it is proved; by default what the authorization server supports. */
+  /** The authentication method. Default: the first that the credentials and the authorization server support. */
   readonly method?: AuthMethod | undefined
 }
 
-/** Credentials, and the registration that they are of: it is kept with the tokens, which need it to be refreshed. */
+/** Credentials with their dynamic registration, which is stored with the tokens and needed to refresh them. */
 export interface Known extends Credentials {
   readonly registration?: Registration | undefined
 }
 
-/** Credentials that were made out of band with one authorization server, which `issuer` names exactly. */
+/** Credentials that were registered out of band; `issuer` is the authorization server, exactly as its metadata name it. */
 export interface PreRegistered extends Credentials {
   readonly issuer: string
 }
 
-/** How these credentials are proved at this authorization server. */
+/** The authentication method of these credentials at this authorization server. */
 export const methodOf = (credentials: Credentials, metadata: Metadata.AuthorizationServer): AuthMethod => {
   const supported = metadata.token_endpoint_auth_methods_supported
   const takes = (method: AuthMethod) => supported === undefined || supported.includes(method)
@@ -56,7 +56,7 @@ export const methodOf = (credentials: Credentials, metadata: Metadata.Authorizat
   return "none"
 }
 
-/** What the proof adds to a request of the token endpoint. */
+/** The parameters and headers that authenticate a request to the token endpoint. */
 export interface Proof {
   readonly parameters: { readonly [name: string]: string }
   readonly headers: { readonly [name: string]: string }
@@ -65,7 +65,7 @@ export interface Proof {
 const missing = (what: string, clientId: string) =>
   new OAuthError({
     step: "token",
-    problem: `the client ${clientId} has no ${what} to prove who it is`,
+    problem: `the client ${clientId} has no ${what} to authenticate with`,
     advice: "Give the client's credentials the one that the authorization server wants."
   })
 
@@ -102,7 +102,7 @@ const assertion = Effect.fnUntraced(function* (
   })
 })
 
-/** Proves the client to the authorization server of these metadata. */
+/** Authenticates the client at the authorization server of these metadata. Fails where the secret or key is missing. */
 export const prove = Effect.fnUntraced(function* (
   credentials: Credentials,
   metadata: Metadata.AuthorizationServer

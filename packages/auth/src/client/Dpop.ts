@@ -11,7 +11,7 @@ import * as Jose from "jose"
 import { OAuthError } from "../shared/OAuthError.ts"
 import { sha256 } from "../shared/hash.ts"
 
-/** What we sign with, in the order of preference; `none` and symmetric algorithms are not among them. */
+/** The algorithms for proofs, preferred ones first; asymmetric ones only (RFC 9449 section 4.3). */
 const algorithms = ["ES256", "EdDSA", "ES384", "ES512", "PS256", "RS256"]
 
 /** A key pair; the private part as a JWK in JSON, as it is stored. */
@@ -27,12 +27,12 @@ const unusable = (cause: unknown) =>
 
 const attempt = <A>(run: () => Promise<A>) => Effect.tryPromise({ try: run, catch: unusable })
 
-/** The first algorithm of ours that the authorization server takes; undefined if it takes none. */
+/** The preferred algorithm among those that the authorization server supports; undefined if it supports none. */
 export const choose = (supported: ReadonlyArray<string> | undefined): string | undefined =>
   algorithms.find((algorithm) => supported?.includes(algorithm) === true)
 
 const publicPart = ({ kty, crv, x, y, n, e }: Jose.JWK): Jose.JWK =>
-  // The private members are left out by naming the public ones.
+  // Only public members are named, so that no private one can slip through.
   Object.fromEntries(Object.entries({ kty, crv, x, y, n, e }).filter(([, value]) => value !== undefined))
 
 /** A new key for an algorithm of `choose`. */
@@ -43,10 +43,10 @@ export const generate = Effect.fnUntraced(function* (algorithm: string): Effect.
   return { algorithm, secret, signer: privateKey, jwk: publicPart(jwk) }
 })
 
-/** Keys that were restored: every request needs one. */
+/** Restored keys by their stored form: every request needs one. */
 const restored = new WeakMap<Redacted.Redacted<string>, Key>()
 
-/** A stored key. */
+/** The key of its stored form. Fails on one that is no asymmetric key. */
 export const restore = Effect.fnUntraced(function* (
   secret: Redacted.Redacted<string>
 ): Effect.fn.Return<Key, OAuthError> {
@@ -84,10 +84,10 @@ export const proof = Effect.fnUntraced(function* (
   )
 })
 
-/** The newest nonce of each server; that of an authorization server and of a resource are two, even at one origin. */
+/** The newest nonce of each server. An authorization server and a resource at one origin have one each. */
 export interface Nonces {
   readonly get: (role: "issuer" | "resource", url: URL) => string | undefined
-  /** Takes the nonce out of an answer's headers; true if it brought one that we did not have. */
+  /** Remembers the nonce in the headers of an answer; true if it is a new one. */
   readonly learn: (
     role: "issuer" | "resource",
     url: URL,
@@ -95,7 +95,7 @@ export interface Nonces {
   ) => boolean
 }
 
-/** Remembers nonces, none at first. */
+/** An empty memory of nonces. */
 export const nonces = (): Nonces => {
   const known = new Map<string, string>()
   const keyOf = (role: string, url: URL) => `${role} ${url.origin}`

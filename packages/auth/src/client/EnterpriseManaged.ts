@@ -1,9 +1,9 @@
 /**
- * The grant for the employees of an organization (MCP extension `io.modelcontextprotocol/enterprise-managed-authorization`): who signed
- * in at the organization's identity provider needs no further login.
+ * The grant for employees of an organization (MCP extension `io.modelcontextprotocol/enterprise-managed-authorization`): single sign-on at
+ * the organization's identity provider replaces the login at each authorization server.
  *
  * Two requests: the identity provider exchanges the identity assertion for an ID-JAG, a grant for one authorization server and one
- * resource (RFC 8693), and that authorization server exchanges the ID-JAG for a token (RFC 7523).
+ * resource (RFC 8693), and that authorization server exchanges the ID-JAG for an access token (RFC 7523).
  */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Effect from "effect/Effect"
@@ -24,15 +24,15 @@ export interface IdentityProvider {
   /** The provider's issuer identifier. */
   readonly issuer: string
   readonly tokenEndpoint: string
-  /** The client as the provider knows it from single sign-on. */
+  /** The client as it is registered at the provider for single sign-on. */
   readonly client: ClientIdentity.Credentials
-  /** Who signed in: an ID token, or a SAML assertion. Asked for each time that a token is wanted; see `account` of `OAuth`. */
+  /** The ID token or SAML assertion of the signed-in user, asked for before each exchange. Several users need `account` of `OAuth`. */
   readonly assertion: Effect.Effect<Redacted.Redacted<string>, OAuthError>
   /** Default `id_token`. */
   readonly assertionType?: "id_token" | "saml2" | undefined
 }
 
-/** The client as the MCP server's authorization server knows it. */
+/** The client as it is registered at the MCP server's authorization server. */
 export interface Options extends ClientIdentity.Credentials {
   /** That authorization server, exactly as its metadata name it; see `ClientCredentials`. */
   readonly issuer?: string | undefined
@@ -81,14 +81,32 @@ const exchange = Effect.fnUntraced(function* (
   return response.access_token
 })
 
-/** Tokens for whoever signed in at the identity provider. */
+/**
+ * The grant for the user that is signed in at the identity provider.
+ *
+ * @example
+ * ```ts
+ * import { EnterpriseManaged } from "@effect-mcp/auth"
+ * import { Effect, Redacted } from "effect"
+ *
+ * export const grant = EnterpriseManaged.make({
+ *   clientId: "notes-at-files",
+ *   identityProvider: {
+ *     issuer: "https://sso.example.com",
+ *     tokenEndpoint: "https://sso.example.com/token",
+ *     client: { clientId: "notes" },
+ *     assertion: Effect.succeed(Redacted.make("the ID token of the single sign-on"))
+ *   }
+ * })
+ * ```
+ */
 export const make = (options: Options): Grant => ({
   clientId: options.clientId,
   obtain: (request) =>
     issuerOnly(options, request.metadata.issuer).pipe(
       Effect.andThen(exchange(options.identityProvider, request)),
       Effect.flatMap((assertion) =>
-        // The resource is part of the ID-JAG; a server that also reads the parameter gets the same.
+        // The ID-JAG names the resource already; some authorization servers read the parameter.
         TokenEndpoint.tokens(
           request,
           options,

@@ -1,8 +1,7 @@
 /**
- * A way to get tokens from an authorization server: what `AuthorizationCode`, `ClientCredentials`, `EnterpriseManaged` and
- * `WorkloadIdentity` make.
+ * The interface of grants, as `AuthorizationCode`, `ClientCredentials`, `EnterpriseManaged` and `WorkloadIdentity` implement it.
  *
- * A grant gets tokens for one resource when it is asked; when it is asked, how often, and where the tokens are kept is not its matter.
+ * A grant gets tokens for one resource from one authorization server. `Access` decides when, and stores them.
  */
 import type * as Effect from "effect/Effect"
 import type * as ClientIdentity from "./ClientIdentity.ts"
@@ -12,26 +11,27 @@ import type { Tokens } from "./Stored.ts"
 import type { TokenStore } from "./TokenStore.ts"
 import type * as TokenEndpoint from "./TokenEndpoint.ts"
 
-/** What tokens are wanted, and from whom. */
+/** The tokens to get: resource, scopes and authorization server. */
 export interface Request extends TokenEndpoint.Target {
   /** The value of `resource`; undefined for a server of 2025-03-26. */
   readonly resource: string | undefined
-  /** Undefined leaves it to the authorization server. */
+  /** Undefined leaves the scopes to the authorization server. */
   readonly scopes: Scopes | undefined
 }
 
+/** Gets tokens; `R` is what the grant needs of the application, such as `Authorizer`. */
 export interface Grant<R = never> {
-  /** The client, where there is only one: others that share the store do not get its tokens. */
+  /** The client id, where the grant has only one: other clients that share the store do not use its tokens. */
   readonly clientId?: string | undefined
-  /** Gets tokens anew. */
+  /** Gets new tokens. */
   readonly obtain: (request: Request) => Effect.Effect<Tokens, OAuthError, R | TokenStore>
-  /** As whom these tokens are refreshed and revoked; undefined if they cannot be any more. */
+  /** The credentials by which these tokens are refreshed and revoked; undefined if they are void. */
   readonly credentials: (
     request: Request,
     tokens: Pick<Tokens, "clientId" | "registration">
   ) => Effect.Effect<ClientIdentity.Known | undefined, OAuthError, R | TokenStore>
-  /** The authorization server says that it does not know the client: what was registered there is void. */
+  /** Forgets the registration at an issuer that does not know the client any more. */
   readonly forget: (issuer: string) => Effect.Effect<void, OAuthError, R | TokenStore>
-  /** Whether it can be used at this issuer: decides between several authorization servers of one resource. */
+  /** Whether this issuer is preferred among several authorization servers of one resource. */
   readonly prefers: (issuer: string) => boolean
 }

@@ -1,8 +1,8 @@
 /**
- * The way of desktop programs to a user: the system's browser, and a listener on the loopback interface for the way back (RFC 8252).
+ * An `Authorizer` for desktop programs: the system's browser, and a listener on the loopback interface for the redirect (RFC 8252).
  *
- * Listens only while an authorization is under way. Requests of anybody else (any web page can make some) are turned away and do not
- * disturb the flow; nothing that they send is shown.
+ * Listens only while an authorization runs. Requests with another path or `state`, which any web page can make, get an error and change
+ * nothing; nothing that they send is shown.
  */
 import * as Deferred from "effect/Deferred"
 import type * as Duration from "effect/Duration"
@@ -33,7 +33,7 @@ const page = (status: number, text: string) =>
     }
   )
 
-/** The listener, and what brings the user to the page. */
+/** The listener, and how the page is opened. */
 export interface Options<E, R> {
   /** A server on a port of the loopback interface, such as `NodeHttpServer.layer(createServer, { host: "127.0.0.1", port: 0 })`. */
   readonly server: Layer.Layer<HttpServer.HttpServer, E, R>
@@ -41,11 +41,11 @@ export interface Options<E, R> {
   readonly open: (url: URL) => Effect.Effect<void, OAuthError>
   /** The host of the redirect URI. Default `127.0.0.1`; some authorization servers know only `localhost`. */
   readonly host?: "127.0.0.1" | "localhost" | undefined
-  /** How long the user has. Default 5 minutes. */
+  /** The time for one login. Default 5 minutes. */
   readonly timeout?: Duration.Input | undefined
 }
 
-/** Listens anew for each authorization, and shows its page by `open`. */
+/** An `Authorizer` that listens anew for each authorization and opens its page by `open`. */
 export const layer = <E, R>(options: Options<E, R>): Layer.Layer<Authorizer, never, R> =>
   Layer.effect(
     Authorizer,
@@ -55,7 +55,7 @@ export const layer = <E, R>(options: Options<E, R>): Layer.Layer<Authorizer, nev
           Effect.provideContext(context),
           Effect.mapError(
             (cause) =>
-              new OAuthError({ step: "authorization", problem: "no port can be opened for the way back", cause })
+              new OAuthError({ step: "authorization", problem: "no port can be opened for the redirect", cause })
           )
         )
         const answer = yield* Deferred.make<URLSearchParams>()
@@ -99,7 +99,7 @@ export const layer = <E, R>(options: Options<E, R>): Layer.Layer<Authorizer, nev
     }))
   )
 
-/** Starts the system's browser. The URL is an argument of its own, which no shell reads. */
+/** Opens a page in the system's browser, without a shell. Fails where no browser can be started. */
 export const browse =
   (spawner: ChildProcessSpawner["Service"], platform: NodeJS.Platform = process.platform) =>
   (url: URL): Effect.Effect<void, OAuthError> => {
@@ -120,7 +120,7 @@ export const browse =
           new OAuthError({
             step: "authorization",
             problem: `no browser can be started with ${command}`,
-            advice: "Use the way over the terminal.",
+            advice: "Log in over the terminal (`Authorizer.layerTerminal`).",
             cause
           })
       ),
@@ -128,7 +128,7 @@ export const browse =
     )
   }
 
-/** A listener on a port that the system chooses, and the system's browser. */
+/** The same with the system's browser. */
 export const layerBrowser = <E, R>(
   options: Omit<Options<E, R>, "open">
 ): Layer.Layer<Authorizer, never, R | ChildProcessSpawner> =>

@@ -1,9 +1,9 @@
 /**
- * OAuth 2.1 for the client of a protected MCP server: an `HttpClient` that sends tokens along, and gets them when the server demands some.
+ * OAuth 2.1 for the client of a protected MCP server: an `HttpClient` that authorizes its requests (spec: basic/authorization).
  *
- * A transformation of the `HttpClient` below it, so that whatever sends MCP over HTTP needs to know nothing of authorization: a request
- * that is refused with 401, or with 403 for want of scopes, is sent again with new tokens. What cannot be got fails the request with an
- * `HttpClientError` whose cause is an `OAuthError` (`OAuthError.find`).
+ * Wraps the `HttpClient` below it, so that transports need no knowledge of authorization. A request that is refused with 401, or with 403
+ * for want of scopes, is sent again with new tokens. Where none can be got the request fails with an `HttpClientError` whose cause is an
+ * `OAuthError` (`OAuthError.find`).
  */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Context from "effect/Context"
@@ -24,59 +24,59 @@ import * as Revocation from "./Revocation.ts"
 import * as Stored from "./Stored.ts"
 import { partOf, TokenStore } from "./TokenStore.ts"
 
-/** What is asked for, of whom, and how far it may lead. */
+/** How tokens are got, for which account, and within which limits. */
 export interface Options<R = never> {
   /**
-   * The server, if all requests to its origin are for it: one of HTTP with SSE has two URLs. By default every URL without its query is a
-   * server of its own.
+   * The server that all requests to its origin belong to: with HTTP with SSE it has two URLs. By default every URL, without its query, is
+   * a server of its own.
    */
   readonly server?: string | URL | undefined
-  /** How tokens are got: `AuthorizationCode.make`, `ClientCredentials.make`, `EnterpriseManaged.make` or `WorkloadIdentity.make`. */
+  /** The grant: `AuthorizationCode.make`, `ClientCredentials.make`, `EnterpriseManaged.make` or `WorkloadIdentity.make`. */
   readonly grant: Grant<R>
-  /** Whose tokens these are, where several users share a store: each has only his own. Default: there is one user. */
+  /** The name of the user, where several users share a store: each has tokens of its own. Default: one user. */
   readonly account?: string | undefined
   /** Scopes to ask for beside those that the server demands. Default none. */
   readonly scopes?: ReadonlyArray<string> | undefined
   /**
-   * Whether tokens are bound to a key (DPoP): `auto` (default) where the server's metadata speak of it, `prefer` wherever the
-   * authorization server can, `require` always, or `never`.
+   * Whether tokens are bound to a key (DPoP): `auto` (default) where the metadata of the server name it, `prefer` wherever the
+   * authorization server supports it, `require` always, or `never`.
    */
   readonly dpop?: "auto" | "prefer" | "require" | "never" | undefined
-  /** How often one request may lead to more scopes being asked for. Default 2; 0 never asks for more. */
+  /** How often one request may ask for more scopes after a 403. Default 2; 0 never. */
   readonly stepUps?: number | undefined
-  /** Lets metadata of public servers name private addresses. Default false. */
+  /** Whether metadata of public servers may name private addresses. Default false. */
   readonly allowPrivate?: boolean | undefined
-  /** Whether a server without resource metadata is taken for one of 2025-03-26. Default true. */
+  /** Whether a server without resource metadata counts as one of 2025-03-26. Default true. */
   readonly fallback?: boolean | undefined
-  /** Named in `MCP-Protocol-Version` of metadata requests. Default 2025-11-25. */
+  /** The value of `MCP-Protocol-Version` in metadata requests. Default 2025-11-25. */
   readonly protocolVersion?: string | undefined
 }
 
-/** What is known of a login. */
+/** A login at a server. Holds no token. */
 export interface Login {
   readonly server: string
   readonly issuer: string
   /** Undefined for a server of 2025-03-26. */
   readonly resource: string | undefined
   readonly clientId: string | undefined
-  /** What was granted, or asked for where the authorization server did not say. */
+  /** The granted scopes; the requested ones where the authorization server did not name them. */
   readonly scopes: ReadonlyArray<string>
-  /** Milliseconds since 1970. */
+  /** When the access token expires, in milliseconds since 1970; undefined where that is unknown. */
   readonly expiresAt: number | undefined
   readonly refreshable: boolean
   /** Whether the tokens are bound to a key. */
   readonly bound: boolean
 }
 
-/** Logging in and out, apart from any request. */
+/** Logging in and out without a request of MCP. Fails with an `OAuthError`. */
 export class OAuth extends Context.Service<
   OAuth,
   {
-    /** Gets tokens for the server, new ones if there are some already. */
+    /** Gets new tokens for the server, and replaces the stored ones. */
     readonly login: (server: string | URL) => Effect.Effect<Login, OAuthError>
-    /** Revokes the tokens where that is possible (RFC 7009) and forgets them; false if there were none. */
+    /** Forgets the tokens, and revokes them where the authorization server supports it (RFC 7009); false if there were none. */
     readonly logout: (server: string | URL) => Effect.Effect<boolean, OAuthError>
-    /** The login at the server that is stored; asks nobody. */
+    /** The stored login at the server, without any request; undefined if there is none. */
     readonly whoami: (server: string | URL) => Effect.Effect<Login | undefined, OAuthError>
   }
 >()("@effect-mcp/auth/OAuth") {}
@@ -140,7 +140,7 @@ const login = Effect.fnUntraced(function* <R>(
   const server = yield* parseServer(parts, text)
   const access = yield* accessTo(server)
   yield* access.current
-  // An unauthorized request shows where the metadata are and which scopes are wanted; a server that answers it has none to show.
+  // The challenge to a request without a token names the metadata and the scopes; a server that accepts the request has none.
   const challenge = yield* http
     .execute(HttpClientRequest.get(server, { headers: { accept: "text/event-stream" } }))
     .pipe(
@@ -235,7 +235,25 @@ const make = Effect.fnUntraced(function* <R>(
   }
 })
 
-/** An `HttpClient` that authorizes its requests, from one that does not; and `OAuth` beside it. */
+/**
+ * The `HttpClient` that authorizes requests, over the one below it, and the service `OAuth`.
+ *
+ * @example
+ * ```ts
+ * import { AuthorizationCode, Loopback, OAuth, TokenFiles } from "@effect-mcp/auth"
+ * import { NodeHttpServer, NodeServices } from "@effect/platform-node"
+ * import { Layer } from "effect"
+ * import { FetchHttpClient } from "effect/http"
+ * import { createServer } from "node:http"
+ *
+ * const browser = Loopback.layerBrowser({ server: NodeHttpServer.layer(createServer, { host: "127.0.0.1", port: 0 }) })
+ *
+ * export const authorized = OAuth.layer({ grant: AuthorizationCode.make({ clientName: "Notes" }) }).pipe(
+ *   Layer.provide([browser, TokenFiles.layer({ directory: ".tokens" }), FetchHttpClient.layer]),
+ *   Layer.provide(NodeServices.layer)
+ * )
+ * ```
+ */
 export const layer = <R = never>(
   options: Options<R>
 ): Layer.Layer<HttpClient.HttpClient | OAuth, never, HttpClient.HttpClient | TokenStore | R> =>

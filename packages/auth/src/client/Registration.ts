@@ -1,8 +1,8 @@
 /**
- * How a client gets to be known to an authorization server: registered before, described by a document at its own URL, or registered on
- * the spot (RFC 7591), in this order.
+ * The registration of a client at an authorization server: pre-registered, a client id metadata document, dynamic registration (RFC 7591)
+ * or credentials that the user enters, in this order.
  *
- * What is registered is kept by issuer and never shown to another one.
+ * Registrations are stored by issuer and never sent to another one.
  */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Clock from "effect/Clock"
@@ -22,19 +22,19 @@ import * as Stored from "./Stored.ts"
 import * as TokenEndpoint from "./TokenEndpoint.ts"
 import { TokenStore } from "./TokenStore.ts"
 
-/** The client, as authorization servers may get to know it. */
+/** The client, and the kinds of registration that it allows. */
 export interface Options {
   /** Shown to the user by authorization servers. */
   readonly clientName: string
-  /** What was registered out of band, by issuer. */
+  /** Credentials that were registered out of band, by issuer. */
   readonly preRegistered?: ReadonlyArray<PreRegistered> | undefined
-  /** The HTTPS URL of the client's own metadata document: its client id wherever such documents are supported. */
+  /** The HTTPS URL of the client's metadata document, which is its client id where such documents are supported. */
   readonly metadataUrl?: string | undefined
   /** The key that the metadata document names, if it wants `private_key_jwt`. */
   readonly signingKey?: SigningKey | undefined
   /** More fields of a dynamic registration, such as `client_uri` or `logo_uri`; `false` never registers. Default none. */
   readonly registration?: { readonly [field: string]: unknown } | false | undefined
-  /** Asks the user for credentials where nothing else is possible. */
+  /** Asks the user for credentials where no other registration is possible. */
   readonly ask?: ((issuer: string) => Effect.Effect<Credentials | undefined, OAuthError>) | undefined
 }
 
@@ -66,14 +66,16 @@ const isDocumentUrl = (text: string): boolean => {
 }
 
 /**
- * The metadata document of a client, to be served as JSON at `metadataUrl`: its client id wherever such documents are supported.
- * `redirectUris`: all that the client may use; authorization servers take any port of those on the loopback interface, or should.
+ * The metadata document of a client, to be served as JSON at `metadataUrl`. Throws on a URL that cannot be a client id.
+ *
+ * `redirectUris` are all redirect URIs of the client; for those on the loopback interface authorization servers accept any port
+ * (RFC 8252 section 7.3).
  */
 export const document = (options: {
   readonly metadataUrl: string
   readonly clientName: string
   readonly redirectUris: readonly [string, ...ReadonlyArray<string>]
-  /** The public keys of `signingKey`; without them the client proves nothing. */
+  /** The public keys of `signingKey`; without them the client does not authenticate. */
   readonly jwks?: { readonly keys: ReadonlyArray<object> } | undefined
   /** More fields, such as `client_uri` or `logo_uri`. */
   readonly fields?: { readonly [field: string]: unknown } | undefined
@@ -93,7 +95,7 @@ export const document = (options: {
   }
 }
 
-/** How we would like to prove who we are: not at all, as an application on the user's machine keeps no secret, if that is possible. */
+/** The authentication method to register: none if possible, since an application on the user's machine keeps no secret. */
 const wantedMethod = (supported: ReadonlyArray<string> | undefined): Stored.AuthMethod =>
   supported === undefined || supported.includes("none")
     ? "none"
@@ -177,14 +179,14 @@ export const known = Effect.fnUntraced(function* (
   return clientId === undefined || fixed?.clientId === clientId ? fixed : undefined
 })
 
-/** Forgets what was registered with an issuer: it says that it does not know us. */
+/** Forgets the registration at an issuer that does not know the client any more. */
 export const forget = (issuer: string): Effect.Effect<void, OAuthError, TokenStore> =>
   Effect.flatMap(TokenStore, (store) => {
     const slot = Stored.registration(store, issuer)
     return Effect.flatMap(slot.read, ({ value }) => (value === undefined ? Effect.void : slot.write(undefined)))
   })
 
-/** Who the client is at this issuer for a flow that comes back at `redirectUri`; registers it if need be. */
+/** The credentials at this issuer for a flow with `redirectUri`; registers the client where necessary. */
 export const credentials = Effect.fnUntraced(function* (
   options: Options,
   request: Request,
@@ -212,7 +214,7 @@ export const credentials = Effect.fnUntraced(function* (
   const asked = yield* options.ask?.(issuer) ?? Effect.succeed(undefined)
   if (asked !== undefined) {
     const { clientId, clientSecret, method, signingKey } = asked
-    // What is kept cannot sign: without the key the user is asked again.
+    // The store keeps no signing key: the user is asked again for the next login.
     if (signingKey !== undefined) return asked
     return fromStored({
       clientId,

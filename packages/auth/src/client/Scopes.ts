@@ -1,4 +1,4 @@
-/** Sets of scopes, as the lists that travel: in order, without doubles (RFC 6749 section 3.3). */
+/** Sets of scopes as a client requests them: ordered lists without duplicates (RFC 6749 section 3.3). */
 
 /** Names of scopes; case matters. */
 export type Scopes = ReadonlyArray<string>
@@ -6,7 +6,7 @@ export type Scopes = ReadonlyArray<string>
 /** The scopes of a space-separated list. */
 export const parse = (text: string): Scopes => [...new Set(text.split(" ").filter((scope) => scope !== ""))]
 
-/** All scopes of all sets, in order of first mention. */
+/** The scopes of all sets, in the order of their first occurrence. */
 export const union = (...sets: ReadonlyArray<Scopes | undefined>): Scopes => [
   ...new Set(sets.flatMap((set) => set ?? []))
 ]
@@ -15,14 +15,14 @@ export const union = (...sets: ReadonlyArray<Scopes | undefined>): Scopes => [
 export const covers = (have: Scopes, needed: Scopes): boolean => needed.every((scope) => have.includes(scope))
 
 /**
- * What to ask for: what the server says that the request needs, beside what was asked for before; else what the resource says is enough
- * to begin with; else nothing, which leaves it to the authorization server (undefined).
+ * The scopes to request: those of before, those of the challenge or else of the resource metadata, and those of the application. Undefined
+ * where there are none, which leaves them to the authorization server (spec: basic/authorization, scope selection).
  */
 export const select = (options: {
   readonly before: Scopes
   readonly challenged: Scopes | undefined
   readonly supported: Scopes | undefined
-  /** Scopes that the application wants in any case. */
+  /** Scopes that the application always requests. */
   readonly wanted: Scopes
 }): Scopes | undefined => {
   const scopes = union(options.before, options.challenged ?? options.supported, options.wanted)

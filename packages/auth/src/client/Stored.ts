@@ -1,8 +1,8 @@
 /**
- * What a client keeps in its `TokenStore`, as JSON: the tokens of a resource at an issuer, the registration at an issuer, and which
- * issuer and resource a server's URL last led to.
+ * The entries of a client in its `TokenStore`, as JSON: the tokens of a resource at an issuer, the registration at an issuer, and the
+ * issuer and resource that a server's URL last led to.
  *
- * A text that cannot be read counts as nothing: what was stored by a newer version costs a login, not an error for ever.
+ * An entry that cannot be read counts as absent: an entry of a newer version costs a login, and is no lasting error.
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -14,7 +14,7 @@ import type { TokenStore } from "./TokenStore.ts"
 const Secret = Schema.RedactedFromValue(Schema.String)
 const Millis = Schema.Finite
 
-/** How a client proves itself at a token endpoint. */
+/** The authentication method of a client at the token endpoint (RFC 8414 section 2). */
 export const AuthMethod = Schema.Literals(["none", "client_secret_basic", "client_secret_post", "private_key_jwt"])
 export type AuthMethod = typeof AuthMethod.Type
 
@@ -33,31 +33,31 @@ export type Registration = typeof Registration.Type
 export const Tokens = Schema.Struct({
   accessToken: Secret,
   tokenType: Schema.Literals(["Bearer", "DPoP"]),
-  /** When the access token expires, in milliseconds since 1970; not known without. */
+  /** When the access token expires, in milliseconds since 1970; unknown where absent. */
   expiresAt: Schema.optionalKey(Millis),
   /** When it should be renewed: early enough that it does not expire before it arrives. */
   renewAt: Schema.optionalKey(Millis),
   refreshToken: Schema.optionalKey(Secret),
-  /** What was asked for: a challenge for no more than this cannot be met by asking again. */
+  /** The requested scopes: asking again for no more than these does not help. */
   requested: Schema.Array(Schema.String),
-  /** What was granted, where the authorization server said so. */
+  /** The granted scopes, where the authorization server named them. */
   granted: Schema.optionalKey(Schema.Array(Schema.String)),
   clientId: Schema.optionalKey(Schema.String),
-  /** That client, if it was registered: by now there may be another one at the same issuer. */
+  /** The registration of that client: the issuer may have another one by now. */
   registration: Schema.optionalKey(Registration),
   /** The private key that the tokens are bound to (RFC 9449), as a JWK in JSON. */
   key: Schema.optionalKey(Secret)
 })
 export type Tokens = typeof Tokens.Type
 
-/** Tokens, and who is getting new ones. */
+/** Tokens, and the lease of the process that gets new ones. */
 export const Account = Schema.Struct({
   tokens: Schema.optionalKey(Tokens),
   lease: Schema.optionalKey(Schema.Struct({ owner: Schema.String, until: Millis }))
 })
 export type Account = typeof Account.Type
 
-/** Where a server's URL led when it was last found out. */
+/** The authorization server and resource of a server's URL, by the last discovery. */
 export const AuthorizationTarget = Schema.Struct({
   issuer: Schema.String,
   /** The resource indicator; a server of 2025-03-26 has none. */
@@ -69,7 +69,7 @@ export type AuthorizationTarget = typeof AuthorizationTarget.Type
 export interface Slot<A> {
   readonly read: Effect.Effect<{ readonly version: number; readonly value: A | undefined }, OAuthError>
   readonly swap: (version: number, value: A | undefined) => Effect.Effect<boolean, OAuthError>
-  /** Replaces whatever is there. */
+  /** Replaces the entry, whatever its version. */
   readonly write: (value: A | undefined) => Effect.Effect<void, OAuthError>
 }
 
@@ -97,7 +97,7 @@ const slot =
 export const account = slot("account", Account)
 /** The client's registration, by issuer. */
 export const registration = slot("registration", Registration)
-/** Where a server leads, by its URL. */
+/** The authorization target of a server, by its URL. */
 export const target = slot("target", AuthorizationTarget)
 
 /** The account of a resource at its issuer. */

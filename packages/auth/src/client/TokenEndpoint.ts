@@ -1,7 +1,7 @@
 /**
  * Requests to a token endpoint (OAuth 2.1 section 3.2): parameters in, tokens out.
  *
- * Owns the checks of the answer: a token that could not travel in a header, or of a type that nobody asked for, is refused.
+ * Owns the checks of the answer: a token that no header can carry, or of a type that was not asked for, is refused.
  */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Clock from "effect/Clock"
@@ -20,7 +20,7 @@ import { OAuthError, type Step, shown } from "../shared/OAuthError.ts"
 import * as Scopes from "./Scopes.ts"
 import type { Tokens } from "./Stored.ts"
 
-/** Tokens are renewed this long before they expire, if they live much longer. */
+/** Tokens are renewed this many milliseconds before they expire, short-lived ones at half of their life. */
 const early = 30_000
 
 /** Form parameters; those that are undefined are left out. */
@@ -28,7 +28,7 @@ export interface Parameters {
   readonly [name: string]: string | undefined
 }
 
-/** How proofs of possession are made for an issuer's tokens. */
+/** The key that tokens are bound to (DPoP), and the nonces for its proofs. */
 export interface Binding {
   readonly key: Dpop.Key
   readonly nonces: Dpop.Nonces
@@ -36,7 +36,7 @@ export interface Binding {
   readonly required: boolean
 }
 
-/** Whom to ask, and as whom. */
+/** The authorization server, the MCP server that named it, and how requests are sent. */
 export interface Target extends TrustedUrl.Trust {
   readonly http: HttpClient.HttpClient
   readonly metadata: Metadata.AuthorizationServer
@@ -66,11 +66,11 @@ const secrets = [
   "subject_token"
 ]
 
-/** Text of an authorization server that may repeat what it was sent. */
+/** Text of an authorization server without the secrets that it may repeat. */
 const withoutSecrets = (text: string, sent: Parameters): string =>
   secrets.reduce((text, name) => (sent[name] ? text.replaceAll(sent[name], "***") : text), text)
 
-/** What the error of an answer says, as details of an `OAuthError`; nothing that was `sent` in confidence. */
+/** The error of an answer, as details of an `OAuthError`, without the secrets in `sent`. */
 export const refusal = (json: unknown, sent: Parameters = {}): { readonly code?: string; readonly found?: string } => {
   const { error, error_description } = Option.getOrUndefined(decodeRefusal(Metadata.withoutNulls(json))) ?? {}
   return {
@@ -102,7 +102,7 @@ const post = Effect.fnUntraced(function* (
   }
 })
 
-/** Posts to an endpoint that answers as a token endpoint does, and takes the answer apart. */
+/** Posts a form to a token endpoint and decodes its answer. Fails with the error of the answer. */
 export const ask = Effect.fnUntraced(function* (
   target: Omit<Target, "metadata">,
   step: Step,
@@ -120,7 +120,7 @@ export const ask = Effect.fnUntraced(function* (
       ...refusal(json, parameters)
     })
   const response = Option.getOrUndefined(decodeResponse(Metadata.withoutNulls(json)))
-  // What is no visible ASCII could not be sent, or would end the header that it is sent in.
+  // Only visible ASCII can be sent in a header.
   if (response === undefined || !/^[\x21-\x7e]+$/.test(response.access_token))
     return yield* new OAuthError({
       step,
@@ -145,7 +145,7 @@ export const endpoint = (target: Target): Effect.Effect<URL, OAuthError> =>
       )
     : TrustedUrl.check("server-metadata", "`token_endpoint`", target.metadata.token_endpoint, target)
 
-/** Asks for tokens. `requested` is what of them is remembered as asked for. */
+/** Requests tokens; `requested` is stored as the scopes that were asked for. */
 export const tokens = Effect.fnUntraced(function* (
   target: Target,
   credentials: ClientIdentity.Known,

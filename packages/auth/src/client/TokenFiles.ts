@@ -2,8 +2,8 @@
  * The token store on disk: a directory that only its owner can enter, one file per key and version.
  *
  * A version is written aside and then linked to its name, which the file system does for one process only: that is the
- * compare-and-swap, without locks that a killed process could leave behind. The highest version counts; older ones are removed by
- * whoever replaced them. Needs a file system with hard links, as those of Linux, macOS and Windows (NTFS) are.
+ * compare-and-swap, without locks that a killed process could leave behind. The highest version counts; the process that
+ * replaces a version removes it. Needs a file system with hard links, as those of Linux, macOS and Windows (NTFS) are.
  */
 import * as Clock from "effect/Clock"
 import * as Digest from "effect/crypto/Digest"
@@ -31,7 +31,7 @@ const make = Effect.fnUntraced(function* (
   const path = yield* Path.Path
   const digest = yield* Digest.Digest
 
-  // What a killed process left half written.
+  // Files that a killed process left half written.
   const leftover = Effect.fnUntraced(
     function* (name: string) {
       const file = path.join(directory, name)
@@ -41,11 +41,11 @@ const make = Effect.fnUntraced(function* (
     },
     (effect) => Effect.ignore(effect)
   )
-  /** Runs before anything is written: who only reads makes no directory. */
+  /** Runs before the first write; reading makes no directory. */
   const prepared = yield* Effect.cached(
     Effect.gen(function* () {
       yield* fs.makeDirectory(directory, { recursive: true, mode: 0o700 })
-      // One that was there already may have been open to others.
+      // An existing directory may be readable by other users.
       yield* fs.chmod(directory, 0o700)
       const names = yield* fs.readDirectory(directory)
       yield* Effect.forEach(
@@ -112,7 +112,18 @@ const make = Effect.fnUntraced(function* (
   return TokenStore.of({ read, swap: (key, version, text) => Effect.andThen(prepared, swap(key, version, text)) })
 })
 
-/** Tokens in files of `directory`, which is made if it is not there; only its owner can read them. */
+/**
+ * A token store in files of `directory`, which is made on the first write. Only their owner can read them; they are not encrypted.
+ *
+ * @example
+ * ```ts
+ * import { TokenFiles } from "@effect-mcp/auth"
+ * import { NodeServices } from "@effect/platform-node"
+ * import { Layer } from "effect"
+ *
+ * export const store = TokenFiles.layer({ directory: ".tokens" }).pipe(Layer.provide(NodeServices.layer))
+ * ```
+ */
 export const layer = (options: {
   readonly directory: string
 }): Layer.Layer<TokenStore, never, FileSystem.FileSystem | Path.Path> =>

@@ -1,9 +1,8 @@
 /**
- * Where a client keeps tokens and registrations: texts by key, replaced by compare-and-swap.
+ * The store of a client's tokens and registrations: texts by key, replaced by compare-and-swap.
  *
- * The whole contract is `read` and `swap`; that fibers and processes which share a store refresh a token once follows from them (see
- * `TokenLock`). Owns no schema: what the texts are is `Stored`'s matter. Here are the store in memory and the encryption of any other; the
- * store on disk is `TokenFiles`.
+ * The contract is `read` and `swap`; with it `TokenLock` has fibers and processes refresh a token once. `Stored` owns the schema of the
+ * texts. Here are the store in memory and encryption over any store; `TokenFiles` is the store on disk.
  */
 import * as Context from "effect/Context"
 import * as Aead from "effect/crypto/Aead"
@@ -14,10 +13,10 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { OAuthError } from "../shared/OAuthError.ts"
 
-/** A text and how often it was replaced; version 0 is the one before the first. */
+/** A text and its version: how often it was replaced. Version 0 precedes the first text. */
 export interface Versioned {
   readonly version: number
-  /** Undefined when there is nothing. */
+  /** Undefined where the key has no text. */
   readonly text: string | undefined
 }
 
@@ -27,14 +26,14 @@ export class TokenStore extends Context.Service<
   {
     readonly read: (key: string) => Effect.Effect<Versioned, OAuthError>
     /**
-     * Replaces the text if its version is still `version`, and says whether it did. May say `false` after it did, if the text was
-     * replaced again meanwhile; never `true` if it did not.
+     * Replaces the text if its version is still `version`, and gives whether it did. May give `false` after a replacement that was itself
+     * replaced meanwhile; never gives `true` without one.
      */
     readonly swap: (key: string, version: number, text: string | undefined) => Effect.Effect<boolean, OAuthError>
   }
 >()("@effect-mcp/auth/TokenStore") {}
 
-/** A store for this process alone, empty at first. */
+/** A new, empty store in the memory of this process. */
 export const makeMemory = (): TokenStore["Service"] => {
   const entries = new Map<string, Versioned>()
   const read = (key: string) => entries.get(key) ?? { version: 0, text: undefined }
@@ -49,10 +48,10 @@ export const makeMemory = (): TokenStore["Service"] => {
   })
 }
 
-/** Tokens that are forgotten with the process. */
+/** A store in memory, which ends with the process. */
 export const layerMemory: Layer.Layer<TokenStore> = Layer.sync(TokenStore, makeMemory)
 
-/** A part of a store that has nothing in common with the others: `names` say whose it is. */
+/** The part of a store that `names` select; parts with other names share no entry with it. */
 export const partOf = (store: TokenStore["Service"], ...names: ReadonlyArray<string>): TokenStore["Service"] => {
   const inside = (key: string) => JSON.stringify(["of", ...names, key])
   return TokenStore.of({
@@ -66,8 +65,28 @@ const decoder = new TextDecoder("utf-8", { fatal: true })
 const nonceLength = Aead.aes256Gcm.nonceLength
 
 /**
- * Encrypts what goes into another store, with AES-256-GCM; `key` has 32 bytes. A text moved to another key of the store, or made with
- * another key, is an error; an older text of the same key put back is not noticed.
+ * A store that encrypts the texts of another one with AES-256-GCM; `key` has 32 bytes. A text that was moved to another entry, changed or
+ * made with another key fails with an `OAuthError`; an older text of the same entry is not noticed.
+ *
+ * @example
+ * ```ts
+ * import { TokenStore } from "@effect-mcp/auth"
+ * import { Effect, Layer, Redacted } from "effect"
+ * import { Aead, SecureRandom } from "effect/crypto"
+ *
+ * const program = Effect.gen(function* () {
+ *   const plain = TokenStore.makeMemory()
+ *   const store = yield* TokenStore.encrypted(plain, Redacted.make(new Uint8Array(32)))
+ *   yield* store.swap("key", 0, "secret")
+ *   console.log((yield* store.read("key")).text)
+ *   console.log((yield* plain.read("key")).text === "secret")
+ * })
+ *
+ * const crypto = Aead.layerWebCrypto.pipe(Layer.provideMerge(SecureRandom.layerWebCrypto))
+ * await Effect.runPromise(Effect.provide(program, crypto))
+ * // => secret
+ * // => false
+ * ```
  */
 export const encrypted = Effect.fnUntraced(function* (
   store: TokenStore["Service"],
@@ -114,7 +133,7 @@ export const encrypted = Effect.fnUntraced(function* (
 
 const crypto = Aead.layerWebCrypto.pipe(Layer.provideMerge(SecureRandom.layerWebCrypto))
 
-/** Encrypts what goes into the store below it; see `encrypted`. */
+/** Encrypts the store below it; see `encrypted`. Fails for a key without 32 bytes. */
 export const layerEncrypted = (key: Redacted.Redacted<Uint8Array>): Layer.Layer<TokenStore, OAuthError, TokenStore> =>
   Layer.provide(
     Layer.effect(

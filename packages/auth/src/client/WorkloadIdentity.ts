@@ -1,8 +1,8 @@
 /**
- * The grant for a workload that its platform vouches for (workload identity federation, RFC 7523 section 2.1): a JWT of the platform,
- * exchanged for a token.
+ * The grant for a workload with an identity of its platform (workload identity federation, RFC 7523 section 2.1): a JWT that the platform
+ * issues, exchanged for an access token.
  *
- * The assertion is asked for each time: platforms rotate them. A refusal is final; nothing else is tried.
+ * The JWT is asked for before each exchange, since platforms rotate it. A refusal is final: no other grant is tried.
  */
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
@@ -12,10 +12,10 @@ import { issuerOnly } from "./issuerOnly.ts"
 import type { OAuthError } from "../shared/OAuthError.ts"
 import * as TokenEndpoint from "./TokenEndpoint.ts"
 
-/** JWT bearer assertions (RFC 7523). */
+/** `grant_type` of JWT bearer assertions (RFC 7523 section 2.1). */
 export const grantType = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
-/** The client, and what its platform says of it. */
+/** The client, and the JWT of its platform. */
 export interface Options extends Credentials {
   /** The authorization server that trusts the platform, exactly as its metadata name it; see `ClientCredentials`. */
   readonly issuer?: string | undefined
@@ -23,7 +23,21 @@ export interface Options extends Credentials {
   readonly assertion: (issuer: string) => Effect.Effect<Redacted.Redacted<string>, OAuthError>
 }
 
-/** Tokens for what the platform vouches for. */
+/**
+ * The grant that exchanges the platform's JWT for access tokens.
+ *
+ * @example
+ * ```ts
+ * import { WorkloadIdentity } from "@effect-mcp/auth"
+ * import { Effect, Redacted } from "effect"
+ *
+ * export const grant = WorkloadIdentity.make({
+ *   clientId: "nightly-report",
+ *   issuer: "https://login.example.com",
+ *   assertion: (issuer) => Effect.succeed(Redacted.make(`the service account token for ${issuer}`))
+ * })
+ * ```
+ */
 export const make = (options: Options): Grant => ({
   clientId: options.clientId,
   obtain: (request) =>

@@ -1,8 +1,8 @@
 /**
  * Authorization of an MCP server as users import it: an OAuth 2.1 resource server as layers (spec: basic/authorization).
  *
- * `Auth.layer` says whose tokens count, `Auth.protect` puts the guard before an endpoint and serves the metadata that lead clients to
- * the authorization server, `Auth.requires` gives scopes to tools, resources and prompts, and `Auth.caller` is who calls.
+ * `Auth.layer` names the resource and its issuers, `Auth.protect` guards an endpoint and serves the metadata that lead clients to the
+ * authorization server, `Auth.requires` demands scopes for tools, resources and prompts, and `Auth.caller` is the caller of a handler.
  *
  * @example
  * ```ts
@@ -48,7 +48,7 @@ export {
 export { Guard, middleware, type Options } from "./Guard.ts"
 export { requires, type RequiresOptions } from "./RequiredScopes.ts"
 
-/** Authenticates by the tokens that the verifier holds for authentic. Dies on options that make no sense. */
+/** Provides `Auth` and the guard: callers are the subjects of tokens that the verifier accepts. Dies on contradictory options. */
 export const layer = (options: GuardModule.Options): Layer.Layer<Auth | GuardModule.Guard, never, TokenVerifier> =>
   Layer.effectContext(
     Effect.map(GuardModule.make(options), (guard) =>
@@ -66,13 +66,13 @@ type Protected<R> =
   | HttpRouter.HttpRouter
 
 /**
- * Guards an endpoint (or any routes), and serves the metadata of its resource beside it. A session's own stream and a subscription end
- * when the token expires that opened them.
+ * Guards an endpoint (or any routes), and serves the Protected Resource Metadata (RFC 9728) beside it. The standalone stream of a
+ * session and a `subscriptions/listen` end when the token that opened them expires.
  */
 export const protect = <A, E, R>(
   endpoint: Layer.Layer<A, E, R>,
   options: {
-    /** Also serves the metadata at the root, for clients that look nowhere else. Default true; for one resource of a host only. */
+    /** Whether the metadata are also served at the root of the host, for older clients. Default true; true for one resource of a host. */
     readonly root?: boolean
   } = {}
 ): Layer.Layer<A, E, Protected<R>> =>
@@ -93,8 +93,8 @@ const metadata = (root: boolean): Layer.Layer<never, never, GuardModule.Guard | 
   )
 
 /**
- * For clients of 2025-03-26, to whom the server's origin is the authorization server: serves the metadata of the first authorization
- * server there, fetched when asked for, or those that are given.
+ * For clients of 2025-03-26, which take the server's origin for the authorization server: serves the metadata of the first
+ * authorization server there (RFC 8414), fetched on request and kept for a minute, or `document`.
  */
 export const layerLegacyMetadata = (
   options: { readonly document?: { readonly [name: string]: unknown } } = {}

@@ -1,9 +1,9 @@
 /**
- * Who calls, for handlers that serve nobody else: the caller is always authenticated, and has the scopes that are demanded.
+ * The authenticated caller of a handler, with the scopes that the handler demands.
  *
- * Owns the marker that makes this a matter of types: what uses it requires `Auth`, and only a layer that authenticates provides that.
- * A request that lacks something fails before it has an effect, and becomes a challenge where its answer is an HTTP response of its own:
- * not over HTTP with SSE, nor on a stream that has begun. There the error says what is needed.
+ * Owns the service `Auth`, by which this is a matter of types: code that uses the caller requires `Auth`, and only a layer that authenticates
+ * provides it. A request that lacks something fails before it has an effect, and its HTTP response becomes a challenge. Over HTTP with SSE,
+ * and on a stream that has begun, the error names what is needed instead.
  */
 import * as Principal from "@effect-mcp/core/Principal"
 import { RequestContext } from "@effect-mcp/core/RequestContext"
@@ -13,34 +13,34 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as ChallengeNotes from "./ChallengeNotes.ts"
 
-/** The caller must authenticate. Ours: outside the ranges of JSON-RPC and MCP, after HTTP's 401. */
+/** Code of the error for missing authentication, after HTTP's 401: outside the ranges of JSON-RPC and MCP. */
 export const Unauthorized = -31401
-/** The caller's token lacks scopes; `data.scope` names all that are needed. Ours, after HTTP's 403. */
+/** Code of the error for missing scopes, after HTTP's 403; `data.scope` names all that are needed. */
 export const InsufficientScope = -31403
 
-/** Whether scopes that were granted are enough for one that is needed. */
+/** Whether the granted scopes satisfy one that is needed. */
 export type Satisfies = (granted: ReadonlyArray<string>, needed: string) => boolean
 
-/** Who counts as a caller, and what every request needs. */
+/** How callers are recognized, and which scopes every request needs. `Auth.layer` and `layerLocal` provide it. */
 export class Auth extends Context.Service<
   Auth,
   {
-    /** Who calls where requests come without any principal: over stdio, where whoever started the process is the user. */
+    /** The caller of requests without a principal, as over stdio, where the user started the process. */
     readonly local: Principal.Principal["Service"] | undefined
     readonly satisfies: Satisfies
-    /** What every request needs. */
+    /** Scopes that every request needs. */
     readonly scopes: ReadonlyArray<string>
   }
 >()("@effect-mcp/auth/Auth") {}
 
-/** A principal that is somebody. */
+/** A principal with a subject. */
 export type Caller = Principal.Principal["Service"] & { readonly subject: string }
 
 const isCaller = (principal: Principal.Principal["Service"]): principal is Caller => principal.subject !== undefined
 
 type Services = Auth | Principal.Principal | RequestContext
 
-/** Fails, and has the HTTP request answered with a challenge if there is one. */
+/** Fails with the error, and notes the need so that the HTTP response becomes a challenge. */
 const lack = (
   need: ChallengeNotes.Need,
   message: string,
@@ -53,7 +53,7 @@ const lack = (
     return yield* Effect.fail(new McpError({ code, message, ...data }))
   })
 
-/** Whether a principal is a caller that by these rules has all of the scopes. */
+/** Whether a principal is a caller with all of the scopes. */
 export const admits =
   ({ local, satisfies, scopes: always }: Auth["Service"], scopes: ReadonlyArray<string>) =>
   (principal: Principal.Principal["Service"]): boolean => {
@@ -62,7 +62,7 @@ export const admits =
     return [...always, ...scopes].every((scope) => satisfies(caller.scopes, scope))
   }
 
-/** The caller, who by these rules has all of the scopes. What can be known beforehand is worked out once. */
+/** The caller, with all of the scopes. What does not depend on the request is computed once. */
 export const admitted = (
   { local, satisfies, scopes: always }: Auth["Service"],
   scopes: ReadonlyArray<string>
@@ -80,17 +80,33 @@ export const admitted = (
   })
 }
 
-/** The caller, who has all of these scopes; else the request is refused with a challenge that names all of them. */
+/**
+ * The caller, with all of these scopes beside those that every request needs. Fails with `Unauthorized` (-31401) or `InsufficientScope`
+ * (-31403), which become 401 and 403 with a challenge that names all scopes.
+ *
+ * @example
+ * ```ts
+ * import { Auth } from "@effect-mcp/auth"
+ * import { Tool, Tools } from "@effect-mcp/core"
+ * import { Effect, Schema } from "effect"
+ *
+ * const Delete = Tool.make("delete", { description: "Deletes a file", input: { path: Schema.String } })
+ *
+ * export const layer = Tools.layer(Delete, ({ path }) =>
+ *   Effect.map(Auth.demand("files:write"), ({ subject }) => `${subject} deleted ${path}`)
+ * )
+ * ```
+ */
 export const demand = (...scopes: ReadonlyArray<string>): Effect.Effect<Caller, McpError, Services> =>
   Effect.flatMap(Auth, (auth) => admitted(auth, scopes))
 
-/** The caller, whatever its scopes. */
+/** The caller, with the scopes that every request needs. Fails with `Unauthorized` or `InsufficientScope`. */
 export const caller: Effect.Effect<Caller, McpError, Services> = demand()
 
-/** Scopes are enough if they are named. */
+/** Satisfied by a granted scope of the same name. */
 export const named: Satisfies = (granted, needed) => granted.includes(needed)
 
-/** For servers over stdio, and for tests: everybody who is not somebody else is this one. */
+/** Provides `Auth` for stdio and for tests: requests without a principal are those of `local`. */
 export const layerLocal = (
   local: {
     readonly subject: string

@@ -16,9 +16,9 @@ export type ErrorCode =
 export interface Challenge {
   readonly scheme: "Bearer" | "DPoP"
   readonly error?: ErrorCode | undefined
-  /** For developers; never holds any part of a credential. */
+  /** For developers. Holds no part of a credential. */
   readonly description?: string | undefined
-  /** What the request needs, in full: a client that steps up asks for all of it. */
+  /** All scopes that the request needs: a client that steps up asks for all of them. */
   readonly scopes?: ReadonlyArray<string> | undefined
   /** Where the Protected Resource Metadata are (RFC 9728). */
   readonly resourceMetadata?: string | undefined
@@ -26,7 +26,7 @@ export interface Challenge {
   readonly algorithms?: ReadonlyArray<string> | undefined
 }
 
-/** A quoted-string holds printable ASCII only; what else there is becomes a question mark. */
+/** A quoted-string (RFC 9110 section 5.6.4); characters that are no printable ASCII become question marks. */
 const quoted = (value: string): string =>
   `"${value.replaceAll(/[^\x20-\x7e]/gu, "?").replaceAll(/["\\]/g, (character) => `\\${character}`)}"`
 
@@ -44,5 +44,5 @@ export const format = (challenge: Challenge): string => {
   return parameters.length === 0 ? challenge.scheme : `${challenge.scheme} ${parameters.join(", ")}`
 }
 
-/** Several challenges as the value of one header: the client takes the scheme that it knows best. */
+/** Several challenges as the value of one header; the client chooses a scheme. */
 export const formatAll = (challenges: ReadonlyArray<Challenge>): string => challenges.map(format).join(", ")

@@ -1,12 +1,12 @@
 /**
- * What a request presents: the token of its `Authorization` header (RFC 6750 section 2.1, RFC 9449 section 7.1).
+ * The credentials of a request: the token of its `Authorization` header (RFC 6750 section 2.1, RFC 9449 section 7.1).
  *
- * Owns the grammar. A token in the query or the body is refused, never read: queries end up in logs.
+ * Owns the grammar. A token in the query is refused, not read: queries are logged. A token in the body is not looked for.
  */
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as Redacted from "effect/Redacted"
 
-/** No token, something that is none, or one. */
+/** No token, a malformed header, or one token. */
 export type Credentials =
   | { readonly _tag: "None" }
   | { readonly _tag: "Malformed"; readonly problem: string }
@@ -14,18 +14,18 @@ export type Credentials =
       readonly _tag: "Token"
       readonly scheme: "Bearer" | "DPoP"
       readonly token: Redacted.Redacted<string>
-      /** The proof that came with it, unchecked. */
+      /** The value of the `DPoP` header, unchecked. */
       readonly proof: string | undefined
     }
 
 const none: Credentials = { _tag: "None" }
 const malformed = (problem: string): Credentials => ({ _tag: "Malformed", problem })
 
-/** The header is one scheme and one token of the alphabet `b64token`; two headers that a server joined are not. */
+/** One scheme and one token of the alphabet `b64token`; two joined headers do not match. */
 const authorization = /^([A-Za-z0-9!#$%&'*+.^_`|~-]+)(?: +(.*))?$/
 const b64token = /^[A-Za-z0-9\-._~+/]+=*$/
 
-/** Longer tokens are refused unread; every header of a request together is limited by the HTTP server anyway. */
+/** The longest token that is read, in characters. */
 const maxTokenLength = 16_384
 
 /** Reads the header; refuses tokens in the query. */
@@ -36,7 +36,7 @@ export const parse = ({ headers, url }: Pick<HttpServerRequest, "headers" | "url
   const [, scheme, token = ""] = authorization.exec(header.trim()) ?? []
   if (scheme === undefined) return malformed("The Authorization header is not a scheme and a token")
   const kind = scheme.toLowerCase()
-  // Another scheme is nothing that we understand, so it is as if nothing had been presented.
+  // A request with an unknown scheme gets the challenge of one without credentials.
   if (kind !== "bearer" && kind !== "dpop") return none
   if (token.length > maxTokenLength) return malformed(`The token is longer than ${maxTokenLength} characters`)
   if (!b64token.test(token)) return malformed("The Authorization header does not hold one token")

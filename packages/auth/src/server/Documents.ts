@@ -1,7 +1,7 @@
 /**
  * JSON documents of authorization servers, as a protected server reads them: metadata, keys, answers of introspection.
  *
- * Owns how a failure is told. The URLs are the operator's own, or from metadata of an issuer that the operator named.
+ * Owns the errors. The URLs are those of the operator's configuration, or of the metadata of a configured issuer.
  */
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Effect from "effect/Effect"
@@ -13,7 +13,7 @@ import * as Fetch from "../shared/Fetch.ts"
 import { parseUrl } from "../shared/url.ts"
 import { shown, VerifierUnavailable } from "./TokenVerifier.ts"
 
-const remedy = "See that the authorization server runs and that its URL is configured right."
+const remedy = "Check that the authorization server runs and that its URL is configured correctly."
 
 /** Sends a request; the answer may have any status, and `json` is undefined where the body is no JSON object. */
 export const send = (
@@ -55,8 +55,7 @@ export const metadata = Effect.fnUntraced(function* (
 })
 
 /**
- * An endpoint that metadata name. What is sent there and what is learned there must be safe from others: it is HTTPS, or on this
- * machine, or where the issuer itself is.
+ * The URL of an endpoint in metadata. Fails unless it is HTTPS, on the loopback interface, or of the origin of the issuer.
  */
 export const endpoint = (
   step: string,

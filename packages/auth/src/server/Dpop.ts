@@ -14,34 +14,34 @@ import { randomUnsafe, sha256 } from "../shared/hash.ts"
 import { defaultAlgorithms, type Algorithm } from "./JwtVerifier.ts"
 import { shown } from "./TokenVerifier.ts"
 
-/** Which proofs are demanded and taken. */
+/** Which proofs are required and accepted. */
 export interface Options {
-  /** Whether tokens without a key are refused. Default false: both kinds are taken. */
+  /** Whether tokens that are not bound to a key are refused. Default false: both kinds are accepted. */
   readonly required?: boolean | undefined
-  /** Algorithms that a proof may be signed with. Default all asymmetric ones. */
+  /** Accepted signature algorithms of proofs. Default all asymmetric ones. */
   readonly algorithms?: ReadonlyArray<Algorithm> | undefined
-  /** How old a proof may be. Default 60 seconds. */
+  /** The greatest age of a proof. Default 60 seconds. */
   readonly maxAge?: Duration.Input | undefined
-  /** Makes clients put a nonce of this server into their proofs, renewed as often. Default: no nonces. */
+  /** How often the nonce changes that proofs must hold (RFC 9449 section 9). Default: no nonces. */
   readonly nonces?: Duration.Input | undefined
 }
 
-/** A proof was refused; `error` is the code that the client is told. */
+/** The proof is refused; `error` is the code in the challenge. */
 export class InvalidProof extends Data.TaggedError("InvalidProof")<{
   readonly error: "invalid_dpop_proof" | "use_dpop_nonce"
   readonly message: string
 }> {}
 
 /**
- * Remembers proofs. Answers whether `key` was seen before, and keeps it for `seconds`. The default is the memory of this process: where
- * several serve one resource, give them one they share.
+ * The memory of proofs: `seen` says whether `key` was seen before, and keeps it for `seconds`. Default: 100 000 proofs in this process.
+ * Processes that serve one resource together need a memory that they share.
  */
 export const ProofMemory = Context.Reference<{
   readonly seen: (key: string, seconds: number) => Effect.Effect<boolean>
 }>("@effect-mcp/auth/ProofMemory", { defaultValue: () => makeMemory(100_000) })
 
 const makeMemory = (capacity: number) => {
-  // In the order of their ends, as all are kept equally long.
+  // In the order of their expiry, since all are kept equally long.
   const proofs = new Map<string, number>()
   return {
     seen: (key: string, seconds: number): Effect.Effect<boolean> =>
@@ -57,23 +57,23 @@ const makeMemory = (capacity: number) => {
   }
 }
 
-/** What a proof must be a proof of. */
+/** The request and the token that a proof must be made for. */
 export interface ProofRequirements {
   readonly proof: string
   readonly token: Redacted.Redacted<string>
   /** `cnf.jkt` of the token. */
   readonly thumbprint: string
   readonly method: string
-  /** URLs by which the client may know the endpoint, without query and fragment. */
+  /** The URLs of the endpoint as the client may know them, without query and fragment. */
   readonly urls: ReadonlyArray<string>
 }
 
 export interface Dpop {
   readonly required: boolean
   readonly algorithms: ReadonlyArray<string>
-  /** The nonce that a client should use from now on; undefined where none are used. */
+  /** The nonce for the next proof; undefined where nonces are not used. */
   readonly nonce: Effect.Effect<string | undefined>
-  /** The nonce that the proof had is returned, to tell whether the client knows the newest. */
+  /** Gives the nonce of the proof, which tells whether the client knows the newest. */
   readonly check: (asked: ProofRequirements) => Effect.Effect<unknown, InvalidProof>
 }
 
@@ -92,7 +92,7 @@ const makeNonces = (lifetime: number) => {
   let made = -Infinity
   return Effect.map(Clock.currentTimeMillis, (now) => {
     if (current === undefined || now >= made + lifetime) {
-      // One that was not asked for in time is not worth keeping.
+      // The previous nonce is accepted for one more lifetime only.
       previous = now < made + 2 * lifetime ? current : undefined
       current = randomUnsafe()
       made = now
@@ -124,7 +124,7 @@ export const make = (options: Options, skew: number): Dpop => {
     if (typ !== "dpop+jwt") return yield* invalid(`The proof's type must be dpop+jwt, not ${shown(typ)}.`)
     if (jwk === undefined || "d" in jwk || "k" in jwk)
       return yield* invalid("The proof must hold a public key, and only that.")
-    // Before the signature: how much work that is, is up to the key.
+    // Before the signature, whose cost depends on the key in the proof.
     const made = yield* Effect.tryPromise({ try: () => Jose.calculateJwkThumbprint(jwk), catch: unsigned })
     if (made !== thumbprint) return yield* invalid("The token is bound to another key.")
     const { payload } = yield* Effect.tryPromise({

@@ -1,9 +1,8 @@
 /**
- * Verifies access tokens by asking their authorization server (RFC 7662): for tokens that mean nothing to anybody else, and where a
- * revocation has to count at once.
+ * A `TokenVerifier` that asks the authorization server about each token (RFC 7662): for opaque tokens, and where a revocation must take
+ * effect at once.
  *
- * Owns the question and who asks it. What the answer claims is checked by `Auth`; nothing is kept unless asked for, and then under a
- * digest, never the token.
+ * Owns the request and its authentication. `Auth` checks the claims of the answer. Answers are cached only on demand, by a digest of the token.
  */
 import * as Cache from "effect/Cache"
 import * as Duration from "effect/Duration"
@@ -25,11 +24,11 @@ import {
   VerifierUnavailable
 } from "./TokenVerifier.ts"
 
-/** Whom to ask, as whom, and how long answers count. */
+/** The introspection endpoint, the credentials for it, and how long answers are used. */
 export interface Options {
-  /** The endpoint. Default: `introspection_endpoint` of the first authorization server's metadata. */
+  /** The URL of the endpoint. Default: `introspection_endpoint` of the first authorization server's metadata. */
   readonly endpoint?: string | undefined
-  /** How this server proves who it is: the endpoint must not answer just anybody. */
+  /** The credentials of this server at the endpoint (RFC 7662 section 2.1), by HTTP Basic unless `method` is `post`. */
   readonly credentials:
     | {
         readonly clientId: string
@@ -37,11 +36,11 @@ export interface Options {
         readonly method?: "basic" | "post"
       }
     | { readonly bearer: Redacted.Redacted<string> }
-  /** How long an answer counts: so long a revoked token goes on. Default 0: every request is a question. */
+  /** How long an answer is used, and so how long a revoked token may still be accepted. Default 0: every request is asked about. */
   readonly cacheFor?: Duration.Input | undefined
-  /** Answers that are kept at most. Default 10 000. */
+  /** The most cached answers. Default 10 000. */
   readonly capacity?: number | undefined
-  /** What to take as the audience of a token whose answer names none: only where the endpoint knows no tokens of others. */
+  /** The audience of answers without `aud`. Only for an endpoint that knows no tokens for other resources. */
   readonly assumeAudience?: string | undefined
 }
 
@@ -78,7 +77,7 @@ const make = Effect.fnUntraced(function* (
 ): Effect.fn.Return<TokenVerifier["Service"], never, HttpClient.HttpClient> {
   const http = yield* HttpClient.HttpClient
   const cacheFor = Duration.fromInputUnsafe(options.cacheFor ?? 0)
-  // By issuer: resources of several may share a verifier, and what one of them says is no word of another.
+  // By issuer: several resources with different issuers may share a verifier.
   const endpoints = new Map<string, string>()
 
   const endpoint = Effect.fnUntraced(function* (issuer: string): Effect.fn.Return<string, VerifierUnavailable> {
@@ -107,7 +106,7 @@ const make = Effect.fnUntraced(function* (
       return yield* new VerifierUnavailable({ step, url, expected: "status 200 with `active`", found, remedy })
     }
     if (!json.active) return yield* inactive
-    // Whoever answers at the endpoint is the issuer; some leave out what goes without saying.
+    // The endpoint belongs to the issuer; some endpoints leave `iss` out.
     return {
       ...json,
       iss: json.iss ?? issuer,
@@ -117,10 +116,11 @@ const make = Effect.fnUntraced(function* (
   const issuerOf = ({ issuers }: Expected): string => issuers[0] ?? ""
   if (Duration.isZero(cacheFor)) return { verify: (token, expected) => ask(token, issuerOf(expected)) }
 
-  /** The questions of those who wait for an answer. */
+  /** The requests that the cache may start, by key. */
   const asking = new Map<string, Effect.Effect<Claims, InvalidToken | VerifierUnavailable>>()
   const answers = yield* Cache.makeWith(
-    (key: string) => Effect.map(asking.get(key) ?? Effect.die(new Error("Nobody asks")), frozen),
+    (key: string) =>
+      Effect.map(asking.get(key) ?? Effect.die(new Error("No request for this token is running")), frozen),
     {
       capacity: options.capacity ?? 10_000,
       // An endpoint that is down is asked again by the next request.
@@ -138,13 +138,32 @@ const make = Effect.fnUntraced(function* (
       asking.set(key, question)
       return yield* Effect.ensuring(
         Cache.get(answers, key),
-        // Whoever asked the same later still needs it.
+        // A later request for the same token has replaced it and still needs its own.
         Effect.sync(() => asking.get(key) === question && asking.delete(key))
       )
     })
   }
 })
 
-/** Asks the authorization server of every token: the first that the resource names. */
+/**
+ * Asks the first authorization server of the resource about every token. While it cannot be asked, requests are answered with 503.
+ *
+ * @example
+ * ```ts
+ * import { Auth, Introspection } from "@effect-mcp/auth"
+ * import { Layer, Redacted } from "effect"
+ * import { FetchHttpClient } from "effect/http"
+ *
+ * const verifier = Introspection.layer({
+ *   credentials: { clientId: "files", clientSecret: Redacted.make("of the environment") },
+ *   cacheFor: "10 seconds"
+ * })
+ *
+ * export const auth = Auth.layer({
+ *   resource: "https://files.example.com/mcp",
+ *   authorizationServers: ["https://login.example.com"]
+ * }).pipe(Layer.provide(verifier), Layer.provide(FetchHttpClient.layer))
+ * ```
+ */
 export const layer = (options: Options): Layer.Layer<TokenVerifier, never, HttpClient.HttpClient> =>
   Layer.effect(TokenVerifier, make(options))

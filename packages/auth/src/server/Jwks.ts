@@ -1,9 +1,8 @@
 /**
- * The public keys of authorization servers: fetched when first needed, kept for a while, and fetched again when a token names a key
- * that is not there (a rotation).
+ * The public keys of authorization servers (RFC 7517): fetched when first needed, kept, and fetched again for an unknown key id (rotation).
  *
- * Owns how often is asked: however many tokens wait, one fetch runs; tokens with made-up key ids cannot cause more than one per
- * cool-down; while the authorization server is down, the last keys serve on for a bounded time.
+ * Owns how often they are fetched: all waiting tokens share one fetch, tokens with made-up key ids cause at most one per cool-down, and while
+ * the authorization server is down the last keys are used for a bounded time.
  */
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Clock from "effect/Clock"
@@ -17,21 +16,21 @@ import * as Jose from "jose"
 import * as Documents from "./Documents.ts"
 import { VerifierUnavailable } from "./TokenVerifier.ts"
 
-/** Where keys are, and for how long. */
+/** Where keys are, and how long they are used. */
 export interface Options {
-  /** Where the keys of an issuer are. Default: `jwks_uri` of its metadata. */
+  /** The URL of the keys of an issuer. Default: `jwks_uri` of its metadata. */
   readonly jwksUri?: ((issuer: string) => string | undefined) | undefined
   /** How long keys are used before they are fetched again. Default 10 minutes. */
   readonly timeToLive?: Duration.Input | undefined
-  /** The least time between fetches. Default 30 seconds. */
+  /** The least time between two fetches for one issuer. Default 30 seconds. */
   readonly coolDown?: Duration.Input | undefined
-  /** How long keys are used beyond their time while none can be fetched. Default 1 hour. */
+  /** How long keys are used beyond `timeToLive` while none can be fetched. Default 1 hour. */
   readonly staleFor?: Duration.Input | undefined
 }
 
 /** Keys by issuer. */
 export interface Jwks {
-  /** The keys of an issuer; `unknownKey` says that those given before lacked one. */
+  /** The keys of an issuer; `unknownKey` is a set that lacked the key of a token. */
   readonly get: (
     issuer: string,
     options?: { readonly unknownKey?: Jose.LocalJWKSet }
@@ -41,16 +40,16 @@ export interface Jwks {
 interface Cached {
   readonly lock: Semaphore.Semaphore
   keys: Jose.LocalJWKSet | undefined
-  /** When they were fetched, and when that was last tried. */
+  /** When keys were last fetched, and when a fetch last ended; milliseconds since 1970. */
   fetched: number
   tried: number
   failure: VerifierUnavailable | undefined
 }
 
 const step = "Fetching the authorization server's keys"
-const remedy = "See that the authorization server runs and publishes its keys."
+const remedy = "Check that the authorization server runs and publishes its keys."
 
-/** No keys at first; each issuer's are fetched when they are needed. */
+/** The keys of all issuers, none fetched yet. */
 export const make = (http: HttpClient.HttpClient, options: Options = {}): Jwks => {
   const timeToLive = Duration.toMillis(options.timeToLive ?? "10 minutes")
   const coolDown = Duration.toMillis(options.coolDown ?? "30 seconds")
@@ -78,7 +77,7 @@ export const make = (http: HttpClient.HttpClient, options: Options = {}): Jwks =
     cached: Cached
   ): Effect.fn.Return<Jose.LocalJWKSet, VerifierUnavailable> {
     const fetched = yield* Effect.result(fetch(issuer))
-    // Only what has ended counts as tried: whoever comes meanwhile waits for it.
+    // The cool-down begins when the fetch ends: requests that arrive meanwhile wait for the lock.
     const now = yield* Clock.currentTimeMillis
     cached.tried = now
     if (Result.isSuccess(fetched)) {
@@ -114,7 +113,7 @@ export const make = (http: HttpClient.HttpClient, options: Options = {}): Jwks =
     const answer = yield* usable
     if (answer !== undefined) return yield* answer
     return yield* cached.lock.withPermit(
-      // Whoever waited for the lock may find the work done.
+      // Another fiber may have fetched while this one waited for the lock.
       Effect.flatMap(usable, (answer) => answer ?? refresh(issuer, cached))
     )
   })

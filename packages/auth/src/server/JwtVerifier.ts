@@ -1,8 +1,8 @@
 /**
- * Verifies access tokens that are JWTs (RFC 9068, RFC 8725) by the public keys of their issuer.
+ * A `TokenVerifier` for access tokens that are JWTs (RFC 9068, RFC 8725), by the public keys of their issuer.
  *
- * Owns the signature: which algorithms count (asymmetric ones only: neither `none` nor a shared secret can be named), which key it is,
- * and that the token is an access token. The claims are checked by `Auth`.
+ * Owns the signature: which algorithms are accepted (asymmetric ones only: neither `none` nor a shared secret can be named), which key made
+ * it, and that the token is an access token. `Auth` checks the claims.
  */
 import * as Effect from "effect/Effect"
 import * as HttpClient from "effect/http/HttpClient"
@@ -34,7 +34,7 @@ export type Algorithm =
   | "EdDSA"
   | "Ed25519"
 
-/** All of `Algorithm`. */
+/** The algorithms that are accepted by default: all of `Algorithm`. */
 export const defaultAlgorithms: ReadonlyArray<Algorithm> = [
   "RS256",
   "RS384",
@@ -49,20 +49,20 @@ export const defaultAlgorithms: ReadonlyArray<Algorithm> = [
   "Ed25519"
 ]
 
-/** Which signatures count, and where the keys are. */
+/** Which signatures and types of tokens are accepted, and where the keys are. */
 export interface Options extends Jwks.Options {
-  /** Signature algorithms that count. Default all asymmetric ones. */
+  /** Accepted signature algorithms. Default `defaultAlgorithms`. */
   readonly algorithms?: ReadonlyArray<Algorithm> | undefined
-  /** What `typ` of the header may be. Default `at+jwt`, `jwt` or nothing: other kinds of JWTs are never access tokens. */
+  /** Accepted values of `typ` in the header. Default `at+jwt`, `jwt` or none: JWTs of other kinds are no access tokens. */
   readonly types?: ReadonlyArray<string | undefined> | undefined
   /**
-   * Signatures that are remembered, with their tokens in this process's memory, for as long as the issuer's keys are the same: to check
-   * one costs more than a whole request. What the claims say is checked every time. Default 1000; 0 remembers none.
+   * How many verified tokens are kept in memory, so that each signature is checked once per set of keys: a check costs more than a whole
+   * request. The claims are checked every time. Default 1000; 0 keeps none.
    */
   readonly remembered?: number | undefined
 }
 
-/** Where keys come from: `Jwks`, or a fixed set. */
+/** The source of keys: `Jwks`, or a fixed set. */
 type Keys = Jwks.Jwks["get"]
 
 const invalid = (step: string, expected: string, found: unknown) =>
@@ -84,7 +84,7 @@ const verifier = (keys: Keys, options: Options): TokenVerifier["Service"] => {
   const { remembered = 1000 } = options
   const known = new Map<string, { readonly iss: string; readonly set: Jose.LocalJWKSet; readonly claims: Claims }>()
 
-  /** Whether one of the keys made the signature; undefined when none of them could have. */
+  /** Whether one of the keys made the signature; undefined where none has the key id or type of the token. */
   const signed = (token: string, set: Jose.LocalJWKSet): Effect.Effect<boolean | undefined> =>
     Effect.promise(async () => {
       const check = async (key: Jose.JWTVerifyGetKey | Jose.CryptoKey): Promise<boolean | undefined> => {
@@ -118,7 +118,7 @@ const verifier = (keys: Keys, options: Options): TokenVerifier["Service"] => {
       return yield* invalid("Checking the signature's algorithm", algorithms.join(" or "), alg)
     }
     if (!types.includes(typeOf(header.typ))) return yield* invalid("Checking the token's type", "at+jwt", header.typ)
-    // Not trusted before the signature holds; it only chooses among issuers that are.
+    // Not verified yet: it only selects one of the issuers that the resource names.
     const { iss } = claims
     if (typeof iss !== "string" || !issuers.includes(iss)) {
       return yield* invalid("Checking the issuer", issuers.join(" or "), iss)
@@ -132,7 +132,7 @@ const verifier = (keys: Keys, options: Options): TokenVerifier["Service"] => {
     }
     if (holds === undefined) return yield* invalid("Looking for the token's key", "a key of the issuer", header.kid)
     if (!holds) return yield* invalid("Checking the signature", "one by a key of the issuer", "another")
-    // Introspected tokens may leave their end to the authorization server; nobody else can tell when this one ends.
+    // Only introspection can tell the end of a token without `exp`.
     if (typeof claims.exp !== "number") return yield* invalid("Checking the expiry", "exp", claims.exp)
     known.delete(token)
     known.set(token, { iss, set, claims: frozen(claims) })
@@ -143,14 +143,29 @@ const verifier = (keys: Keys, options: Options): TokenVerifier["Service"] => {
   return { verify }
 }
 
-/** Keys from the issuers' metadata, or from `jwksUri`. */
+/**
+ * Verifies JWTs by the keys of their issuers: `jwks_uri` of the metadata (RFC 8414), or `jwksUri`. The keys are fetched when the first
+ * token arrives; while they cannot be fetched, requests are answered with 503.
+ *
+ * @example
+ * ```ts
+ * import { Auth, JwtVerifier } from "@effect-mcp/auth"
+ * import { Layer } from "effect"
+ * import { FetchHttpClient } from "effect/http"
+ *
+ * export const auth = Auth.layer({
+ *   resource: "https://files.example.com/mcp",
+ *   authorizationServers: ["https://login.example.com"]
+ * }).pipe(Layer.provide(JwtVerifier.layer({ algorithms: ["ES256"] })), Layer.provide(FetchHttpClient.layer))
+ * ```
+ */
 export const layer = (options: Options = {}): Layer.Layer<TokenVerifier, never, HttpClient.HttpClient> =>
   Layer.effect(
     TokenVerifier,
     Effect.map(HttpClient.HttpClient, (http) => verifier(Jwks.make(http, options).get, options))
   )
 
-/** Keys that are known beforehand, whoever of the issuers signs; rotating them means a new layer. Dies on what is no key set. */
+/** Verifies JWTs by fixed keys, which are those of every issuer. Dies on a malformed key set. */
 export const layerKeys = (
   keys: Jose.JSONWebKeySet,
   options: Pick<Options, "algorithms" | "types" | "remembered"> = {}

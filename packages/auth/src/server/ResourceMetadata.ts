@@ -1,27 +1,27 @@
 /**
- * What a protected MCP server says of itself (RFC 9728), and where: at the well-known path of its endpoint, and at the root.
+ * The Protected Resource Metadata of an MCP endpoint (RFC 9728): the document, and its well-known paths below the root and for the endpoint.
  */
 import * as Headers from "effect/http/Headers"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 
-/** What the metadata say. */
+/** The content of the metadata. */
 export interface Options {
   /** The public URL of the MCP endpoint, as clients know it: the audience of its tokens. */
   readonly resource: string
-  /** Issuers of the tokens that are taken, exactly as their own metadata name them. */
+  /** The issuers whose tokens are accepted, exactly as their own metadata name them. */
   readonly authorizationServers: readonly [string, ...ReadonlyArray<string>]
-  /** The scopes to advertise: the least that is useful at all. Default: those that every request needs. */
+  /** The scopes to advertise: the least that is useful. Default: those that every request needs. */
   readonly scopesSupported?: ReadonlyArray<string> | undefined
-  /** For people: what this server is called. */
+  /** `resource_name`: the name of this server for users. */
   readonly name?: string | undefined
-  /** For people: where they can read about it. */
+  /** `resource_documentation`: a URL of documentation for users. */
   readonly documentation?: string | undefined
 }
 
 /** The well-known path of RFC 9728. */
 export const suffix = "/.well-known/oauth-protected-resource"
 
-/** The path of the metadata: the suffix, then the path of the resource. */
+/** The path of the metadata: the suffix, then the path of the resource (RFC 9728 section 3.1). */
 export const path = (resource: string): `/${string}` => {
   const { pathname } = new URL(resource)
   return `${suffix}${pathname === "/" ? "" : pathname}`
@@ -30,7 +30,7 @@ export const path = (resource: string): `/${string}` => {
 /** The URL of the metadata, as challenges name it. */
 export const url = (resource: string): string => `${new URL(resource).origin}${path(resource)}`
 
-/** What the metadata say of proofs. */
+/** The support of DPoP in the metadata. */
 export interface Dpop {
   readonly algorithms: ReadonlyArray<string>
   readonly required: boolean
@@ -55,11 +55,11 @@ export const document = (options: Options, scopes: ReadonlyArray<string>, dpop: 
 /** Metadata are public, so clients in browsers may read them from anywhere. */
 const open = { "access-control-allow-origin": "*", "cache-control": "max-age=300" }
 
-/** A public document. */
+/** The response with a public document, cacheable for five minutes. */
 export const response = (body: unknown): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.jsonUnsafe(body, { headers: Headers.fromInput(open) })
 
-/** The answer to a browser that asks whether it may send headers such as `MCP-Protocol-Version`. */
+/** The response to a CORS preflight for headers such as `MCP-Protocol-Version`. */
 export const preflight = HttpServerResponse.empty({
   status: 204,
   headers: { ...open, "access-control-allow-methods": "GET", "access-control-allow-headers": "*" }

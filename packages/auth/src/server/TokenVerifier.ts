@@ -1,9 +1,8 @@
 /**
- * What proves that an access token is authentic, and reads its claims: keys (`JwtVerifier`), or the authorization server itself
- * (`Introspection`), or something of the user's own.
+ * The service that proves an access token authentic and reads its claims: by keys (`JwtVerifier`), by asking the authorization server
+ * (`Introspection`), or by an implementation of the application.
  *
- * Owns the vocabulary. Whether the claims admit the caller (issuer, audience, time, scopes) is not the verifier's matter: `Auth` checks
- * them for every verifier alike.
+ * Owns the interface and its errors. `Auth` checks the claims (issuer, audience, time, scopes) for every verifier alike.
  */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Context from "effect/Context"
@@ -17,39 +16,61 @@ export interface Claims {
 }
 
 interface Failure {
-  /** What was being done. */
+  /** The check that failed. */
   readonly step: string
   readonly expected: string
   readonly found: string
-  /** What to do about it. */
+  /** What the client or the operator can do. */
   readonly remedy: string
 }
 
 const sentence = ({ expected, found, remedy, step }: Failure): string =>
   `${step}: expected ${expected}, found ${found}. ${remedy}`
 
-/** The token does not admit its bearer. Never holds any part of the token; the client is told the message. */
+/** The token is refused: 401 with this message as `error_description`. It never holds any part of the token. */
 export class InvalidToken extends Data.TaggedError("InvalidToken")<Failure> {
   override get message(): string {
     return sentence(this)
   }
 }
 
-/** The token could not be verified, which is not the client's fault. The client is told nothing; the server's log is. */
+/** The token could not be verified now: 503 for the client, and the message in the log of the server. */
 export class VerifierUnavailable extends Data.TaggedError("VerifierUnavailable")<Failure & { readonly url: string }> {
   override get message(): string {
     return `${this.url}: ${sentence(this)}`
   }
 }
 
-/** What the claims will be checked against; a verifier may need it to know whom to ask. */
+/** The resource and its issuers, by which a verifier chooses keys or an endpoint. */
 export interface Expected {
-  /** The authorization servers of the resource, exactly as they call themselves. */
+  /** The issuers of the resource, exactly as their metadata name them. */
   readonly issuers: ReadonlyArray<string>
   readonly resource: string
 }
 
-/** Says what an authentic token claims; fails on any other. */
+/**
+ * Verifies tokens: gives the claims of an authentic one, and fails for any other.
+ *
+ * @example
+ * ```ts
+ * import { TokenVerifier } from "@effect-mcp/auth"
+ * import { Effect, Layer, Redacted } from "effect"
+ *
+ * export const fixed = Layer.succeed(TokenVerifier.TokenVerifier, {
+ *   verify: (token, { issuers, resource }) =>
+ *     Redacted.value(token) === "secret"
+ *       ? Effect.succeed({ iss: issuers[0], aud: resource, sub: "alice", scope: "files:read" })
+ *       : Effect.fail(
+ *           new TokenVerifier.InvalidToken({
+ *             step: "Looking up the token",
+ *             expected: "a known token",
+ *             found: "another",
+ *             remedy: "Get a token from the operator."
+ *           })
+ *         )
+ * })
+ * ```
+ */
 export class TokenVerifier extends Context.Service<
   TokenVerifier,
   {
@@ -66,7 +87,7 @@ export const shown = (value: unknown): string => {
   return excerpt(typeof value === "string" ? value : (JSON.stringify(value) ?? typeof value))
 }
 
-/** The same claims, which nobody can change any more: requests share what is remembered. */
+/** The same claims, deeply frozen: several requests share them. */
 export const frozen = <A>(claims: A): A => {
   if (typeof claims !== "object" || claims === null) return claims
   for (const value of Object.values(claims)) frozen(value)

@@ -1,7 +1,7 @@
 /**
- * One request of the flow itself: to metadata, a registration or a token endpoint.
+ * One request to metadata, a registration endpoint or a token endpoint.
  *
- * Bounds time and size, follows redirects of a GET within one origin only, and never those of a POST.
+ * Owns the bounds: 20 seconds, 256 KiB, and 3 redirects of a GET within one origin. A redirect of a POST is not followed.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -14,7 +14,7 @@ import * as Stream from "effect/Stream"
 import { OAuthError, shown, type Step } from "./OAuthError.ts"
 import { parseUrl } from "./url.ts"
 
-/** No document of the flow is larger; what is, is cut off and refused. */
+/** The largest answer that is read, in bytes. */
 const limit = 256 * 1024
 const timeout = "20 seconds"
 const maxRedirects = 3
@@ -22,11 +22,11 @@ const maxRedirects = 3
 export interface Answer {
   readonly status: number
   readonly headers: { readonly [name: string]: string | undefined }
-  /** The body as JSON; undefined when it is none. */
+  /** The body as JSON; undefined where it is none. */
   readonly json: unknown
 }
 
-/** Sends the request and reads its answer whole; fails when there is none that can be read. */
+/** Sends the request and reads its answer whole; fails without one within the bounds. */
 export const send = (
   http: HttpClient.HttpClient,
   step: Step,
@@ -47,7 +47,7 @@ export const send = (
   )
 }
 
-/** Has `fetch` give redirects back instead of following them: what a request carries is for the one that it was sent to. */
+/** Has `fetch` return redirects instead of following them, so that credentials reach only the server they are for. */
 export const withoutRedirects = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.flatMap(Effect.context<R>(), (context) =>
     Effect.provideService(effect, FetchHttpClient.RequestInit, {

@@ -1,6 +1,6 @@
 /**
- * The two documents of discovery: what a protected resource says of itself (RFC 9728) and an authorization server (RFC 8414, OpenID
- * Connect Discovery 1.0). Only the fields that a client acts on; the others are left alone.
+ * The documents of discovery: Protected Resource Metadata (RFC 9728) and authorization server metadata (RFC 8414, OpenID Connect
+ * Discovery 1.0). Only the fields that a client uses.
  */
 import * as Schema from "effect/Schema"
 
@@ -37,13 +37,13 @@ export type AuthorizationServer = typeof AuthorizationServer.Type
 const decodeResource = Schema.decodeUnknownOption(ProtectedResource)
 const decodeServer = Schema.decodeUnknownOption(AuthorizationServer)
 
-/** Without the fields that are null: real servers write that where they have nothing to say. */
+/** A document without the fields that are null, which some servers write for absent ones. */
 export const withoutNulls = (value: unknown): unknown =>
   typeof value === "object" && value !== null && !Array.isArray(value)
     ? Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null))
     : value
 
-/** None where the document is no such metadata. */
+/** Decodes Protected Resource Metadata. */
 export const protectedResource = (value: unknown) => decodeResource(withoutNulls(value))
-/** None where the document is no such metadata. */
+/** Decodes authorization server metadata. */
 export const authorizationServer = (value: unknown) => decodeServer(withoutNulls(value))

@@ -1,14 +1,14 @@
 /**
- * Why a client could not get or use authorization.
+ * The error of a client that cannot get or use authorization.
  *
- * Names the step that failed, the URL asked, what was expected, what was found and what to do about it. Never holds a token, a code,
- * a secret or the query of a URL: an error is logged and shown as it is.
+ * Names the failed step, the URL, what was expected, what was found and what to do. Holds no token, code, secret or query of a URL, since
+ * errors are logged and shown.
  */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Data from "effect/Data"
 import { parseUrl } from "./url.ts"
 
-/** Where in the flow it failed. */
+/** The step of the flow that failed. */
 export type Step =
   | "resource-metadata"
   | "server-metadata"
@@ -19,20 +19,20 @@ export type Step =
   | "access"
   | "storage"
 
-/** What an error says; nothing of it is secret. */
+/** The content of an error; none of it is secret. */
 export interface Details {
   readonly step: Step
-  /** What went wrong, in one sentence. */
+  /** The problem, as one clause. */
   readonly problem: string
-  /** The URL that was asked, without query, fragment or user. */
+  /** The URL of the request, without query, fragment or user. */
   readonly url?: string | undefined
   readonly expected?: string | undefined
   readonly found?: string | undefined
   /** What the user or developer can do. */
   readonly advice?: string | undefined
-  /** The HTTP status, where an answer was the problem. */
+  /** The HTTP status of the answer. */
   readonly status?: number | undefined
-  /** The error code of OAuth (RFC 6749 section 5.2), where the authorization server gave one. */
+  /** The error code of the authorization server (RFC 6749 section 5.2). */
   readonly code?: string | undefined
   readonly cause?: unknown
 }
@@ -48,7 +48,7 @@ const steps: { readonly [K in Step]: string } = {
   storage: "reading or writing stored tokens"
 }
 
-/** Authorization failed; the message says where, why and what to do. */
+/** Authorization failed; the message names the step, the reason and what to do. */
 export class OAuthError extends Data.TaggedError("OAuthError")<Details> {
   override get message(): string {
     const parts = [`Authorization failed while ${steps[this.step]}: ${this.problem}`]
@@ -75,9 +75,20 @@ export const shown = (url: URL | string): string => {
 export const listed = (names: ReadonlyArray<string> | undefined): string =>
   names === undefined ? "nothing" : excerpt(names.join(" "), maxShown)
 
-/** The `OAuthError` that made a request fail, if one did: HTTP errors carry it as their cause. */
+/**
+ * The `OAuthError` among the causes of an error, such as the `HttpClientError` of a request; undefined if there is none.
+ *
+ * @example
+ * ```ts
+ * import { OAuthError } from "@effect-mcp/auth"
+ *
+ * const error = new OAuthError.OAuthError({ step: "authorization", problem: "the login was declined" })
+ * console.log(OAuthError.find(new Error("A request failed", { cause: error }))?.message)
+ * // => Authorization failed while asking the user: the login was declined
+ * ```
+ */
 export const find = (error: unknown): OAuthError | undefined => {
-  // Bounded: a chain of causes may be a circle.
+  // Bounded, since a chain of causes may be circular.
   let current = error
   for (let depth = 0; depth < 8 && typeof current === "object" && current !== null; depth++) {
     if (current instanceof OAuthError) return current

@@ -1,21 +1,22 @@
-/** Hashes and random texts, in base64url; secrets as a form carries them. */
+/** Hashes and random texts in base64url, and the form encoding of secrets. */
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import * as Effect from "effect/Effect"
 import * as Base64Url from "effect/encoding/Base64Url"
 
 const encoder = new TextEncoder()
 
-/** SHA-256 of the text's UTF-8 bytes. */
+/** SHA-256 of the text's UTF-8 bytes, in base64url. */
 export const sha256 = (text: string): Effect.Effect<string> =>
   Effect.map(
     Effect.promise(() => crypto.subtle.digest("SHA-256", encoder.encode(text))),
     (bytes) => Base64Url.encode(new Uint8Array(bytes))
   )
 
-/** 32 random bytes: 43 characters, which no one guesses. */
+/** 32 random bytes as 43 characters. */
 export const randomUnsafe = (): string => Base64Url.encode(SecureRandom.randomBytesUnsafe(32))
 
+/** The same as an Effect. */
 export const random: Effect.Effect<string> = Effect.sync(randomUnsafe)
 
-/** `application/x-www-form-urlencoded`, as RFC 6749 section 2.3.1 wants the parts of Basic. */
+/** `application/x-www-form-urlencoded`, as RFC 6749 section 2.3.1 demands it of both parts of HTTP Basic. */
 export const formEncoded = (text: string): string => new URLSearchParams({ v: text }).toString().slice(2)
