@@ -18,7 +18,7 @@ export interface Options extends Outbox.Options {
   readonly maxMessageDepth?: number | undefined
 }
 
-/** A pair of byte streams. `incoming` with its `delivery` where the source has callbacks (`Incoming.fromCallback`). */
+/** A pair of byte streams. `fromCallback` makes `incoming` and `delivery` of a source that has callbacks. */
 export interface Bytes extends Incoming.Incoming<Uint8Array, TransportError> {
   /**
    * Consumes the stream of what leaves: elements are whole lines, and the next pull means that the one before was written. Or writes the
@@ -26,6 +26,35 @@ export interface Bytes extends Incoming.Incoming<Uint8Array, TransportError> {
    */
   readonly write: Outbox.Writer | ((outgoing: Stream.Stream<string>) => Effect.Effect<void, TransportError>)
 }
+
+/**
+ * The incoming bytes of a source that calls back. `run` calls `receive` for each chunk until the effect ends or is interrupted; an error
+ * that `receive` throws must end it as a defect.
+ *
+ * @example
+ * ```ts
+ * import { Duplex, Transport } from "@effect-mcp/core"
+ * import { Effect } from "effect"
+ * import type { Readable } from "node:stream"
+ *
+ * export const bytesOf = (readable: Readable) =>
+ *   Duplex.fromCallback((receive) =>
+ *     Effect.callback<void, Transport.TransportError>((resume) => {
+ *       readable.on("data", (chunk) => {
+ *         try {
+ *           receive(chunk)
+ *         } catch (defect) {
+ *           resume(Effect.die(defect))
+ *         }
+ *       })
+ *       readable.on("end", () => resume(Effect.void))
+ *     })
+ *   )
+ * ```
+ */
+export const fromCallback: (
+  run: Incoming.Delivery<Uint8Array, TransportError>["run"]
+) => Required<Incoming.Incoming<Uint8Array, TransportError>> = Incoming.fromCallback
 
 /**
  * A transport that lives as long as the scope. `incoming` may be run once.

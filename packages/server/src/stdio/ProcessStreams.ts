@@ -4,8 +4,7 @@
  * The fast path of `Stdio`: through a stream and a sink of Effect a lone request costs half as much again, for waking the fibers that
  * read and write (`packages/bench/NOTES.md`). A test runs the same conversations over both.
  */
-import type * as Duplex from "@effect-mcp/core/Duplex"
-import * as Incoming from "@effect-mcp/core/internal/Incoming"
+import * as Duplex from "@effect-mcp/core/Duplex"
 import type * as Outbox from "@effect-mcp/core/Outbox"
 import { TransportError } from "@effect-mcp/core/Transport"
 import * as Effect from "effect/Effect"
@@ -70,7 +69,7 @@ const here = (): Within => {
 const encoder = new TextEncoder()
 
 const listenTo =
-  (stdin: Readable): Incoming.Delivery<Uint8Array, TransportError>["run"] =>
+  (stdin: Readable): Parameters<typeof Duplex.fromCallback>[0] =>
   (receive) => {
     const broken = (cause?: unknown) =>
       Effect.fail(new TransportError({ reason: "Read", message: "stdin is broken", cause }))
@@ -158,7 +157,7 @@ const writerOf = (stdout: Writable): Outbox.Writer => {
 
 /** Both streams as bytes. */
 export const bytes = (stdin: Readable, stdout: Writable): Duplex.Bytes => ({
-  ...Incoming.fromCallback(listenTo(stdin)),
+  ...Duplex.fromCallback(listenTo(stdin)),
   write: writerOf(stdout)
 })
 
