@@ -84,7 +84,26 @@ export const connect = Effect.fnUntraced(function* <E, R>(
   )
 })
 
-/** `connect` as a layer, for tests that take the client from the context. Default revision: the newest one with sessions. */
+/**
+ * `connect` as a layer, for tests that take the client from the context. Default revision: the newest one with sessions.
+ *
+ * @example
+ * ```ts
+ * import { McpClient } from "@effect-mcp/client"
+ * import { Prompt, Prompts } from "@effect-mcp/core"
+ * import { McpTest } from "@effect-mcp/testing"
+ * import { Console, Effect, Stream } from "effect"
+ *
+ * const hello = Prompts.layer(Prompt.make("hello"), () => Effect.succeed("Say hello"))
+ *
+ * const test = Effect.gen(function* () {
+ *   const client = yield* McpClient.McpClient
+ *   yield* Stream.runForEach(client.listPrompts, ({ name }) => Console.log(name)) // => hello
+ * })
+ *
+ * await Effect.runPromise(Effect.provide(test, McpTest.layer(hello)))
+ * ```
+ */
 export const layer = <E, R>(
   features: Layer.Layer<never, E, R>,
   revision: Revision.Revision | Revision.Version = Revision.latestStateful,

@@ -40,7 +40,17 @@ export interface ToolSource {
   readonly changes: Stream.Stream<void>
 }
 
-/** The tools that a program calls, wherever they are: provide `ToolsTest` of testing, or a client. */
+/**
+ * The tools that a program calls, wherever they are: provide `ToolsTest` of testing, or those of a client.
+ *
+ * @example
+ * ```ts
+ * import { Tools } from "@effect-mcp/core"
+ * import { Effect } from "effect"
+ *
+ * export const names = Effect.flatMap(Tools.Tools, ({ list }) => Effect.map(list, (tools) => tools.map(({ name }) => name)))
+ * ```
+ */
 export class Tools extends Context.Service<Tools, ToolSource>()("@effect-mcp/core/Tools") {}
 
 /** Limits of one call. Beyond them its result has `isError` and names the tool and the limit. */

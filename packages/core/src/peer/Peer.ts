@@ -167,7 +167,29 @@ class Router implements PeerWithoutTransport {
   }
 }
 
-/** Starts the reader in the scope. Handlers run on the services of the calling fiber (clock, tracer, loggers). */
+/**
+ * Starts the reader in the scope. Handlers run with the services of the calling fiber (clock, tracer, loggers).
+ *
+ * @example
+ * ```ts
+ * import { Memory, Peer } from "@effect-mcp/core"
+ * import { Effect } from "effect"
+ *
+ * const handlers: Peer.Handlers = {
+ *   request: ({ request }) => Effect.succeed({ method: request.method }),
+ *   notification: () => {}
+ * }
+ *
+ * const program = Effect.gen(function* () {
+ *   const [left, right] = yield* Memory.pair()
+ *   yield* Peer.make(left, handlers)
+ *   const peer = yield* Peer.make(right, handlers)
+ *   console.log(JSON.stringify(yield* peer.request("any/method", {}, { timeout: "1 second" }))) // => {"method":"any/method"}
+ * })
+ *
+ * await Effect.runPromise(Effect.scoped(program))
+ * ```
+ */
 export const make = Effect.fnUntraced(function* (
   transport: Transport,
   handlers: Handlers,
