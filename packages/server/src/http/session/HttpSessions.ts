@@ -14,10 +14,7 @@ import type { SessionTable } from "./SessionTable.ts"
 export const sessionIdHeader = "mcp-session-id"
 
 /** A session whose conversation was opened. */
-export interface Opened {
-  readonly http: HttpSession
-  readonly session: Session
-}
+export type Opened = HttpSession & { readonly session: Session }
 
 export interface HttpSessions {
   /** The error response where no further session may be opened for that caller: by 503 for all, by 429 for its limit. */
@@ -67,9 +64,7 @@ export const make = ({ config, served, server, table, unserved }: Options): Http
       const session = new HttpSession(globalThis.crypto.randomUUID(), principal, http.address, config)
       table.add(session)
       return Effect.map(session.start(server.connect), () =>
-        session.session === undefined
-          ? refuse(500, McpError.internalError(), id)
-          : { http: session, session: session.session }
+        isConnected(session) ? session : refuse(500, McpError.internalError(), id)
       )
     }),
 
@@ -79,11 +74,11 @@ export const make = ({ config, served, server, table, unserved }: Options): Http
       return refuse(400, McpError.invalidRequest("Mcp-Session-Id is missing: send initialize first"), request)
     }
     const found = table.get(id)
-    if (found?.session === undefined || found.owner !== ownerOf(http)) return noSession(request)
+    if (found === undefined || !isConnected(found) || found.owner !== ownerOf(http)) return noSession(request)
     const version = http.headers[Headers.version]
     if (version !== undefined && !served.includes(version)) return unserved(version, request)
     found.touch()
-    return { http: found, session: found.session }
+    return found
   },
 
   close: (session, reason) => table.end(session, reason),
@@ -99,5 +94,7 @@ export const make = ({ config, served, server, table, unserved }: Options): Http
   closeAll: (reason) => table.endAll(reason)
 })
 
+const isConnected = (session: HttpSession): session is Opened => session.session !== undefined
+
 /** Whether it is a session, and no error response. */
-export const isOpened = (found: Opened | ErrorResponse): found is Opened => "session" in found
+export const isOpened = (found: Opened | ErrorResponse): found is Opened => found instanceof HttpSession

@@ -120,12 +120,12 @@ export class SessionEndpoint {
     if (!isOpened(opened)) return opened
     const response = yield* Effect.onInterrupt(this.request(opened, initialize, request, exchange), () =>
       // The client never learns the session's id.
-      Effect.sync(() => sessions.close(opened.http, "The client has disconnected"))
+      Effect.sync(() => sessions.close(opened, "The client has disconnected"))
     )
     if (opened.session.negotiated !== undefined) {
-      return HttpServerResponse.setHeader(response, sessionIdHeader, opened.http.id)
+      return HttpServerResponse.setHeader(response, sessionIdHeader, opened.id)
     }
-    sessions.close(opened.http, "The session could not be opened")
+    sessions.close(opened, "The session could not be opened")
     return HttpServerResponse.setStatus(response, 400)
   })
 
@@ -142,7 +142,7 @@ export class SessionEndpoint {
   private receive(opened: Opened, body: Decoded, exchange: HttpExchange): Answer {
     if (body._tag === "Batch") return this.batch(opened, body.members, exchange)
     if (body._tag === "Message") return this.single(opened, body, exchange)
-    if (body.response) opened.http.receive(body)
+    if (body.response) opened.receive(body)
     const unreadableId = opened.session.negotiated?.revision.rules.unreadableId
     return Effect.succeed(refuse(400, body.error, body.response ? undefined : (body.id ?? unreadableId)))
   }
@@ -150,18 +150,18 @@ export class SessionEndpoint {
   private single(opened: Opened, message: Message, exchange: HttpExchange): Answer {
     const request = requestOf(message)
     if (request === undefined) {
-      opened.http.receive(message)
+      opened.receive(message)
       return Effect.succeed(accepted)
     }
     const { draining } = this.options.exchanges
-    const refused = conflictOf(opened.http, [request], { draining, inFlight: this.options.inFlight })
+    const refused = conflictOf(opened, [request], { draining, inFlight: this.options.inFlight })
     return refused === undefined ? this.request(opened, message, request, exchange) : Effect.succeed(refused)
   }
 
-  private request({ http }: Opened, message: Message, { id }: JsonRpc.Request, exchange: HttpExchange): Answer {
-    const response = new SessionResponse(http, id, 1, false)
-    http.receive(message, response)
-    return this.answer(http, response, exchange)
+  private request(session: HttpSession, message: Message, { id }: JsonRpc.Request, exchange: HttpExchange): Answer {
+    const response = new SessionResponse(session, id, 1, false)
+    session.receive(message, response)
+    return this.answer(session, response, exchange)
   }
 
   /** A batch (2025-03-26). */
@@ -178,12 +178,12 @@ export class SessionEndpoint {
     }
     const requests = members.flatMap((member) => requestOf(member) ?? [])
     const { draining } = this.options.exchanges
-    const refused = conflictOf(opened.http, requests, { draining, inFlight: this.options.inFlight })
+    const refused = conflictOf(opened, requests, { draining, inFlight: this.options.inFlight })
     return refused === undefined ? this.members(opened, members, requests, exchange) : Effect.succeed(refused)
   }
 
   private members(
-    { http, session }: Opened,
+    opened: Opened,
     members: ReadonlyArray<Single>,
     requests: ReadonlyArray<JsonRpc.Request>,
     exchange: HttpExchange
@@ -191,14 +191,16 @@ export class SessionEndpoint {
     const isRefused = (member: Single): member is InvalidMessage => member._tag === "InvalidMessage" && !member.response
     const ids = requests.map(({ id }) => id)
     const expected = requests.length + members.filter(isRefused).length
-    const response = new SessionResponse(http, ids, expected, true)
+    const response = new SessionResponse(opened, ids, expected, true)
     for (const member of members) {
       // Not by the peer: its id may be that of a request that runs.
       if (isRefused(member)) {
-        response.refuse(JsonRpc.failure(member.id ?? session.negotiated?.revision.rules.unreadableId, member.error))
-      } else http.receive(member, response)
+        response.refuse(
+          JsonRpc.failure(member.id ?? opened.session.negotiated?.revision.rules.unreadableId, member.error)
+        )
+      } else opened.receive(member, response)
     }
-    return expected === 0 ? Effect.succeed(accepted) : this.answer(http, response, exchange)
+    return expected === 0 ? Effect.succeed(accepted) : this.answer(opened, response, exchange)
   }
 
   // ---- POST without sessions
@@ -226,7 +228,7 @@ export class SessionEndpoint {
         ? // Requests that still run end the session later.
           Effect.ensuring(
             Effect.suspend(() => answer(opened)),
-            Effect.sync(() => opened.http.running === 0 && opened.http.over())
+            Effect.sync(() => opened.running === 0 && opened.over())
           )
         : Effect.succeed(opened)
     )
@@ -289,16 +291,15 @@ export class SessionEndpoint {
     const opened = this.sessions.find(http)
     if (!isOpened(opened)) return Effect.succeed(opened)
     const { config, exchanges } = this.options
-    const session = opened.http
     const eventId = config.store === undefined ? undefined : http.headers[lastEventIdHeader]
-    if (eventId !== undefined) return this.resume(session, eventId, exchange)
+    if (eventId !== undefined) return this.resume(opened, eventId, exchange)
     // During a shutdown requests that run may be resumed, no more.
     if (exchanges.draining) return Effect.succeed(shuttingDown())
-    const stream = session.standaloneStream()
+    const stream = opened.standaloneStream()
     const body = stream.attach()
-    if (!session.polls) return Effect.succeed(this.opening(session, stream, body, exchange))
+    if (!opened.polls) return Effect.succeed(this.opening(opened, stream, body, exchange))
     stream.sendPrimingEvent(config.retry)
-    return Effect.succeed(this.events(session, stream, body, exchange))
+    return Effect.succeed(this.events(opened, stream, body, exchange))
   }
 
   private resume(session: HttpSession, eventId: string, exchange: HttpExchange): Answer {
@@ -319,7 +320,7 @@ export class SessionEndpoint {
   delete(http: HttpRequest): Response {
     const opened = this.sessions.find(http)
     if (!isOpened(opened)) return opened
-    this.sessions.close(opened.http, "The session was ended by its client")
+    this.sessions.close(opened, "The session was ended by its client")
     return HttpServerResponse.empty({ status: 204 })
   }
 }
