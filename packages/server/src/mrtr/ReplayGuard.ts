@@ -12,6 +12,7 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 
 type Reply = Effect.Effect<unknown, McpError.McpError>
 
+/** The service that makes states single-use. Provide it to `McpServer.layer`; a store that nodes share implements `once`. */
 export class ReplayGuard extends Context.Service<
   ReplayGuard,
   {
@@ -27,7 +28,19 @@ export class ReplayGuard extends Context.Service<
     ) => Effect.Effect<A, McpError.McpError, R>
   }
 >()("@effect-mcp/server/ReplayGuard") {
-  /** Remembers replies in the memory of this process. */
+  /**
+   * Remembers replies in the memory of this process: for a server of one node.
+   *
+   * @example
+   * ```ts
+   * import { McpServer, ReplayGuard } from "@effect-mcp/server"
+   * import { Layer } from "effect"
+   *
+   * export const server = McpServer.layer({ name: "orders", version: "1.0.0", features: Layer.empty }).pipe(
+   *   Layer.provide(ReplayGuard.ReplayGuard.layerMemory({ capacity: 1000 }))
+   * )
+   * ```
+   */
   static readonly layerMemory = (options: MemoryOptions = {}): Layer.Layer<ReplayGuard> =>
     Layer.sync(ReplayGuard, () => memory(options))
 }

@@ -178,7 +178,7 @@ describe("a list that is kept as text", () => {
   const names = (result: any) => result.tools.map(({ name }: any) => name)
 
   for (const version of everyVersion()) {
-    it.effect(`is the list of who asks, again and again, and what middleware makes of it (${version})`, () =>
+    it.effect(`is the list of its caller every time, and what middleware makes of it (${version})`, () =>
       Effect.gen(function* () {
         const server = yield* serve({ features })
         const renaming = Middleware.layer((_request, next) =>

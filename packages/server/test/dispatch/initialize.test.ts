@@ -1,4 +1,4 @@
-/** The handshake: which revision is spoken, who is on the other side, and what may happen before it is over. */
+/** The handshake: the revision that is agreed on, the client that is recorded, and what may happen before it is over. */
 import * as Elicitation from "@effect-mcp/core/Elicitation"
 import * as Prompt from "@effect-mcp/core/Prompt"
 import * as Prompts from "@effect-mcp/core/Prompts"

@@ -278,7 +278,7 @@ describe("what leaves", () => {
   )
 })
 
-it.effect("annotations of whoever opened the connection, or of middleware, are not the client's", () =>
+it.effect("annotations of the code that opened the connection, or of middleware, are not sent to the client", () =>
   Effect.gen(function* () {
     const local: Array<unknown> = []
     const logger = Logger.make(({ fiber }) => void local.push(fiber.getRef(References.CurrentLogAnnotations)))

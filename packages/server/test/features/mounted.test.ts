@@ -81,7 +81,7 @@ describe("a listener that is mounted under a path", () => {
   )
 })
 
-describe("a host that knows who asks", () => {
+describe("a host that knows its caller", () => {
   const users: ReadonlyMap<string, string> = new Map([
     ["Bearer a", "ada"],
     ["Bearer b", "bob"]

@@ -133,7 +133,7 @@ describe("prompts/get", () => {
     )
 
     it.effect(
-      `carries every content type that ${version} has, and says the others in words`,
+      `carries every content type that ${version} has, and says the others as text`,
       () =>
         Effect.gen(function* () {
           const messages = [
@@ -356,7 +356,7 @@ describe("completion/complete", () => {
     })
   )
 
-  it.effect("completes what only some may see for those who may", () =>
+  it.effect("completes a prompt that is visible to some callers for these callers only", () =>
     Effect.gen(function* () {
       const server = yield* serve({ features })
       const ann = yield* connect(server, { principal: { subject: "ann", scopes: [], claims: {} } })

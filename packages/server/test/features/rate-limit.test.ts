@@ -111,7 +111,7 @@ describe("callers", () => {
     })
   )
 
-  it.effect("who have a full budget again are forgotten, the others are not", () =>
+  it.effect("callers whose budget is full again are forgotten, others are not", () =>
     Effect.gen(function* () {
       const server = yield* serve(options)
       for (let n = 0; n < 10; n++) yield* post(server, { address: "busy" })

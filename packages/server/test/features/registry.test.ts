@@ -194,7 +194,7 @@ describe("what a handler can see", () => {
   class Ambient extends Context.Service<Ambient, string>()("Ambient") {}
   class Own extends Context.Service<Own, string>()("Own") {}
 
-  it.effect("is its layer's services and the request's, never those of whoever connects or calls", () =>
+  it.effect("is the services of its layer and of the request, never those of the code that connects or calls", () =>
     Effect.gen(function* () {
       const probe = Effect.map(
         Effect.context<never>(),
@@ -227,7 +227,7 @@ describe("what a handler can see", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `includes who asks, how, and with what _meta, whatever it holds (${version})`,
+      `includes the caller, the client and the _meta of the request, whatever it holds (${version})`,
       () =>
         Effect.gen(function* () {
           let seen: RequestContext["Service"] | undefined
@@ -285,7 +285,7 @@ describe("what a handler can see", () => {
 describe("visibility", () => {
   for (const version of everyVersion()) {
     it.effect(
-      `hides a tool from the list and from calls of those who may not see it (${version})`,
+      `hides a tool from lists and calls of callers that it is not visible to (${version})`,
       () =>
         Effect.gen(function* () {
           const visible = ({ scopes }: Principal["Service"]) => scopes.includes("admin")

@@ -216,7 +216,7 @@ describe("resources/read", () => {
 
   for (const version of everyVersion()) {
     it.effect(
-      `shows a hidden resource to nobody: not in a list, not to a read, not to a subscriber (${version})`,
+      `hides a resource from lists, reads and subscriptions of callers that it is not visible to (${version})`,
       () =>
         Effect.gen(function* () {
           const visible = ({ subject }: Principal["Service"]) => subject === "ann"
@@ -355,7 +355,7 @@ describe("subscriptions", () => {
     })
   )
 
-  it.effect("tell those who are there, not who subscribes anew when told", () =>
+  it.effect("updates go to the subscriptions that there are, not to one that is made by a listener meanwhile", () =>
     Effect.gen(function* () {
       const updates = yield* Queue.unbounded<number>()
       const { context, resources } = yield* ResourceRegistry.make

@@ -286,7 +286,7 @@ describe("results", () => {
     { type: "resource", resource: { uri: "menu://photo", mimeType: "image/png", blob: "AAEC" } }
   ] as const
   for (const version of everyVersion()) {
-    it.effect(`of every content type are said in words where ${version} has no such type`, () =>
+    it.effect(`of every content type are text where ${version} has no such type`, () =>
       Effect.gen(function* () {
         const client = yield* session(
           one(Tool.make("all", { description: "" }), () => Effect.succeed(blocks)),
@@ -365,7 +365,7 @@ describe("failures", () => {
     })
   )
 
-  it.effect("that nobody declared say nothing of what happened: -32603", () =>
+  it.effect("that are not declared are -32603, which says nothing of the cause", () =>
     Effect.gen(function* () {
       const tool = (name: string) => Tool.make(name, { description: "" })
       const secret = new Error("password=hunter2")

@@ -78,7 +78,7 @@ it("a server requires what its features require of the user, and nothing of a re
     () => perCaller
   )
 
-  // @ts-expect-error a server whose Kitchen nobody provides is not complete
+  // @ts-expect-error a server without its Kitchen is not complete
   const incomplete: Layer.Layer<McpServer.McpServer> = tool
   const complete: Layer.Layer<McpServer.McpServer> = Layer.provide(
     tool,
@@ -98,7 +98,7 @@ it("handlers are held to their contract", () => {
   })
 
   Tools.layer(Sum, ({ a }) => (a > 1 ? Effect.succeed({ sum: a }) : Effect.fail(new Full())))
-  // @ts-expect-error a failure that nobody declared
+  // @ts-expect-error a failure that is not declared
   Tools.layer(Sum, () => Effect.fail(new Other()))
   // @ts-expect-error a failure of a tool that declares none
   Tools.layer(Cook, () => Effect.fail(new Error("x")))

@@ -1,4 +1,4 @@
-/** Who is told that a resource has changed: the callers that may read it, each of what it would read, in both eras. */
+/** Updates of a resource go to the callers that may read it, each of what it would read, in both eras. */
 import { Principal } from "@effect-mcp/core/Principal"
 import { RequestContext } from "@effect-mcp/core/RequestContext"
 import * as Resources from "@effect-mcp/core/Resources"
@@ -34,7 +34,7 @@ const source = Effect.gen(function* () {
 for (const version of everyVersion()) {
   describe(`a subscription in ${version}`, () => {
     it.effect(
-      "to a URI that a hidden resource shares is told of what the caller would read, not of the hidden one",
+      "to a URI that a hidden resource shares gets updates of what the caller would read, not of the hidden one",
       () =>
         Effect.gen(function* () {
           const [secret, open] = [yield* source, yield* source]

@@ -345,7 +345,7 @@ describe("a step", () => {
   )
 })
 
-it.effect("asking from a finalizer of a round that is over asks nobody", () =>
+it.effect("a question from a finalizer of a round that is over is not sent", () =>
   Effect.gen(function* () {
     const handler = Effect.ensuring(
       ask("a"),

@@ -302,7 +302,7 @@ describe("a question", () => {
     verifies("elicitation.error.handled", "elicitation.error.not-assumed")
   )
 
-  it.effect("runs with its layer's services and its request's, never with those of whoever connects", () =>
+  it.effect("runs with the services of its layer and its request, never with those of the code that connects", () =>
     Effect.gen(function* () {
       class Secret extends Context.Service<Secret, string>()("test/Secret") {}
       const handler = Effect.gen(function* () {

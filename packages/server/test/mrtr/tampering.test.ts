@@ -1,4 +1,4 @@
-/** A state that a client carries: only as it was given, only for what it was given for, only by whom, only in time. */
+/** A state is accepted unchanged, for its own request, from its own caller, and in time; every other one is refused. */
 import { Elicitation, Principal, Prompt, Prompts, Resources, Tool, Tools } from "@effect-mcp/core"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { Middleware } from "@effect-mcp/server"
@@ -202,7 +202,7 @@ describe("a state", () => {
     verifies("mrtr.state.principal", "elicitation.request.bound")
   )
 
-  it.effect("belongs to whom middleware found to be asking, too", () =>
+  it.effect("belongs to the caller that middleware provides, where it provides one", () =>
     Effect.gen(function* () {
       const { features, runs } = counted()
       let who: string | undefined = "ada"

@@ -568,7 +568,7 @@ describe("a question", () => {
     )
   }
 
-  it.effect("that nobody may answer yet, because the client never says initialized, ends with Timeout too", () =>
+  it.effect("that is asked before the client sends initialized ends with Timeout if it never does", () =>
     Effect.gen(function* () {
       const client = yield* session(
         form,

@@ -1,4 +1,4 @@
-/** Hints to who listens, by a wire that may be anybody's. */
+/** Changes are sent to a subscriber whose transport may throw. */
 import { ChangeNotifier } from "@effect-mcp/server/internal/ChangeNotifier"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Deferred, Effect, Exit } from "effect"

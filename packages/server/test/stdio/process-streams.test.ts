@@ -299,12 +299,12 @@ describe("the streams of a process", () => {
     )
   }
 
-  it.effect("are listened to whoever paused them before, and in text where somebody has set an encoding", () =>
+  it.effect("are read although an earlier reader paused them, and as text where the process set an encoding", () =>
     Effect.gen(function* () {
       for (const before of [
         (stdin: PassThrough) => stdin.pause(),
         (stdin: PassThrough) => stdin.setEncoding("utf8"),
-        // As who listened before leaves it.
+        // The state in which an earlier reader leaves the stream.
         (stdin: PassThrough) =>
           stdin
             .on("data", () => {})

@@ -319,7 +319,7 @@ describe.each([
     verifies("stdio.stdout.only-messages")
   )
 
-  it.live("ends with an error when nobody reads its stdout any more", () =>
+  it.live("ends with an error when its stdout is closed by the reader", () =>
     Effect.gen(function* () {
       const server = yield* run(args)
       yield* server.send(...handshake, call(1, "stray"))

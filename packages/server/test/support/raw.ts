@@ -1,4 +1,4 @@
-/** A client without opinions: core's Peer over a memory pair, everything that arrives kept as it came. */
+/** A client that only sends and records: core's Peer over a memory pair, with every message that arrives. */
 import { quiesce } from "@effect-mcp/testing/Quiesce"
 import * as Memory from "@effect-mcp/core/Memory"
 import * as Peer from "@effect-mcp/core/Peer"

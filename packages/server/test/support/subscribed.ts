@@ -41,6 +41,6 @@ export const subscribe = Effect.fnUntraced(function* (
   return granted === undefined ? undefined : Fiber.interrupt(fiber)
 })
 
-/** The URIs that the client was told of, oldest first. */
+/** The URIs of the updates that the client got, oldest first. */
 export const updates = (client: Client): ReadonlyArray<string> =>
   client.notes("notifications/resources/updated").map((note) => note.params.uri)

@@ -58,7 +58,7 @@ const requests: ReadonlyArray<readonly [method: string, params: object]> = [
 ]
 
 it.effect(
-  "who a client says it is changes nothing (2026-07-28)",
+  "the clientInfo of a request changes nothing (2026-07-28)",
   () =>
     Effect.gen(function* () {
       const client = yield* open(features)
@@ -269,7 +269,7 @@ describe("a version", () => {
 describe("every answer", () => {
   for (const [method, params] of requests) {
     it.effect(
-      `to ${method} ${JSON.stringify(params)} says its type and who answers (2026-07-28)`,
+      `to ${method} ${JSON.stringify(params)} carries its type and the name of the server (2026-07-28)`,
       () =>
         Effect.gen(function* () {
           const client = yield* open(features, {}, { title: "Test server" })

@@ -115,7 +115,7 @@ describe("subscriptions/listen", () => {
           ["notifications/subscriptions/acknowledged"],
           ["notifications/resources/updated", "menu://today"]
         ])
-        // Nothing without an id, nothing for anybody else.
+        // Every message has the id of its subscription.
         for (const { method, params } of client.received) {
           if (method !== undefined) assert.isDefined(params._meta[Meta.subscriptionId], method)
         }
@@ -379,7 +379,7 @@ describe("subscriptions/listen", () => {
     })
   )
 
-  it.effect("is forgotten by who announces lists when it ends, however it ends", () =>
+  it.effect("is removed from the notifiers of list changes when it ends, however it ends", () =>
     Effect.gen(function* () {
       const { resources } = yield* Features.build(tool("a"))
       const { session } = yield* open(tool("a"))
