@@ -43,7 +43,10 @@ const generator = (seed: number): (() => number) => {
 export const transport = (self: Transport, faults: Faults): Transport => {
   const { cut = 0, delay = 0, drop = 0, duplicate = 0, maxDelay = "1 second" } = faults
   const longest = Duration.toMillis(Duration.fromInputUnsafe(maxDelay))
-  const suffer = (inbound: Inbound, random: () => number): Effect.Effect<ReadonlyArray<Inbound>, TransportError> => {
+  const withFaults = (
+    inbound: Inbound,
+    random: () => number
+  ): Effect.Effect<ReadonlyArray<Inbound>, TransportError> => {
     // Each fault has a random number of its own, so changing one likelihood does not change the others.
     const [lost, twice, late, wait, broken] = [random(), random(), random(), random(), random()]
     if (broken < cut) return Effect.fail(new TransportError({ reason: "Read", message: "The wire was cut" }))
@@ -55,7 +58,7 @@ export const transport = (self: Transport, faults: Faults): Transport => {
     incoming: Stream.suspend(() => {
       const random = generator(faults.seed)
       return self.incoming.pipe(
-        Stream.mapEffect((inbound) => suffer(inbound, random)),
+        Stream.mapEffect((inbound) => withFaults(inbound, random)),
         Stream.flattenIterable
       )
     })

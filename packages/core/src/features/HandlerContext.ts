@@ -19,7 +19,8 @@ import { RequestContext, type RequestServices } from "../request/RequestContext.
 import { Roots } from "../request/Roots.ts"
 import { Sampling } from "../request/Sampling.ts"
 
-const passed: ReadonlyArray<string> = [
+/** The keys of the services and References that a handler gets from its request. */
+const requestKeys: ReadonlyArray<string> = [
   RequestContext.key,
   Principal.key,
   Log.key,
@@ -102,7 +103,7 @@ export class HandlerContext<R, S extends RequestServices = RequestServices> {
 
   private mixed(ambient: Services): Services {
     const map = new Map(this.base)
-    for (const key of passed) {
+    for (const key of requestKeys) {
       const value = ambient.get(key)
       if (value !== undefined) map.set(key, value)
     }

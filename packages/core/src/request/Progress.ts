@@ -65,7 +65,7 @@ export const report = (progress: number, options?: ReportOptions): Effect.Effect
   // One step, where a flatMap over the service is three: handlers report in loops.
   Effect.withFiber<void, never, Progress>(({ context }) => {
     const service = Context.getUnsafe(context, Progress)
-    return service instanceof Wired ? service.tell(progress, options) : service.report(progress, options)
+    return service instanceof RequestProgress ? service.reportNow(progress, options) : service.report(progress, options)
   })
 
 /** Drops every event. */
@@ -95,9 +95,9 @@ interface Outbound {
 
 /** Progress of one request. `token` is that of the request, if it has one. */
 export const make = (options: Outbound & { readonly token: JsonRpc.Id | undefined }): Progress["Service"] =>
-  options.token === undefined ? none : new Wired(options, options.token)
+  options.token === undefined ? none : new RequestProgress(options, options.token)
 
-class Wired {
+class RequestProgress {
   readonly wanted = true
   private readonly outbound: Outbound
   private readonly token: JsonRpc.Id
@@ -110,10 +110,10 @@ class Wired {
   }
 
   readonly report = (progress: number, options?: ReportOptions): Effect.Effect<void> =>
-    Effect.suspend(() => this.tell(progress, options))
+    Effect.suspend(() => this.reportNow(progress, options))
 
   /** Sends the event now, or gives the effect that waits for room. Called in the fiber of the handler. */
-  tell(progress: number, options?: ReportOptions): Effect.Effect<void> {
+  reportNow(progress: number, options?: ReportOptions): Effect.Effect<void> {
     if (!(progress > this.last) || progress === Infinity) return Effect.void
     this.last = progress
     if (!this.outbound.writable()) return this.wait({ progress, total: options?.total, message: options?.message })
