@@ -1,4 +1,4 @@
-/** How one call may differ from the client's defaults, and what both amount to for the peer. */
+/** The options of one request, the client's defaults for them, and the peer's options that follow from both. */
 import type { RequestOptions } from "@effect-mcp/core/Peer"
 import type { RequestHeaders } from "@effect-mcp/core/Transport"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -9,28 +9,44 @@ import * as Duration from "effect/Duration"
 
 export type Requests = Method.ClientRequests
 
-/** How one call may differ from the client's defaults. */
+/**
+ * Options of one request; each that is left out has the client's default (`Options`).
+ *
+ * @example
+ * ```ts
+ * import { McpClient } from "@effect-mcp/client"
+ * import { Effect } from "effect"
+ *
+ * export const report = Effect.flatMap(McpClient.McpClient, (client) =>
+ *   client.callToolByName("report", { month: "2026-07" }, {
+ *     timeout: "30 seconds",
+ *     maxTotal: "5 minutes",
+ *     onProgress: ({ progress, total }) => console.error(`${progress} of ${total ?? "?"}`)
+ *   })
+ * )
+ * ```
+ */
 export interface CallOptions {
-  /** How long to wait for the answer, or for the next progress. Default 60 seconds. */
+  /** How long the request waits for its answer, or for the next progress; then it fails with `Timeout`. Default 60 seconds. */
   readonly timeout?: Duration.Input | undefined
-  /** Whether progress starts the wait anew. Default true. */
+  /** Whether progress restarts `timeout`. Default true. */
   readonly resetOnProgress?: boolean | undefined
-  /** How long to wait whatever the progress. Default 10 minutes. */
+  /** How long the request waits in all, whatever its progress. Default 10 minutes. */
   readonly maxTotal?: Duration.Input | undefined
   /**
-   * How long the request waits for a connection where the last one is lost; it then fails with `Closed`, unsent. Default: as long as the
-   * request may take.
+   * How long the request waits for another connection after the last one was lost; then it fails with `Closed`, unsent. Default: as long
+   * as the request may take.
    */
   readonly reconnectTimeout?: Duration.Input | undefined
-  /** Told of every progress event, in the reader: it must not block. */
+  /** Called with each progress event, in the order of arrival; must not block the reader. */
   readonly onProgress?: ((event: ProgressParams) => void) | undefined
-  /** Told of the id that the request has on the wire, before it is sent; each time, if it is sent again. */
+  /** Called with the id of the request on the wire, before it is sent, and again each time that it is sent again. */
   readonly onSend?: ((id: JsonRpc.Id) => void) | undefined
-  /** Sent as the request's `_meta`. */
+  /** Entries of the request's `_meta`. */
   readonly meta?: { readonly [key: string]: unknown } | undefined
-  /** Headers of this request alone, where the wire has headers (HTTP). */
+  /** HTTP headers of this request alone; other transports ignore them. */
   readonly headers?: RequestHeaders | undefined
-  /** Asks the server even for what it allowed to be kept (2026-07-28). Default false. */
+  /** Whether the request is sent although a fresh result is cached (2026-07-28). Default false. */
   readonly fresh?: boolean | undefined
 }
 
@@ -48,7 +64,7 @@ export const isWatched = (method: string, { timeout }: CallOptions): boolean =>
 
 const noop = (): void => {}
 
-/** How a request waits: the client's defaults, as one call changes them. */
+/** The peer's options of a request. */
 export const requestOptions = (method: string, options: CallOptions, defaults: Defaults): RequestOptions => ({
   timeout: options.timeout ?? defaults.timeout,
   resetOnProgress: options.resetOnProgress ?? defaults.resetOnProgress,

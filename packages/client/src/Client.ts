@@ -1,8 +1,8 @@
 /**
- * An MCP client: one server, wherever it runs, as a service; and what it is told when it is opened.
+ * The interface of an MCP client, a service for one server, and its options.
  *
- * Owns the conversation for as long as its Scope: closing it ends everything below. What it lets the server ask (`Sampling`,
- * `Elicitation`, `Roots`) and what it lets leave (`Consent`) is taken from the context that it is built in.
+ * Closing the client's scope ends its requests, subscriptions and connection. The context that the client is built in decides which
+ * questions the server may ask (`Sampling`, `Elicitation`, `Roots`) and which actions are allowed (`Consent`).
  */
 import type { KeepAlive } from "@effect-mcp/core/KeepAlive"
 import type { Prompt } from "@effect-mcp/core/Prompt"
@@ -35,37 +35,37 @@ import type * as Watch from "./features/Watch.ts"
 type CallEvent<A> = Calls.CallEvent<A>
 type Requests = Method.ClientRequests
 
-/** A notification of the server's, decoded: `params` has the canonical type of `method`. */
+/** A decoded notification of the server: `params` has the canonical type of `method`. */
 export type Announcement = {
   [M in keyof Method.ServerNotifications]: { readonly method: M; readonly params: Method.ServerNotifications[M] }
 }[keyof Method.ServerNotifications]
 
 export interface Options {
-  /** Who asks. Default: this library. */
+  /** How the client names itself. Default: this library. */
   readonly clientInfo?: Implementation | undefined
-  /** The revisions to speak; the newest of them is offered. Default: all. */
+  /** The revisions that the client may speak; the newest that the server speaks is used. Default: all. */
   readonly revisions?: ReadonlyArray<Version> | undefined
   /**
-   * How long a request waits for its answer, or for its next progress. Default 60 seconds. Opening the conversation may take as long,
-   * whatever is tried for it.
+   * How long a request waits for its answer, or for its next progress. Default 60 seconds. Opening a connection may take as long in
+   * all, probe and handshake together.
    */
   readonly timeout?: Duration.Input | undefined
-  /** Whether progress starts the wait anew. Default true. */
+  /** Whether progress restarts `timeout`. Default true. */
   readonly resetOnProgress?: boolean | undefined
-  /** How long a request waits whatever its progress. Default 10 minutes. */
+  /** How long a request waits in all, whatever its progress. Default 10 minutes. */
   readonly maxTotal?: Duration.Input | undefined
-  /** How long a request that needs pages visited first (-32042) waits for them. Default 10 minutes. */
+  /** How long a request that was refused until URLs are visited (-32042) waits for them. Default 10 minutes. */
   readonly urlTimeout?: Duration.Input | undefined
   /**
-   * How long a server may take to show that it is of the stateless era, before the older handshake is tried, too. Default 3 seconds;
-   * never more than half of `timeout`.
+   * How long a server may take to answer the probe of the stateless era before the older handshake is tried, too. Default 3 seconds, and
+   * at most half of `timeout`.
    */
   readonly probeTimeout?: Duration.Input | undefined
   /** Rounds of questions that one request may take (2026-07-28). Default 10. */
   readonly maxRounds?: number | undefined
-  /** Answers kept at most, where the server allows keeping them (2026-07-28). Default 256; 0 keeps none. */
+  /** Results that are cached at most, where the server allows it (2026-07-28). Default 256; 0 caches none. */
   readonly cacheSize?: number | undefined
-  /** Bytes that all kept answers may have together, about; a larger one is not kept. Default 32 Mi. */
+  /** Bytes of all cached results together, about; a larger result is not cached. Default 32 Mi. */
   readonly cacheBytes?: number | undefined
   /** Pages that a listing reads at most. Default 1000. */
   readonly maxPages?: number | undefined
@@ -76,127 +76,237 @@ export interface Options {
   /** Log messages that wait for a slow reader at most; the oldest are dropped. Default 256. */
   readonly logBuffer?: number | undefined
   /**
-   * Told of whatever the server says without being asked, before the next message is read: it must not block. `relatedTo` is the id of
-   * the request that it belongs to, where the wire says so. For whoever passes it on; the client's streams are for everybody else.
+   * Called with each notification before the next message is read; must not block. `relatedTo` is the id of the request that it belongs
+   * to, where the wire says so. For proxies; other programs use the client's streams.
    */
   readonly onAnnouncement?: ((announcement: Announcement, relatedTo: JsonRpc.Id | undefined) => void) | undefined
-  /** Pings the server, and gives the connection up when it does not answer. Default off. */
+  /** Pings the server, and closes the connection when it does not answer. Default off. */
   readonly keepAlive?: KeepAlive | undefined
   /**
-   * How to come back when the server is lost: a connection that someone needs is opened again (a child process is started again), what
-   * is safe to send again is sent again, subscriptions are asked for again. `false`: everything ends as it ends. Default: see `Policy`.
+   * What happens when the connection is lost: it is opened again when a request needs it (a child process is started again), requests
+   * that are safe to repeat are sent again, and subscriptions are renewed. `false`: none of this. Default: see `Policy`.
    */
   readonly reconnect?: Backoff.Policy | false | undefined
   /**
-   * Takes the server's word for it that a tool only reads or may run twice (`readOnlyHint`, `idempotentHint`): its calls are sent again
-   * when their answer is lost. Only for servers that are trusted. Default false.
+   * Whether a tool's `readOnlyHint` and `idempotentHint` are trusted: then its calls are sent again when their answer is lost. Only for
+   * servers that are trusted. Default false.
    */
   readonly trustAnnotations?: boolean | undefined
+  /** The client's experimental capabilities, by name. Default: none. */
   readonly experimental?: Connection.Options["experimental"]
-  /** By prefixed id. */
+  /** The client's extensions, by prefixed id. Default: none. */
   readonly extensions?: Connection.Options["extensions"]
-  /** Told of what is dropped by rule: junk on the wire, answers to nothing, unknown notifications. Default: it is logged. */
+  /** Called with the reason for which a message is dropped: invalid, unknown, or an answer to no request. Default: it is logged. */
   readonly dropped?: ((reason: string, level: "Warn" | "Debug") => void) | undefined
 }
 
 export type ConnectError = Negotiation.NegotiationError | TransportError
 
 /**
- * What a program does with one server; `McpClient` is the service, this is its shape.
+ * The requests and streams of one server; `McpClient` is the service of this shape.
  *
  * Names are the methods of the specification, verb first: `tools/call` is `callTool`, `resources/read` is `readResource`. `callTool` and
  * `getPrompt` take a `Tool` or `Prompt` value and are typed by it; `...ByName` takes a name and untyped arguments. `list...` is a Stream
- * over all pages; `...Stream` shows progress before the result. Progress also goes to `CallOptions.onProgress`.
+ * over all pages; `...Stream` shows progress before the result. Every request may fail with a `ClientError`.
  */
 export interface Client {
-  /** What both sides agreed to speak; after a reconnect this and the next three may be others. */
+  /** The negotiated revision. This and the next three members may change when the client reconnects. */
   readonly revision: Revision
+  /** How the server names itself; not verified. */
   readonly serverInfo: Implementation
   readonly serverCapabilities: ServerCapabilities
-  /** How to use the server, for the model. */
+  /** The server's instructions for the model. */
   readonly instructions: string | undefined
   /** The requests that are forwarded for callers of another server; see `Sources`. */
   readonly forwarded: ForwardedRequests
-  /** Calls a tool by its contract. A failure that the contract declares comes back as itself, any other as `ToolFailure`. */
+  /**
+   * Calls a tool by its contract (spec: server/tools). A failure that the contract declares is the error itself; any other failure of
+   * the tool is a `ToolFailure`.
+   *
+   * @example
+   * ```ts
+   * import { Tool, Tools } from "@effect-mcp/core"
+   * import { McpTest } from "@effect-mcp/testing"
+   * import { Effect, Schema } from "effect"
+   *
+   * const Add = Tool.make("add", {
+   *   description: "Adds two numbers",
+   *   input: { a: Schema.Finite, b: Schema.Finite },
+   *   output: { sum: Schema.Finite }
+   * })
+   *
+   * const program = Effect.gen(function* () {
+   *   const client = yield* McpTest.connect(Tools.layer(Add, ({ a, b }) => Effect.succeed({ sum: a + b })), "2025-11-25")
+   *   const { sum } = yield* client.callTool(Add, { a: 1, b: 2 })
+   *   console.log(sum)
+   *   // => 3
+   * })
+   *
+   * await Effect.runPromise(Effect.scoped(program))
+   * ```
+   */
   readonly callTool: <I, O, F, H>(
     tool: Tool<I, O, F, H>,
     input: NoInfer<I>,
     options?: CallOptions
   ) => Effect.Effect<O, F | ToolFailure | ClientError>
-  /** The same, showing the progress; the result comes last. Leaving the stream cancels the call. */
+  /** The same call as a stream of its progress, with the result last. Ending the stream early cancels the call. */
   readonly callToolStream: <I, O, F, H>(
     tool: Tool<I, O, F, H>,
     input: NoInfer<I>,
     options?: CallOptions
   ) => Stream.Stream<CallEvent<O>, F | ToolFailure | ClientError>
-  /** Calls a tool by its name. A failed tool is a result with `isError`. */
+  /** Calls a tool by its name, with untyped arguments. A failure of the tool is a result with `isError`. */
   readonly callToolByName: Calls.Calls["callToolByName"]
-  /** The same, showing the progress; the result comes last. Leaving the stream cancels the call. */
+  /** The same call as a stream of its progress, with the result last. Ending the stream early cancels the call. */
   readonly callToolByNameStream: (
     name: string,
     args?: Calls.Arguments,
     options?: CallOptions
   ) => Stream.Stream<CallEvent<ToolModel.CallToolResult>, ClientError>
-  /** All tools, page after page as the stream is pulled. */
+  /**
+   * All tools; pages are read as the stream is pulled (spec: server/utilities/pagination).
+   *
+   * @example
+   * ```ts
+   * import { Tool, Tools } from "@effect-mcp/core"
+   * import { McpTest } from "@effect-mcp/testing"
+   * import { Effect, Stream } from "effect"
+   *
+   * const features = Tools.layer(Tool.make("hello", { description: "Says hello" }), () => Effect.succeed("Hello"))
+   *
+   * const program = Effect.gen(function* () {
+   *   const client = yield* McpTest.connect(features, "2025-11-25")
+   *   const tools = yield* Stream.runCollect(client.listTools)
+   *   console.log(tools.map(({ name }) => name).join())
+   *   // => hello
+   * })
+   *
+   * await Effect.runPromise(Effect.scoped(program))
+   * ```
+   */
   readonly listTools: Stream.Stream<ToolModel.Tool, ClientError>
+  /** All resources, as `listTools`. */
   readonly listResources: Stream.Stream<ResourceModel.Resource, ClientError>
+  /** All resource templates, as `listTools`. */
   readonly listResourceTemplates: Stream.Stream<ResourceModel.ResourceTemplate, ClientError>
+  /** All prompts, as `listTools`. */
   readonly listPrompts: Stream.Stream<PromptModel.Prompt, ClientError>
+  /**
+   * The contents of a resource (spec: server/resources). Fails with the server's `McpError` for an unknown URI.
+   *
+   * @example
+   * ```ts
+   * import { Resources } from "@effect-mcp/core"
+   * import { McpTest } from "@effect-mcp/testing"
+   * import { Effect } from "effect"
+   *
+   * const features = Resources.layer({ uri: "config://app", name: "config" }, Effect.succeed("debug=false"))
+   *
+   * const program = Effect.gen(function* () {
+   *   const client = yield* McpTest.connect(features, "2025-11-25")
+   *   const { contents } = yield* client.readResource("config://app")
+   *   console.log(contents.length, yield* client.readResourceText("config://app"))
+   *   // => 1 debug=false
+   * })
+   *
+   * await Effect.runPromise(Effect.scoped(program))
+   * ```
+   */
   readonly readResource: (
     uri: string,
     options?: CallOptions
   ) => Effect.Effect<ResourceModel.ReadResourceResult, ClientError>
-  /** The texts of a resource, joined by newlines; parts that are binary are left out. */
+  /** The texts of a resource, joined by newlines; binary parts are left out. */
   readonly readResourceText: (uri: string, options?: CallOptions) => Effect.Effect<string, ClientError>
-  /** A prompt by its name. */
+  /** Gets a prompt by its name (spec: server/prompts). */
   readonly getPromptByName: (
     name: string,
     args?: { readonly [argument: string]: string },
     options?: CallOptions
   ) => Effect.Effect<PromptModel.GetPromptResult, ClientError>
-  /** A prompt by its contract. */
+  /**
+   * Gets a prompt by its contract.
+   *
+   * @example
+   * ```ts
+   * import { Prompt, Prompts } from "@effect-mcp/core"
+   * import { McpTest } from "@effect-mcp/testing"
+   * import { Effect, Schema } from "effect"
+   *
+   * const Review = Prompt.make("review", { description: "Reviews a file", arguments: { file: Schema.String } })
+   *
+   * const program = Effect.gen(function* () {
+   *   const client = yield* McpTest.connect(
+   *     Prompts.layer(Review, ({ file }) => Effect.succeed(`Review ${file}`)),
+   *     "2025-11-25"
+   *   )
+   *   const { messages } = yield* client.getPrompt(Review, { file: "main.ts" })
+   *   console.log(messages[0]?.content.type)
+   *   // => text
+   * })
+   *
+   * await Effect.runPromise(Effect.scoped(program))
+   * ```
+   */
   readonly getPrompt: <A>(
     prompt: Prompt<A>,
     args: A,
     options?: CallOptions
   ) => Effect.Effect<PromptModel.GetPromptResult, ClientError>
+  /** Suggestions for an argument of a prompt or of a resource template (spec: server/utilities/completion). */
   readonly complete: (
     params: CompleteParams,
     options?: CallOptions
   ) => Effect.Effect<CompleteResult["completion"], ClientError>
   /**
-   * Says when to read a resource again: at once, after each update, and after each time that the subscription was lost and had again.
-   * Subscribed for as long as someone watches. Fails with `Closed` when it cannot be had again.
+   * Emits when the resource should be read again: at once, after each update, and after each renewal of a lost subscription. All
+   * watchers of a URI share one subscription. Fails with `Closed` when it cannot be renewed (spec: server/resources, subscriptions).
+   *
+   * @example
+   * ```ts
+   * import { McpClient } from "@effect-mcp/client"
+   * import { Effect, Stream } from "effect"
+   *
+   * export const follow = (uri: string) =>
+   *   Effect.flatMap(McpClient.McpClient, (client) =>
+   *     client.watchResource(uri).pipe(
+   *       Stream.mapEffect(() => client.readResourceText(uri)),
+   *       Stream.runForEach((text) => Effect.log(text))
+   *     )
+   *   )
+   * ```
    */
   readonly watchResource: (uri: string) => Stream.Stream<Watch.WatchEvent, ClientError>
-  /** The bare request, for those who count watchers themselves; updates come with `resourceUpdates`. A lost one is not renewed. */
+  /** The request `resources/subscribe` alone: its updates are in `resourceUpdates`, and it is not renewed when it is lost. */
   readonly subscribeResource: (uri: string) => Effect.Effect<void, ClientError>
   readonly unsubscribeResource: (uri: string) => Effect.Effect<void, ClientError>
-  /** The URIs of all updates, whoever subscribed. */
+  /** The URIs of all updates, of every subscription. */
   readonly resourceUpdates: Stream.Stream<string>
-  /** Asks the server for log messages of at least this level; where there is no session, with every request from now on. */
+  /** Asks the server for log messages of at least this level: once in a session, else with every later request (2026-07-28). */
   readonly setLogLevel: (level: LoggingLevel) => Effect.Effect<void, ClientError>
+  /** Log messages of the server, from now on. */
   readonly logs: Stream.Stream<LogMessageParams>
   /**
-   * One event when the list may have changed, as it may have while the server was lost; bursts become one. Ends when the server will
-   * not tell any more.
+   * One event when the list may have changed, also after the server was lost; bursts become one event. Ends when the server announces
+   * no more changes.
    */
   readonly toolChanges: Stream.Stream<void>
   readonly resourceChanges: Stream.Stream<void>
   readonly promptChanges: Stream.Stream<void>
   /** The ids of URL elicitations that the server reports as completed. */
   readonly elicitationsCompleted: Stream.Stream<string>
-  /** How long the server takes to answer. */
+  /** How long the server takes to answer a ping. */
   readonly ping: Effect.Effect<Duration.Duration, ClientError>
-  /** Any request of the revision, typed by its name; consent is not asked. 2026-07-28: asks and caches as the methods above do. */
+  /** Any request of the revision, typed by its method. `Consent` is not asked; questions and caching are as in the members above. */
   readonly request: <M extends keyof Requests>(
     method: M,
     params: Requests[M]["params"],
     options?: CallOptions
   ) => Effect.Effect<Requests[M]["result"], ClientError>
   /**
-   * Completes when the server ended the conversation; fails when the wire broke. Closing the Scope ends it from this side. A client
-   * that reconnects waits for as long as it can: it fails when a connection that someone needed could not be had again.
+   * Completes when the server ended the conversation or the client was closed; fails when the connection broke. A client that reconnects
+   * fails only when a connection that a request needed could not be opened again.
    */
   readonly awaitClosed: Effect.Effect<void, TransportError>
 }

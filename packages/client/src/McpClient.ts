@@ -1,5 +1,5 @@
 /**
- * The client as users import it: the service, the ways to open one, and its server under the tags of a server's own features.
+ * The client as users import it: the service, the layers that open one, and its server in the shape of a server's own features.
  */
 import { Completions } from "@effect-mcp/core/Completions"
 import { Prompts } from "@effect-mcp/core/Prompts"
@@ -27,35 +27,97 @@ export type { WatchEvent } from "./features/Watch.ts"
 export { type Announcement, type Client, type ConnectError, McpClient, type Options } from "./Client.ts"
 
 /**
- * Opens a conversation over a wire that someone else owns: on failure, and at the end, only this side's part is closed. There is no
- * other wire to come back on; see `Options.reconnect` for what is tried again on this one.
+ * A client over a transport that the caller owns: it is not closed with the client, nor opened again when it is lost.
+ *
+ * Fails with a `ConnectError`: a `TransportError`, `Timeout` or `Closed` of the transport, or `UnsupportedRevision`.
+ *
+ * @example
+ * ```ts
+ * import { McpClient } from "@effect-mcp/client"
+ * import { Memory } from "@effect-mcp/core"
+ * import { McpServer } from "@effect-mcp/server"
+ * import { Effect, Layer } from "effect"
+ *
+ * const program = Effect.gen(function* () {
+ *   const server = yield* McpServer.McpServer
+ *   const [near, far] = yield* Memory.pair()
+ *   yield* server.connect(far)
+ *   const client = yield* McpClient.connect(near)
+ *   console.log(client.serverInfo.name)
+ *   // => example
+ * })
+ *
+ * const server = McpServer.layer({ name: "example", version: "1.0.0", features: Layer.empty })
+ * await Effect.runPromise(Effect.scoped(Effect.provide(program, server)))
+ * ```
  */
 export const connect = (transport: Transport, options?: Options): Effect.Effect<Client, ConnectError, Scope.Scope> =>
   make((wanted) => Connection.make(transport, wanted), false, options)
 
-/** Opens the wire too, and another when it is lost (`Options.reconnect`). The first failure to open one is the caller's. */
+/**
+ * A client that opens its transport, and another when that is lost (`Options.reconnect`). Fails where the first cannot be opened.
+ */
 export const open = <E, R>(
   connector: Effect.Effect<Transport, E, R>,
   options?: Options
 ): Effect.Effect<Client, ConnectError | E, Exclude<R, Scope.Scope> | Scope.Scope> =>
   make((wanted) => Connection.open(connector, wanted), options?.reconnect !== false, options)
 
-/** The client of whatever the connector leads to, for as long as the layer lives. */
+/**
+ * A client over the transports of a connector, for as long as the layer.
+ *
+ * @example
+ * ```ts
+ * import { McpClient, Stdio } from "@effect-mcp/client"
+ *
+ * export const client = McpClient.layer(Stdio.open({ command: "my-server" }), { revisions: ["2025-11-25"] })
+ * ```
+ */
 export const layer = <E, R>(
   connector: Effect.Effect<Transport, E, R>,
   options?: Options
 ): Layer.Layer<McpClient, ConnectError | E, Exclude<R, Scope.Scope>> =>
   Layer.effect(McpClient, open(connector, options)) as Layer.Layer<McpClient, ConnectError | E, Exclude<R, Scope.Scope>>
 
-/** The client of a server that is started as a child process, and stopped with the layer. */
+/**
+ * A client of a server that is started as a child process, and stopped with the layer (spec: basic/transports, stdio).
+ *
+ * @example
+ * ```ts
+ * import { McpClient } from "@effect-mcp/client"
+ * import { NodeServices } from "@effect/platform-node"
+ * import { Effect, Layer } from "effect"
+ *
+ * const client = McpClient.layerStdio({ command: "node", args: ["server.js"] }).pipe(Layer.provide(NodeServices.layer))
+ *
+ * export const program = Effect.gen(function* () {
+ *   const { callToolByName } = yield* McpClient.McpClient
+ *   return yield* callToolByName("hello", { name: "Ada" })
+ * }).pipe(Effect.provide(client))
+ * ```
+ */
 export const layerStdio = (
   options: Options & Stdio.Options
 ): Layer.Layer<McpClient, ConnectError, Stdio.Requirements> => layer(Stdio.open(options), options)
 
-/** The client of a server behind HTTP, of any revision; provide an `HttpClient`, such as `FetchHttpClient.layer`. */
+/**
+ * A client of a server at a URL: Streamable HTTP, or HTTP with SSE where the server speaks only that. Provide an `HttpClient`.
+ *
+ * @example
+ * ```ts
+ * import { McpClient } from "@effect-mcp/client"
+ * import { Layer } from "effect"
+ * import { FetchHttpClient } from "effect/http"
+ *
+ * export const client = McpClient.layerHttp({
+ *   url: "https://mcp.example.com/mcp",
+ *   headers: { authorization: "Bearer secret" }
+ * }).pipe(Layer.provide(FetchHttpClient.layer))
+ * ```
+ */
 export const layerHttp = (options: Options & Http.Options): Layer.Layer<McpClient, ConnectError, Http.Requirements> =>
   layer(
-    // Loaded when needed: who starts a process does not wait for HTTP to load.
+    // Loaded when needed: a program that starts a process does not load HTTP.
     Effect.flatMap(
       Effect.promise(() => import("./transport/Http.ts")),
       ({ open }) => open(options)
@@ -63,12 +125,26 @@ export const layerHttp = (options: Options & Http.Options): Layer.Layer<McpClien
     options
   )
 
-/** The client of a server behind a socket; provide `NodeSocket.layerNet({ port })`, or `{ path }` for a Unix socket. */
+/**
+ * A client of a server at a TCP or Unix socket. Provide a `Socket`.
+ *
+ * @example
+ * ```ts
+ * import { McpClient } from "@effect-mcp/client"
+ * import { NodeSocket } from "@effect/platform-node"
+ * import { Layer } from "effect"
+ *
+ * export const client = McpClient.layerSocket().pipe(Layer.provide(NodeSocket.layerNet({ host: "127.0.0.1", port: 4000 })))
+ * ```
+ */
 export const layerSocket = (
   options?: Options & Socket.Options
 ): Layer.Layer<McpClient, ConnectError, Socket.Requirements> => layer(Socket.connector(options), options)
 
-/** The client of a server that speaks HTTP with SSE as 2024-11-05 has it. Only revisions with a handshake are tried, unless told so. */
+/**
+ * A client of a server that speaks HTTP with SSE (spec 2024-11-05: basic/transports). Tries the revisions with a handshake, unless the
+ * option `revisions` says otherwise.
+ */
 export const layerSse = (options: Options & Sse.Options): Layer.Layer<McpClient, ConnectError, Sse.Requirements> =>
   layer(
     Effect.flatMap(
@@ -78,7 +154,7 @@ export const layerSse = (options: Options & Sse.Options): Layer.Layer<McpClient,
     { ...options, revisions: options.revisions ?? Negotiation.stateful }
   )
 
-/** The server's tools under the tag of a server's own. */
+/** The server's tools, as the service that a server's own registry provides. The next three are the same of other features. */
 export const layerTools: Layer.Layer<Tools, never, McpClient> = Layer.effect(
   Tools,
   Effect.map(McpClient, Sources.tools)

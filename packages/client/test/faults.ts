@@ -83,7 +83,7 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "the first connection of a session's stream reports a gap",
     file: "packages/client/src/transport/http/ResumeStream.ts",
-    from: "if (stood && lastEventId === undefined) missed()",
+    from: "if (wasOpen && lastEventId === undefined) missed()",
     to: "if (lastEventId === undefined) missed()",
     test: model
   },
@@ -104,8 +104,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "the refusal of a caller is Closed",
     file: "packages/client/src/reconnect/RequestRetry.ts",
-    from: "return Effect.mapError(patient(sending, rest), denied)",
-    to: "return patient(sending, rest)",
+    from: "return Effect.mapError(untilDeadline(sending, rest), denied)",
+    to: "return untilDeadline(sending, rest)",
     test: "packages/client/test/transport/http/Refused.test.ts"
   },
   {

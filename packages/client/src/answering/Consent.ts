@@ -1,8 +1,24 @@
 /**
- * Who decides what may leave the client: a tool call, a request to the user's model, the list of roots.
+ * The policy of what may leave the client: tool calls, requests to the user's model, the list of roots.
  *
- * Asked before anything is sent, and told of the outcome afterwards, so that one service can both confirm and audit. Read when the
- * client is built: what is provided around a single call does not change it.
+ * A policy is asked before anything is sent, and gets the outcome afterwards, so one service can confirm and audit. It is read when the
+ * client is built: a policy provided around a single call has no effect.
+ *
+ * @example
+ * ```ts
+ * import { Consent, McpClient } from "@effect-mcp/client"
+ * import { NodeServices } from "@effect/platform-node"
+ * import { Effect, Layer } from "effect"
+ *
+ * const readOnly = Consent.layer({
+ *   ask: (action) => Effect.succeed(action._tag !== "CallTool" || action.annotations?.readOnlyHint === true),
+ *   audit: (action, outcome) => Effect.logInfo(`${action._tag}: ${outcome._tag}`)
+ * })
+ *
+ * export const client = McpClient.layerStdio({ command: "my-server" }).pipe(
+ *   Layer.provide(Layer.merge(readOnly, NodeServices.layer))
+ * )
+ * ```
  */
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
 import type { CreateMessageParams } from "@effect-mcp/protocol/model/Sampling"
@@ -13,23 +29,23 @@ import type * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import { ConsentDenied } from "../ClientError.ts"
 
-/** What is about to leave, and to whom. */
+/** What is about to be sent, and the server that gets or asked for it. */
 export type Action =
   | {
       readonly _tag: "CallTool"
       readonly server: Implementation
       readonly tool: string
       readonly arguments: { readonly [name: string]: unknown }
-      /** What the server says of the tool, if it was listed; untrusted. */
+      /** The annotations of the tool, if it was listed; they are the server's own words, and untrusted. */
       readonly annotations: ToolAnnotations | undefined
     }
   | { readonly _tag: "CreateMessage"; readonly server: Implementation; readonly params: CreateMessageParams }
   | { readonly _tag: "ListRoots"; readonly server: Implementation }
 
 export interface Policy {
-  /** `false` refuses: a call fails with `ConsentDenied`, a question of the server's gets an error. */
+  /** `false` refuses: a call fails with `ConsentDenied`, a question of the server gets an error. */
   readonly ask: (action: Action) => Effect.Effect<boolean>
-  /** Told how it ended; a refusal is a failure with `ConsentDenied`. */
+  /** Called with the outcome; that of a refusal is a failure with `ConsentDenied`. */
   readonly audit: (action: Action, outcome: Exit.Exit<unknown, unknown>) => Effect.Effect<void>
 }
 
@@ -39,15 +55,16 @@ export const allow: Policy = { ask: () => Effect.succeed(true), audit: () => Eff
 /** Allows everything unless a layer says otherwise. */
 export const Consent = Context.Reference<Policy>("@effect-mcp/client/Consent", { defaultValue: () => allow })
 
+/** Allows everything and keeps no record: the default. */
 export const layerAllow: Layer.Layer<never> = Layer.succeed(Consent, allow)
 
-/** Refuses everything: for clients that only read. */
+/** Refuses every action: for clients that only list, read and get prompts. */
 export const layerDeny: Layer.Layer<never> = Layer.succeed(Consent, { ...allow, ask: () => Effect.succeed(false) })
 
-/** A policy of one's own; without `audit` no record is kept. */
+/** A policy; without `ask` everything is allowed, without `audit` no record is kept. */
 export const layer = (policy: Partial<Policy>): Layer.Layer<never> => Layer.succeed(Consent, { ...allow, ...policy })
 
-/** Runs `effect` if the policy agrees, and has the outcome audited. */
+/** Runs `effect` if the policy allows the action, and audits the outcome. */
 export const guard = <A, E, R>(
   policy: Policy,
   action: Action,

@@ -11,7 +11,7 @@ import * as Result from "effect/Result"
 
 type Content = NonNullable<ElicitResult["content"]>
 
-/** The URL of a question as its user should see it, or why it must not be shown: only http and https lead to a page. */
+/** The URL of a question as its user should see it. Fails with -32602 for a text that is no http or https URL. */
 export const pageUrl = (text: string): Result.Result<URL, McpError.McpError> => {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined) return Result.fail(McpError.invalidParams("The url of an elicitation must be a valid URL"))
@@ -20,7 +20,7 @@ export const pageUrl = (text: string): Result.Result<URL, McpError.McpError> => 
     : Result.fail(McpError.invalidParams("The url of an elicitation must be an http or https URL"))
 }
 
-/** Refuses a question that no user should be bothered with. `named`: a page must have an id, by which its completion is told (2025-11-25). */
+/** Refuses an invalid URL elicitation. `named`: whether it needs an id, by which its completion is announced (2025-11-25). */
 export const checkQuestion = (params: ElicitParams, named: boolean): Effect.Effect<void, McpError.McpError> => {
   if (params.mode !== "url") return Effect.void
   if (named && (params.elicitationId === undefined || params.elicitationId === "")) {
@@ -36,7 +36,7 @@ const withDefaults = (schema: RequestedSchema, content: Content): Content => {
   return defaults.length === 0 ? content : { ...Object.fromEntries(defaults), ...content }
 }
 
-const misfit = (schema: RequestedSchema, content: Content): string | undefined => {
+const mismatchOf = (schema: RequestedSchema, content: Content): string | undefined => {
   const compiled = JsonSchemaValidator.compile(schema, { formats: true })
   if (Result.isFailure(compiled)) return compiled.failure.reason
   const [violation] = compiled.success(content)
@@ -44,8 +44,8 @@ const misfit = (schema: RequestedSchema, content: Content): string | undefined =
 }
 
 /**
- * The answer as it may leave: the content of an accepted form, with the defaults of fields that were left out, once it fits the
- * schema. Nothing else has content; to accept a URL is consent, not completion.
+ * The answer that is sent. An accepted form has content, with the schema's defaults for fields that were left out; no other answer has
+ * any, since accepting a URL is consent, not completion. Fails with -32603 for content that does not fit the schema.
  */
 export const checkAnswer = (
   params: ElicitParams,
@@ -54,7 +54,7 @@ export const checkAnswer = (
   const { content = {}, ...rest } = answer
   if (params.mode === "url" || answer.action !== "accept") return Effect.succeed(rest)
   const complete = withDefaults(params.requestedSchema, content)
-  const reason = misfit(params.requestedSchema, complete)
+  const reason = mismatchOf(params.requestedSchema, complete)
   return reason === undefined
     ? Effect.succeed({ ...rest, content: complete })
     : Effect.fail(McpError.internalError(`The user's answer does not fit the requested schema: ${reason}`))

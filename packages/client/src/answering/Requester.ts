@@ -1,7 +1,7 @@
 /**
- * Who asks: what an implementation of `Elicitation`, `Sampling` or `Roots` reads to tell its user (spec: client/elicitation, trust).
+ * The server that asks: what an implementation of `Elicitation`, `Sampling` or `Roots` shows its user (spec: client/elicitation, trust).
  *
- * There while a question is answered. What a server says of itself is not verified: show it, decide nothing by it.
+ * Present while a question is answered. The server's name and version are not verified: show them, and decide nothing by them.
  */
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import type { Implementation } from "@effect-mcp/protocol/model/Implementation"
@@ -12,13 +12,13 @@ export interface RequesterInfo {
   readonly server: Implementation
   /** The id of the request that asks, where the wire says so (Streamable HTTP, sessions): see `CallOptions.onSend`. */
   readonly relatedTo?: JsonRpc.Id | undefined
-  /** What the server calls the question, where questions have names (2026-07-28). */
+  /** The server's key of the question (2026-07-28). */
   readonly key?: string | undefined
-  /** Tells the server how far the answer is, where it wants to know. Never waits: dropped where the wire is full. */
+  /** Sends progress of the answer, where the server asked for it. Never waits: progress is dropped while the transport is full. */
   readonly progress?: ((event: Omit<ProgressParams, "progressToken">) => void) | undefined
 }
 
-/** Nothing where no server asks, as in a test of the implementation alone. */
+/** Undefined outside of questions, as in a test of the implementation alone. */
 export const Requester = Context.Reference<RequesterInfo | undefined>("@effect-mcp/client/Requester", {
   defaultValue: () => undefined
 })

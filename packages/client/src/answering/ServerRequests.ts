@@ -1,8 +1,8 @@
 /**
- * What a client answers its server: the user's model, the user, the roots. And what it therefore declares.
+ * The client's answers to requests of the server (sampling, elicitation, roots), and the capabilities that it declares for them.
  *
- * Capabilities follow from the services that are there when the client is built, never from flags. What was not declared is refused:
- * a whole feature like an unknown method (-32601), a mode or a part of one as bad params (-32602).
+ * Capabilities follow from the services in the context when the client is built. Refuses what was not declared: a whole feature as an
+ * unknown method (-32601), a mode or a part of one as invalid params (-32602).
  */
 import * as ClientInput from "@effect-mcp/core/ClientInput"
 import { Elicitation } from "@effect-mcp/core/Elicitation"
@@ -25,7 +25,7 @@ import * as Consent from "./Consent.ts"
 import * as ElicitationChecks from "./ElicitationChecks.ts"
 import * as UrlElicitations from "./UrlElicitations.ts"
 
-/** What the host offers to servers. */
+/** The services of the host that answer servers. */
 export interface Services {
   readonly sampling: Sampling.Sampling["Service"] | undefined
   readonly elicitation: Elicitation["Service"] | undefined
@@ -33,7 +33,7 @@ export interface Services {
   readonly consent: Consent.Policy
 }
 
-/** Those of the surrounding context. */
+/** The services in the context. */
 export const services: Effect.Effect<Services> = Effect.gen(function* () {
   const sampling = yield* Effect.serviceOption(Sampling.Sampling)
   const elicitation = yield* Effect.serviceOption(Elicitation)
@@ -46,7 +46,7 @@ export const services: Effect.Effect<Services> = Effect.gen(function* () {
   }
 })
 
-/** What the services amount to, as the newest revision says it; the codec of an older one leaves out what that one lacks. */
+/** The capabilities of the services in the newest revision; codecs of older revisions leave out what those lack. */
 export const capabilities = ({ elicitation, roots, sampling }: Services): ClientCapabilities => ({
   ...(sampling === undefined
     ? undefined
@@ -67,19 +67,19 @@ export const capabilities = ({ elicitation, roots, sampling }: Services): Client
   ...(roots === undefined ? undefined : { roots: roots.changes === undefined ? {} : { listChanged: true } })
 })
 
-/** What the handlers must know of the conversation they serve. */
+/** The conversation in which a question is answered. */
 export interface Conversation {
   readonly revision: Revision
   readonly capabilities: ClientCapabilities
   readonly server: Implementation
   readonly relatedTo?: JsonRpc.Id | undefined
-  /** Sends a notification that may be lost. */
+  /** Sends a notification that may be dropped. */
   readonly hint?: ((method: string, params: JsonRpc.Params) => void) | undefined
 }
 
-/** The server may not ask this, or not so: neither user, model nor host were bothered with it. */
+/** The server may not ask this, or not in this form; neither user, model nor host were asked. */
 export class Refused extends Data.TaggedError("Refused")<{
-  /** What the server is told, where it can be told anything. */
+  /** The answer to the server, where the question is a request. */
   readonly error: McpError.McpError
 }> {}
 
@@ -91,7 +91,7 @@ type AskFailure =
   | McpError.McpError
   | { readonly _tag: string; readonly message: string }
 
-/** A gateway's services may fail in the ways of its own client. */
+/** The error answer. Services of a gateway may fail with the errors of its own client. */
 const toMcpError = (error: AskFailure): McpError.McpError | Refused => {
   if (error instanceof McpError.McpError || error instanceof Refused) return error
   if (error instanceof ClientInput.Declined) return Sampling.rejected(error.message)
@@ -128,7 +128,7 @@ const elicitation =
       Effect.flatMap(service.elicit(params), (answer) => ElicitationChecks.checkAnswer(params, answer))
     )
 
-/** A place on this machine, named without detours: `..` could lead out of what the user agreed to. */
+/** Whether the URI names a file directly: `..` could lead out of the folder that the user agreed to. */
 const isPlain = ({ uri }: Root): boolean =>
   URL.canParse(uri) && new URL(uri).protocol === "file:" && !/(^|[/\\])(\.|%2e){2}([/\\]|$)/i.test(uri)
 
@@ -141,11 +141,11 @@ const roots =
         const other = list.find((root) => !isPlain(root))
         return other === undefined
           ? Effect.succeed({ roots: list })
-          : Effect.fail(McpError.internalError(`A root must be a file URI without detours: ${other.uri}`))
+          : Effect.fail(McpError.internalError(`A root must be a file URI without "..": ${other.uri}`))
       })
     )
 
-/** The token is the server's own: it is kept here, and goes no further with the params. */
+/** Takes the progress token out of the params: it belongs to this conversation. */
 const withoutToken = (params: JsonRpc.Params | undefined) => {
   const meta = params?._meta
   if (!isJsonObject(meta) || !JsonRpc.isId(meta.progressToken)) return { asked: params, token: undefined }
@@ -164,7 +164,7 @@ const progressOf =
       ...(message === undefined || !revision.rules.progressMessage ? undefined : { message })
     })
 
-/** Answers one request of the server's; ping is answered before it gets here. */
+/** Answers one request of the server. Pings are answered by the peer. */
 export const make = (
   offered: Services
 ): ((request: JsonRpc.Request, conversation: Conversation) => Effect.Effect<unknown, McpError.McpError | Refused>) => {
@@ -194,7 +194,7 @@ export const make = (
         }),
         Effect.flatMap((value) =>
           Effect.mapError(result.encode(value), (message) =>
-            McpError.internalError(`The answer cannot be said in this revision: ${message}`)
+            McpError.internalError(`The answer cannot be encoded in this revision: ${message}`)
           )
         ),
         Effect.provideService(Requester, {

@@ -1,8 +1,8 @@
 /**
- * Interactions that happen on a page, outside of the protocol (spec 2025-11-25: client/elicitation, URL mode).
+ * URL elicitations, which the user completes outside of the protocol (spec 2025-11-25: client/elicitation, URL mode).
  *
- * Knows which ids are open, so that news of any other is ignored. A request that the server refuses until pages were visited
- * (-32042) is repeated once, after the user agreed to each of them and the server said that they are done.
+ * Owns the open ids, and ignores completions of any other. A request that is refused until URLs are visited (-32042) is sent once more,
+ * after the user has accepted each of them and the server has announced their completion.
  */
 import type { Elicitation } from "@effect-mcp/core/Elicitation"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -20,11 +20,11 @@ import { Hub } from "../internal/Hub.ts"
 
 type UrlParams = Extract<ElicitParams, { readonly mode: "url" }>
 
-/** Ids remembered at most: a page may never be finished, and then nothing tells so. */
+/** Ids that are remembered at most: an elicitation may never be completed. */
 const maxOpen = 1024
 const decode = Schema.decodeUnknownEffect(UrlElicitationRequired)
 
-/** Whether the revision tells of pages that are done, and refuses requests until they are. */
+/** Whether the revision announces completions, and refuses requests until URLs are visited. */
 export const areTold = ({ serverNotifications }: Revision): boolean =>
   "notifications/elicitation/complete" in serverNotifications
 
@@ -34,18 +34,18 @@ export class UrlElicitations {
   private readonly service: Elicitation["Service"] | undefined
   private readonly timeout: Duration.Input
 
-  /** `timeout` bounds the wait for one refused request's pages. */
+  /** `timeout` bounds the wait for the URLs of one refused request. */
   constructor(service: Elicitation["Service"] | undefined, timeout: Duration.Input) {
     this.service = service
     this.timeout = timeout
   }
 
-  /** The ids of interactions that the server reports as completed, as they are. */
+  /** The ids of URL elicitations that the server announces as complete. */
   get completions(): Stream.Stream<string> {
     return this.hub.stream(maxOpen)
   }
 
-  /** What the server says; ids that are unknown or completed are ignored. */
+  /** Takes an announcement of the server; ids that are unknown or complete are ignored. */
   complete(id: string): void {
     const done = this.open.get(id)
     if (done === undefined) return
@@ -58,7 +58,7 @@ export class UrlElicitations {
     this.hub.close(Exit.void)
   }
 
-  /** Expects news of that id from now on. */
+  /** Waits for the completion of that id from now on. */
   expect(id: string): Deferred.Deferred<void> {
     const known = this.open.get(id)
     if (known !== undefined) return known
@@ -69,7 +69,7 @@ export class UrlElicitations {
     return done
   }
 
-  /** The same service, its accepted pages remembered. */
+  /** The same service, which remembers the ids of accepted URLs. */
   remembering(service: Elicitation["Service"]): Elicitation["Service"] {
     return {
       modes: service.modes,
@@ -80,7 +80,7 @@ export class UrlElicitations {
     }
   }
 
-  /** Expected before the user is asked: the page may be done before the dialogue is. */
+  /** Waits before the user is asked: the interaction may be complete before the dialogue is closed. */
   private expecting<E>(id: string, answer: Effect.Effect<ElicitResult, E>): Effect.Effect<ElicitResult, E> {
     return Effect.suspend(() => {
       const known = this.open.has(id)
@@ -93,7 +93,7 @@ export class UrlElicitations {
     })
   }
 
-  /** Runs `request`, and once more if pages had to be visited first. It keeps its first error when they were not. */
+  /** Runs `request`, and once more if URLs had to be visited first. Fails with the first error if they were not visited. */
   retrying<A, E>(request: Effect.Effect<A, E | McpError.McpError>): Effect.Effect<A, E | McpError.McpError> {
     const { service } = this
     if (service?.modes.url !== true) return request
@@ -105,7 +105,7 @@ export class UrlElicitations {
   private visit(service: Elicitation["Service"], error: McpError.McpError): Effect.Effect<boolean> {
     return decode(error.data).pipe(
       Effect.flatMap(({ elicitations }) => {
-        // Expected before the user is asked: the page may be done before the dialogue is.
+        // Before the user is asked: the interaction may be complete before the dialogue is closed.
         const pages = elicitations.map((params) => ({ params, done: this.expect(params.elicitationId ?? "") }))
         const agreed = Effect.forEach(pages, ({ params }) => agree(service, params), { discard: true })
         const done = Effect.forEach(pages, ({ done }) => Deferred.await(done), { discard: true })

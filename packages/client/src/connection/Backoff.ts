@@ -1,8 +1,8 @@
 /**
- * How a client comes back to what has ended: how often it tries, how long it waits in between, and what it does not try again.
+ * How often a client tries again, how long it waits between tries, and which errors it does not try again after.
  *
- * The first try is made at once; the waits double from then on, up to a limit, and each is shortened at random by up to a half, so that
- * clients that lost the same server do not come back at the same moment.
+ * The first try is made at once. The waits double up to a limit; each is shortened at random by up to a half, so that clients that lost
+ * the same server do not return at the same moment. Waits are counted here, not by a `Schedule`: a lasting success sets the count back.
  */
 import { TransportError } from "@effect-mcp/core/Transport"
 import * as Duration from "effect/Duration"
@@ -12,11 +12,11 @@ import { Closed, Forbidden, Unauthorized, UnsupportedRevision } from "../ClientE
 import * as Answer from "../transport/http/Answer.ts"
 import * as Elapsed from "../internal/Elapsed.ts"
 
-/** When to try again, and when to give up. */
+/** When a client tries again after a failure. */
 export interface Policy {
-  /** Tries in a row, of whatever is tried, before it is given up. Default 8. */
+  /** Tries in a row of one connection, request or subscription before it fails. Default 8. */
   readonly attempts?: number | undefined
-  /** How often one request is sent again that the server may have seen already, where that is safe. Default 3. */
+  /** How often a request that is safe to repeat is sent again after the server may have seen it. Default 3. */
   readonly resends?: number | undefined
   /** The wait before the second try; each further one is twice as long. Default 200 milliseconds. */
   readonly delay?: Duration.Input | undefined
@@ -27,7 +27,7 @@ export interface Policy {
 export const defaultAttempts = 8
 export const defaultResends = 3
 
-/** What stood for this long (milliseconds) counts as a success: after it the waits start anew. */
+/** A connection or subscription that lasts this long (milliseconds) is a success: the waits start anew after it. */
 const stable = 5000
 
 /** The wait after so many failures in a row; there is none after the first. */
@@ -42,7 +42,7 @@ export const wait = (failures: number, policy: Policy): Effect.Effect<void> => {
 
 const refuses = (status: number): boolean => status >= 400 && status < 500 && !Answer.isBusy(status)
 
-/** A refusal that the next try would get, too. */
+/** Whether the next try would fail with the same error. */
 export const isPermanent = (error: unknown): boolean =>
   error instanceof UnsupportedRevision ||
   error instanceof Unauthorized ||
@@ -50,7 +50,7 @@ export const isPermanent = (error: unknown): boolean =>
   (error instanceof TransportError && error.reason === "Status" && refuses(error.status ?? 0)) ||
   (error instanceof Closed && error.cause !== undefined && isPermanent(error.cause))
 
-/** The failures in a row of one thing that is kept up. */
+/** The failures in a row of one connection or subscription. */
 export class Backoff {
   private failures = 0
   private since: number | undefined
@@ -61,22 +61,22 @@ export class Backoff {
     this.policy = policy
   }
 
-  /** Begins anew: the failures so far do not count. */
+  /** Sets the count of failures to 0. */
   reset(): void {
     this.failures = 0
   }
 
-  /** It does what it is for: it is not given up at its next end, but waited for as long as one that does nothing. */
+  /** Records that it was of use: its next end is not the last try, but the waits do not start anew. */
   succeeded(): void {
     this.useful = true
   }
 
-  /** It stands from now on; whether that is a success will be seen. */
+  /** Records that it is established, as of now. */
   readonly started: Effect.Effect<void> = Effect.map(Elapsed.now, (now) => {
     this.since = now
   })
 
-  /** It failed, or does not stand any more: `true` when that was once too often. */
+  /** Records that it failed or ended; `true` when there is no further try. */
   readonly failed: Effect.Effect<boolean> = Effect.map(Elapsed.now, (now) => {
     const attempts = this.policy.attempts ?? defaultAttempts
     if (this.since !== undefined && now - this.since >= stable) this.failures = 0

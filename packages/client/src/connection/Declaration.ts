@@ -1,5 +1,5 @@
 /**
- * What every request of the stateless era says about its client (spec 2026-07-28: basic, `_meta`): there is no session to know it.
+ * The declaration that each request of the stateless era carries in `_meta` (spec 2026-07-28: basic): revision, client, capabilities.
  */
 import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
 import * as Codecs from "@effect-mcp/protocol/Codecs"
@@ -14,13 +14,13 @@ import * as Effect from "effect/Effect"
 export interface Declared {
   readonly clientInfo: Implementation
   readonly capabilities: ClientCapabilities
-  /** The least severe log messages that are wanted; none without it. */
+  /** The lowest level of log messages that the server may send; without it the server sends none. */
   readonly logLevel?: LoggingLevel | undefined
 }
 
 const coder = Codecs.coder(declaration)
 
-/** The declaration as entries of `_meta`, without what only other revisions have. */
+/** The declaration as entries of `_meta`, encoded for the revision. */
 export const entries = (
   version: string,
   { capabilities, clientInfo, logLevel }: Declared
@@ -44,6 +44,6 @@ const keys: ReadonlySet<string> = new Set([
   Meta.logLevel
 ])
 
-/** `_meta` without the declaration of whoever sent it: what may be passed on to another server. */
+/** `_meta` without its sender's declaration: the entries that may be passed on to another server. */
 export const without = (meta: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(meta).filter(([key]) => !keys.has(key)))

@@ -1,9 +1,9 @@
 /**
- * Which era a server belongs to (spec 2026-07-28: basic/versioning, stdio: backward compatibility): asked by `server/discover`, which
- * has no effects, before anything else is sent.
+ * The probe for a server's era (spec 2026-07-28: basic/versioning, stdio: backward compatibility): `server/discover`, which has no
+ * effects, is the first request.
  *
- * A server that answers, or refuses in the way of the new era, is stateless. Any other error, and silence, mean the older era: no
- * single code is trusted to say so.
+ * A server that answers it, or refuses it with a code of the stateless era, is stateless. Any other error, and silence, mean the
+ * stateful era: no single code is trusted to say so.
  */
 import type { Closed, Peer, Timeout } from "@effect-mcp/core/Peer"
 import type { ClientCapabilities } from "@effect-mcp/protocol/Capabilities"
@@ -27,9 +27,9 @@ import type { Negotiated, NegotiationError } from "./Negotiation.ts"
 export interface Options {
   readonly clientInfo: Implementation
   readonly capabilities: ClientCapabilities
-  /** The revisions to speak, of both eras. Default: all of them. */
+  /** The revisions that the client may speak, of both eras. Default: all. */
   readonly revisions: ReadonlyArray<Revision.Version> | undefined
-  /** How long a server may stay silent before it counts as one of the older era. */
+  /** How long the server may take to answer before it counts as stateful. */
   readonly timeout: Duration.Input
 }
 
@@ -41,7 +41,7 @@ const allowed = (
 ): ReadonlyArray<Revision.Revision> =>
   versions === undefined ? revisions : revisions.filter(({ version }) => versions.includes(version))
 
-/** The versions that a refusal of the new era names. */
+/** The versions that a refusal of the stateless era names. */
 const namedBy = (error: McpError.McpError): ReadonlyArray<string> | undefined => {
   const supported = isJsonObject(error.data) ? error.data.supported : undefined
   return error.code === McpError.UnsupportedProtocolVersion && Array.isArray(supported)
@@ -49,21 +49,21 @@ const namedBy = (error: McpError.McpError): ReadonlyArray<string> | undefined =>
     : undefined
 }
 
-/** What only a stateless server refuses by, beside the version. */
+/** The codes that only a stateless server uses, beside that for the version. */
 const modernCodes: ReadonlySet<number> = new Set([McpError.HeaderMismatch, McpError.MissingClientCapability])
 
-/** Refused by a status of HTTP that only a server of the older era would give. */
+/** Whether the request was refused with an HTTP status that only a stateful server gives. */
 export const isForeign = ({ cause }: Closed): boolean =>
   cause?.reason === "Status" && Answer.isForeign(cause.status ?? 0)
 
-/** Who answered, by the `_meta` of a result; a server may keep it to itself. */
+/** The server's name and version in the `_meta` of a result; "unknown" where the server leaves it out. */
 export const serverInfoOf = (wire: unknown): Implementation => {
   const meta = isJsonObject(wire) ? wire._meta : undefined
   const info = isJsonObject(meta) ? meta[Meta.serverInfo] : undefined
   return isImplementation(info) ? info : { name: "unknown", version: "" }
 }
 
-/** What was agreed with a stateless server; nothing when the server is of the older era, or only that era may be spoken. */
+/** What was negotiated with a stateless server; undefined for a stateful server, or where the client may speak no stateless revision. */
 export const probe = Effect.fnUntraced(function* (
   peer: Peer,
   options: Options
@@ -79,7 +79,7 @@ export const probe = Effect.fnUntraced(function* (
       server,
       message: `No common revision: offered ${offered}, the server speaks ${excerpt(server.join(", ")) || "another"}${why}`
     })
-  /** The older era, unless the client is not to speak it. */
+  /** Undefined, for the stateful era; fails where the client may not speak that. */
   const older = (offered: string, error?: McpError.McpError | Timeout | Closed) => {
     if (stateful.length > 0) return Effect.succeed(undefined)
     if (error?._tag === "Timeout" || error?._tag === "Closed") return Effect.fail(error)
@@ -107,13 +107,13 @@ export const probe = Effect.fnUntraced(function* (
     )
   }
 
-  /** Another revision of this era, or the older era, as the server named them. */
+  /** Tries another revision that the server named, or leaves it to the stateful era. */
   const choose = (
     last: Revision.Revision,
     versions: ReadonlyArray<string>
   ): Effect.Effect<Negotiated | undefined, NegotiationError> => {
     refusals.push(last)
-    // A server may take back what it refused, but is not begged.
+    // A revision is offered twice at most: a server may name one that it has refused.
     const other = stateless.findLast(
       (revision) => versions.includes(revision.version) && refusals.filter((refused) => refused === revision).length < 2
     )
@@ -129,7 +129,7 @@ export const probe = Effect.fnUntraced(function* (
     wire: unknown
   ): Effect.Effect<Negotiated | undefined, NegotiationError> =>
     Effect.matchEffect(Codecs.coders(codec).result.decode(wire), {
-      // An old server may answer anything with anything.
+      // A stateful server may answer an unknown method with any result.
       onFailure: (message) =>
         stateful.length > 0
           ? Effect.succeed(undefined)
@@ -144,8 +144,8 @@ export const probe = Effect.fnUntraced(function* (
 })
 
 /**
- * Opens a session of the older era where the probe says so. A server that stays silent for `timeout` may only be slow to start: it is
- * given the handshake too, and whichever it answers first counts. Without `timeout` the probe alone decides.
+ * Runs the handshake where the probe finds a stateful server. After `timeout` without an answer the handshake runs beside the probe, for
+ * a server that is slow to start, and the first answer decides. Without `timeout` the probe alone decides.
  */
 export const orElse =
   (handshake: Effect.Effect<Negotiated, NegotiationError>, timeout: Duration.Input | undefined) =>
@@ -170,7 +170,7 @@ const race = (
   const modern = Effect.flatMap(Fiber.join(probe), (found) =>
     found === undefined ? Effect.never : Effect.succeed(found)
   )
-  // A stateless server refuses the handshake, perhaps before it answers the probe.
+  // A stateless server refuses the handshake, and may do so before it answers the probe.
   const refused = (error: NegotiationError) =>
     Effect.timeoutOrElse(modern, { duration: timeout, orElse: () => Effect.fail(error) })
   return Effect.raceFirst(modern, Effect.catch(handshake, refused))

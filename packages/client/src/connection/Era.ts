@@ -1,4 +1,4 @@
-/** What differs between the two eras, once a revision is agreed on: how requests travel, and how the server's news is had. */
+/** The requests that differ between the two eras, after a revision is negotiated. */
 import type { LoggingLevel } from "@effect-mcp/protocol/model/Logging"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -12,18 +12,18 @@ export interface Era {
     options?: CallOptions
   ) => Effect.Effect<Requests[M]["result"], ClientError>
   /**
-   * Has the server tell of updates of a resource for as long as the scope is open: from when this returns on. The effect inside
-   * completes if the server ends that by itself. `updated` is called, in the reader, with the URIs of updates that name this
-   * subscription; those that name none are announced as everything else is.
+   * Subscribes to updates of a resource for as long as the scope, from when this returns. The inner effect completes if the server ends
+   * the subscription. `updated` is called in the reader with the URI of each update that names this subscription; an update that names
+   * none is announced like every other notification.
    */
   readonly subscribeResource: (
     uri: string,
     updated: (uri: string) => void
   ) => Effect.Effect<Effect.Effect<Closed>, ClientError, Scope.Scope>
-  /** Has the server tell of changed lists for as long as the scope is open; the effect inside is as above. */
+  /** Subscribes to changes of lists for as long as the scope; the inner effect is as above. */
   readonly subscribeLists: Effect.Effect<Effect.Effect<Closed>, ClientError, Scope.Scope>
-  /** Has the server send log messages of at least this level. */
+  /** Asks the server for log messages of at least this level. */
   readonly setLogLevel: (level: LoggingLevel) => Effect.Effect<void, ClientError>
-  /** The smallest question that the server answers. */
+  /** The smallest request that the server answers. */
   readonly ping: (options?: CallOptions) => Effect.Effect<void, ClientError>
 }

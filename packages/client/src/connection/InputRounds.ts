@@ -1,9 +1,9 @@
 /**
- * Requests that a stateless server answers with questions (spec 2026-07-28: basic/patterns/mrtr): the client answers them by the same
- * services that answer a stateful server's, and sends the request again, until it gets a result.
+ * Requests that a stateless server answers with questions (spec 2026-07-28: basic/patterns/mrtr). The client answers with the services
+ * that answer a stateful server, and sends the request again until it gets a result.
  *
- * `requestState` goes back as it came, with that request only; every retry has an id of its own. Bounded in rounds and in time. What
- * the server may not ask is its mistake, an `InvalidResult`; what user, model or host answer with an error fails the request with it.
+ * `requestState` is returned unchanged, with that request only. Bounded in rounds and in time. A question that the server may not ask
+ * fails with `InvalidResult`; an error of user, model or host fails the request with that error.
  */
 import * as Codecs from "@effect-mcp/protocol/Codecs"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -26,11 +26,11 @@ const coder = Codecs.coder(inputRequired)
 
 export interface Options<E> {
   readonly maxRounds: number
-  /** How long the request may take with all its questions; infinite is no limit. */
+  /** How long the request may take with all its rounds; infinite is no limit. */
   readonly maxTotal: Duration.Input
-  /** Sends the request once more. */
+  /** Sends one round. */
   readonly send: (params: JsonRpc.Params) => Effect.Effect<unknown, E>
-  /** Answers one question, on the wire's own terms. */
+  /** Answers one question; params and result are those of the revision. */
   readonly answer: (question: JsonRpc.Request) => Effect.Effect<unknown, McpError.McpError | Refused>
 }
 
@@ -42,7 +42,7 @@ export interface Final {
 
 type Failure<E> = E | InvalidResult | McpError.McpError
 
-/** Sends a request until it is answered for good. */
+/** Sends a request, round by round, until it has its result. */
 export const run = <E>(
   method: string,
   params: JsonObject,
@@ -60,8 +60,7 @@ export const run = <E>(
         ? rounds
         : Effect.timeoutOrElse(rounds, {
             duration: left,
-            orElse: () =>
-              Effect.fail(new Timeout({ method, message: `${method} took too long with all its questions` }))
+            orElse: () => Effect.fail(new Timeout({ method, message: `${method} took too long with all its rounds` }))
           })
     })
   })
@@ -81,7 +80,7 @@ const answered = Effect.fnUntraced(function* <E>(
   return yield* new InvalidResult({ method, message, result: wire })
 })
 
-/** What the next try says beside the params of the request. */
+/** What the next round adds to the params of the request. */
 const answersTo = Effect.fnUntraced(function* (
   method: string,
   wire: unknown,
@@ -102,15 +101,15 @@ const answersTo = Effect.fnUntraced(function* (
     { concurrency: "unbounded" }
   ).pipe(
     Effect.catchTag("Refused", ({ error }) =>
-      Effect.fail(invalid(`The server asked what it may not: ${error.message}`))
+      Effect.fail(invalid(`The server asked a question that it may not ask: ${error.message}`))
     )
   )
   return { inputResponses: Object.fromEntries(answers), ...state }
 })
 
 /**
- * Sends one round of a request again (2026-07-28) for as long as it does not reach the server: it carries what the user has answered.
- * That the whole request has not reached the server cannot be said of it in the end.
+ * Sends a later round again while it does not reach the server, since it carries the user's answers. Its last failure is never `unsent`:
+ * the server has seen earlier rounds.
  */
 export const retryRound = <A, E>(
   round: Effect.Effect<A, E | Closed>,

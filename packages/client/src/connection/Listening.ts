@@ -1,6 +1,6 @@
 /**
- * A client's `subscriptions/listen` requests (spec 2026-07-28: basic/patterns/subscriptions): each stands open in a fiber of its own
- * for as long as its scope.
+ * The client's `subscriptions/listen` requests (spec 2026-07-28: basic/patterns/subscriptions): each is open in its own fiber for as long
+ * as its scope.
  */
 import type { Peer } from "@effect-mcp/core/Peer"
 import * as Codecs from "@effect-mcp/protocol/Codecs"
@@ -20,9 +20,9 @@ import { type ClientError, Closed, InvalidResult, Timeout } from "../ClientError
 const coder = Codecs.coder<AcknowledgedParams>(verbatim(AcknowledgedParams))
 
 export interface Subscription {
-  /** What the server will tell of. */
+  /** The notifications that the server has agreed to send. */
   readonly granted: SubscriptionFilter
-  /** Completes when the server, or the connection, ends it. */
+  /** Completes when the server or the connection ends the subscription. */
   readonly ended: Effect.Effect<Closed>
 }
 
@@ -45,7 +45,7 @@ export class Listening {
     this.timeout = timeout
   }
 
-  /** Subscribes; returns when the server has acknowledged. `updated` is told, in the reader, of the URIs of updates. */
+  /** Subscribes; returns when the server has acknowledged. `updated` is called in the reader with the URI of each update. */
   listen(
     filter: SubscriptionFilter,
     updated?: (uri: string) => void
@@ -61,7 +61,7 @@ export class Listening {
         }
       }
       const endedByServer = Effect.map(Deferred.await(entry.ended), () => {
-        // What the server has ended is not cancelled: that must only name what still runs.
+        // A subscription that the server has ended is not cancelled: a cancellation must name a request in flight.
         options.cancellable = false
       })
       const params = { notifications: filter, _meta: this.meta() }
@@ -87,7 +87,7 @@ export class Listening {
     Deferred.doneUnsafe(entry.ended, Effect.succeed(error instanceof Closed ? error : over()))
   }
 
-  /** `true` for what concerns nobody else: acknowledgements, the end of a subscription, and news of one that is over. */
+  /** `true` for a notification that is handled here alone: acknowledgements, ends of subscriptions, and notifications of ended ones. */
   received({ method, params }: JsonRpc.Notification): boolean {
     if (method === "notifications/cancelled") {
       const entry = this.open.get(params?.requestId)

@@ -1,7 +1,7 @@
 /**
- * The handshake of the stateful revisions (spec: basic/lifecycle): who speaks to whom, in which revision.
+ * The handshake of the stateful revisions (spec: basic/lifecycle): `initialize` and `notifications/initialized`.
  *
- * Offers the newest revision that is allowed and takes what the server picks, if it is allowed too. Refuses to go on otherwise.
+ * Offers the newest allowed revision and takes the one that the server picks. Fails where that is not allowed.
  */
 import type { Closed, Peer, Timeout } from "@effect-mcp/core/Peer"
 import type { ClientCapabilities, ServerCapabilities } from "@effect-mcp/protocol/Capabilities"
@@ -18,12 +18,12 @@ import { type Forbidden, InvalidResult, type Unauthorized, UnsupportedRevision }
 export interface Options {
   readonly clientInfo: Implementation
   readonly capabilities: ClientCapabilities
-  /** The revisions to speak, in any order; only stateful ones count here. Default: all of them. */
+  /** The revisions that the client may speak, in any order; stateless ones are ignored here. Default: all. */
   readonly revisions: ReadonlyArray<Revision.Version> | undefined
   readonly timeout: Duration.Input
 }
 
-/** What both sides agreed on. */
+/** What was negotiated with the server. */
 export interface Negotiated {
   readonly revision: Revision.Revision
   readonly serverInfo: Implementation
@@ -40,7 +40,7 @@ export type NegotiationError =
   | Unauthorized
   | UnsupportedRevision
 
-/** All of them, oldest first. */
+/** All stateful revisions, oldest first. */
 export const stateful: ReadonlyArray<Revision.Version> = Revision.stateful.map(({ version }) => version)
 
 /** The stateful revisions among those allowed, oldest first. */
@@ -86,7 +86,7 @@ const attempt = Effect.fnUntraced(function* (
   })
 })
 
-/** Opens the session; the server has been told `initialized` when it returns. */
+/** Opens the session; `notifications/initialized` is sent when this returns. */
 export const initialize = Effect.fnUntraced(function* (
   peer: Peer,
   options: Options
@@ -96,7 +96,7 @@ export const initialize = Effect.fnUntraced(function* (
   if (newest === undefined) return yield* unsupported("none", [])
   let offered = newest
   const answer = yield* Effect.catchTag(attempt(peer, newest, options), "McpError", (error) => {
-    // A server may refuse the offer and name what it speaks, instead of picking.
+    // A server may refuse the offer and name its revisions, instead of picking one.
     const versions = named(error)
     if (versions === undefined) return Effect.fail(error)
     const common = revisions.findLast((revision) => revision !== newest && versions.includes(revision.version))

@@ -1,15 +1,15 @@
 /**
- * What a server allowed to keep for a while (spec 2026-07-28: server/utilities/caching).
+ * The results that a server allows to be cached (spec 2026-07-28: server/utilities/caching).
  *
- * One per connection, so nothing is shared between principals; bounded, the least recently stored go first. What a notification calls
- * stale is forgotten at once.
+ * One cache per connection, so nothing is shared between principals. Bounded: the results that were stored first are dropped first.
+ * Results that a notification makes stale are dropped at once.
  */
 import { isJsonObject, type JsonObject } from "@effect-mcp/protocol/model/Shape"
 import { sizeOf } from "../internal/sizeOf.ts"
 
-/** Answers kept at most. */
+/** Results that are cached at most, unless the client says otherwise. */
 export const defaultCapacity = 256
-/** Bytes that they may have together. */
+/** Bytes that all cached results may have together, unless the client says otherwise. */
 export const defaultBytes = 32 * 1024 * 1024
 
 interface Kept {
@@ -18,7 +18,7 @@ interface Kept {
   readonly size: number
 }
 
-/** Everything of the params that the answer depends on. */
+/** The method and every part of the params that the result depends on. */
 const keyOf = (method: string, params: unknown): string => {
   const { _meta, ...rest } = isJsonObject(params) ? params : { _meta: undefined }
   const sorted = Object.entries<unknown>(rest).toSorted(([a], [b]) => (a < b ? -1 : 1))
@@ -27,7 +27,7 @@ const keyOf = (method: string, params: unknown): string => {
 
 export class ResponseCache {
   private readonly kept = new Map<string, Kept>()
-  /** By method, how often its answers were called stale. */
+  /** By method, how often its results were dropped as stale. */
   private readonly changes = new Map<string, number>()
   private readonly capacity: number
   private readonly maxBytes: number
@@ -47,7 +47,7 @@ export class ResponseCache {
     return this.kept.size
   }
 
-  /** The answer, as long as it is fresh at `now` (milliseconds since the epoch). */
+  /** The result, if it is fresh at `now` (milliseconds since the epoch). */
   get(method: string, params: unknown, now: number): unknown {
     const key = keyOf(method, params)
     const entry = this.kept.get(key)
@@ -57,12 +57,12 @@ export class ResponseCache {
     return undefined
   }
 
-  /** Where the answers of a method stand: one that was asked for before `forget` may be stale when it arrives. */
+  /** Grows with every `forget` of the method: a request that was sent before may bring a stale result. */
   generation(method: string): number {
     return this.changes.get(method) ?? 0
   }
 
-  /** Keeps an answer, asked for in that generation, for as long as its own `ttlMs` allows, from `now` on. */
+  /** Stores the result of a request that was sent in that generation, for its own `ttlMs` from `now` on. */
   put(method: string, params: unknown, result: JsonObject, generation: number, now: number): void {
     const { ttlMs } = result
     if (generation !== this.generation(method)) return
@@ -79,7 +79,7 @@ export class ResponseCache {
     this.kept.set(key, { result, freshUntil: now + ttlMs, size })
   }
 
-  /** Forgets the answers of these methods. */
+  /** Drops the results of these methods. */
   forget(...methods: ReadonlyArray<string>): void {
     for (const method of methods) this.changes.set(method, this.generation(method) + 1)
     for (const key of this.kept.keys()) {

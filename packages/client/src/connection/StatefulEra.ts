@@ -1,4 +1,4 @@
-/** Requests of a session (2024-11-05 to 2025-11-25): the revision was agreed on, and the server remembers what it was asked for. */
+/** Requests of a session (2024-11-05 to 2025-11-25): the server remembers the revision, subscriptions and the log level. */
 import type { Peer } from "@effect-mcp/core/Peer"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as Effect from "effect/Effect"
@@ -10,7 +10,7 @@ import { prepare, encodeFailed } from "./prepare.ts"
 
 export const make = (peer: Peer, negotiated: Negotiated, defaults: Defaults, scope: Scope.Scope): Era => {
   const request = <M extends keyof Requests>(method: M, params: Requests[M]["params"], options: CallOptions = {}) =>
-    // What is known at once takes no step.
+    // Steps are saved where the declaration and the encoded params are known at once.
     Effect.flatMapEager(prepare(negotiated, method), ({ coders, malformed }) => {
       const { meta } = options
       const withMeta = meta === undefined ? params : { ...params, _meta: { ...params?._meta, ...meta } }
@@ -28,7 +28,7 @@ export const make = (peer: Peer, negotiated: Negotiated, defaults: Defaults, sco
         Effect.acquireRelease(
           request("resources/subscribe", { uri }),
           () =>
-            // Nobody waits for the answer, so that leaving is immediate; the request itself is sent in order.
+            // Closing the scope does not wait for the answer; the request itself is sent in order.
             Effect.forkIn(Effect.ignore(request("resources/unsubscribe", { uri })), scope, { startImmediately: true }),
           { interruptible: true }
         ),

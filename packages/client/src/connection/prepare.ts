@@ -46,6 +46,6 @@ export const prepare = <M extends keyof Requests>(
   })
 }
 
-/** The error for params that the revision has no words for. */
+/** The error for params that the revision cannot encode. */
 export const encodeFailed = (message: string): McpError.McpError =>
-  McpError.invalidParams(`Cannot be said to this server: ${message}`)
+  McpError.invalidParams(`The params cannot be encoded for this server: ${message}`)

@@ -1,8 +1,8 @@
 /**
  * Calling tools: by name with a whole result, by a Tool value with a typed one, and either as a Stream that shows the progress.
  *
- * Consent is asked before anything leaves. A typed failure comes back as itself where the server is this library too, and as
- * `ToolFailure` with the text everywhere else.
+ * `Consent` is asked before anything is sent. A failure that the Tool value declares is the error itself where the server uses this
+ * library, and a `ToolFailure` with the result's text elsewhere.
  */
 import type { InvalidValue, Tool } from "@effect-mcp/core/Tool"
 import { failureKey, ToolFailure } from "@effect-mcp/core/Tools"
@@ -21,7 +21,7 @@ import type { ToolHeaders } from "./ToolHeaders.ts"
 
 export type Arguments = { readonly [name: string]: unknown }
 
-/** What a call shows while it runs, and how it ends. `Result` is always the last. */
+/** The events of a call: its progress, and `Result` as the last. */
 export type CallEvent<A> =
   | {
       readonly _tag: "Progress"
@@ -34,7 +34,7 @@ export type CallEvent<A> =
 /** Progress events that wait for a slow reader at most; the oldest are dropped. */
 const progressBuffer = 64
 
-/** A running effect as a stream of its progress and its result; leaving the stream cancels it. */
+/** An effect as a stream of its progress and its result; ending the stream early interrupts the effect. */
 export const stream = <A, E>(
   run: (options: CallOptions) => Effect.Effect<A, E>,
   options: CallOptions
@@ -91,7 +91,7 @@ export interface Options {
   readonly connection: ReconnectingConnection
   readonly catalog: ToolCatalog.ToolCatalog
   readonly headers: ToolHeaders
-  /** Has pages visited that a refusal asks for, where the revision has such refusals. */
+  /** Runs a call again after the URLs were visited that its refusal names. */
   readonly retrying: <A>(call: () => Effect.Effect<A, ClientError>) => Effect.Effect<A, ClientError>
   readonly consent: Consent.Policy
   /** Whether untyped results are checked against the listed output schemas. */
@@ -99,7 +99,7 @@ export interface Options {
 }
 
 export const make = ({ catalog, connection, consent, headers, retrying, validate }: Options): Calls => {
-  /** To be called when it is to be sent: what is known at once takes no step. */
+  /** Called when the request is to be sent: steps are saved where the checks are known at once. */
   const send = (name: string, args: Arguments, options: CallOptions | undefined, schema?: JsonObject) =>
     Effect.flatMapEager(catalog.checkCallable(name), () =>
       Consent.guard(
@@ -160,6 +160,6 @@ export const make = ({ catalog, connection, consent, headers, retrying, validate
   return { callToolByName, callTool }
 }
 
-/** What the caller gave does not fit its own Tool value: nothing was sent. */
+/** The error for an input that does not fit the Tool value; nothing was sent. */
 const encodeFailed = ({ message }: InvalidValue): McpError.McpError =>
   McpError.invalidParams(`The input does not fit the tool: ${message}`)

@@ -1,8 +1,8 @@
 /**
- * Changes of a list, for as long as someone listens: the server is made to tell of them, again after each time that it stopped.
+ * The changes of a list, for as long as the stream runs: the server is subscribed to, and again after each end of the subscription.
  *
- * Who may have missed one is told of one. Ends when the server will not tell any more. While no connection can be had it waits for
- * whoever gets the next.
+ * Emits one change after each renewal, since one may have been missed. Ends when the server refuses the subscription. Waits for the next
+ * connection while none can be opened.
  */
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
@@ -15,7 +15,7 @@ import * as Resubscribe from "../reconnect/Resubscribe.ts"
 
 export interface Options {
   readonly conversation: Pick<ReconnectingConnection, "subscribeLists" | "reconnect">
-  /** Where the announcements arrive. */
+  /** The notifications of the server. */
   readonly hub: Hub<void>
   readonly policy: Policy | undefined
   readonly dropped: (reason: string, level: "Warn" | "Debug") => void
@@ -35,7 +35,7 @@ export const stream = ({ conversation, dropped, hub, policy }: Options): Stream.
             (closed) => (reconnect.isOpen() ? Effect.fail(closed) : Effect.andThen(reconnect.reopened, lasting(true)))
           )
         return Effect.catch(lasting(false), (error) => {
-          if (error._tag !== "Closed") dropped(`No changes will be told of: ${error.message}`, "Warn")
+          if (error._tag !== "Closed") dropped(`No changes of the list are announced: ${error.message}`, "Warn")
           return Queue.end(queue)
         })
       },

@@ -1,8 +1,8 @@
 /**
- * Lists as Streams that turn the pages by themselves (spec: server/utilities/pagination).
+ * Lists as streams over all pages (spec: server/utilities/pagination).
  *
- * A cursor is passed back as it came, the empty one too. Refuses to walk in circles: a cursor that comes twice, more pages or more
- * bytes than any list has are the server's mistake. Keeps no page.
+ * A cursor is returned unchanged, the empty one included. Fails with `InvalidResult` for a repeated cursor, too many pages and too many
+ * bytes. Keeps no page.
  */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Effect from "effect/Effect"
@@ -25,7 +25,7 @@ export interface Limits {
   readonly maxBytes: number
 }
 
-/** Fetches page after page as the stream is pulled. */
+/** Requests page after page as the stream is pulled. */
 export const pages = <M extends ListMethod>(
   connection: ReconnectingConnection,
   method: M,

@@ -1,8 +1,8 @@
 /**
- * What the server last said of its tools, as far as a call needs it: whether it must run as a task, what its result looks like.
+ * The tools that the server has listed, as far as a call needs them: schemas, annotations, whether a tool runs only as a task.
  *
- * Filled by listing, emptied when the server says that the list changed. A tool that was never listed is called unchecked. Bounded in
- * bytes: the tools that were listed least recently go first.
+ * Filled by listing, emptied when the list changes. A tool that was never listed is called unchecked. Bounded in bytes: the tools that
+ * were listed first are dropped first.
  */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as HeaderParams from "@effect-mcp/protocol/HeaderParams"
@@ -20,14 +20,14 @@ type Compiled = Result.Result<JsonSchemaValidator.Validator, JsonSchemaValidator
 interface Entry {
   readonly tool: Tool
   validator: Compiled | undefined
-  /** Why it cannot be called over this wire. */
+  /** The reason for which the tool cannot be called over this transport. */
   readonly problem: HeaderParams.Problem | undefined
   readonly size: number
 }
 
 interface Conversation {
   readonly revision: Revision
-  /** Whether requests take headers along. */
+  /** Whether arguments travel in headers, too. */
   readonly headers: boolean
 }
 
@@ -42,7 +42,7 @@ export class ToolCatalog {
   private readonly maxBytes: number
   private bytes = 0
 
-  /** `rejected` is called with the reason for every tool that is not taken. */
+  /** `rejected` is called with the reason for every tool that is left out. */
   constructor(conversation: Conversation, rejected: (reason: string) => void, maxBytes: number) {
     this.conversation = conversation
     this.rejected = rejected
@@ -65,7 +65,7 @@ export class ToolCatalog {
     }
   }
 
-  /** Gives those of the tools that can be called: over a wire with headers, none whose arguments cannot be put there. */
+  /** Stores the tools; gives those that can be called: over HTTP none whose arguments cannot travel in headers. */
   learn(tools: ReadonlyArray<Tool>): ReadonlyArray<Tool> {
     return tools.filter((tool) => {
       const [problem] = this.conversation.headers ? HeaderParams.parse(tool.inputSchema).problems : []
@@ -75,12 +75,12 @@ export class ToolCatalog {
     })
   }
 
-  /** Whether it was listed, or was looked for in vain. */
+  /** Whether the tool was listed, or is known to be absent. */
   knows(name: string): boolean {
     return this.entries.has(name) || this.absent.has(name)
   }
 
-  /** It was looked for: if it was not listed, that is known now. */
+  /** Records, after a listing, that the tool is absent unless it was listed. */
   markAbsent(name: string): void {
     if (!this.entries.has(name)) this.absent.add(name)
   }
@@ -95,19 +95,19 @@ export class ToolCatalog {
     this.absent.clear()
   }
 
-  /** Untrusted, as everything a server says of itself. */
+  /** The tool's annotations; untrusted. */
   annotations(name: string): ToolAnnotations | undefined {
     return this.entries.get(name)?.tool.annotations
   }
 
-  /** Whether the server says that this is a call which may run twice. */
+  /** Whether the tool's annotations say that a call may run twice. */
   mayRepeat(method: string, params: unknown): boolean {
     const name = method === "tools/call" && isJsonObject(params) ? params["name"] : undefined
     const hints = typeof name === "string" ? this.annotations(name) : undefined
     return hints?.readOnlyHint === true || hints?.idempotentHint === true
   }
 
-  /** Refuses to call what could not be answered: a tool that runs only as a task, or was left out of the list. */
+  /** Fails for a tool that runs only as a task, or was left out of the list. */
   checkCallable(name: string): Effect.Effect<void, InvalidResult | TaskRequired> {
     const entry = this.entries.get(name)
     if (entry?.problem !== undefined) {
@@ -118,7 +118,7 @@ export class ToolCatalog {
       : Effect.void
   }
 
-  /** Compiled when first needed. Fails for a schema that cannot be checked, which is known before the tool is called. */
+  /** The validator of the tool's output schema, compiled when first needed. Fails, before the call, for a schema that cannot be checked. */
   validator(name: string): Effect.Effect<JsonSchemaValidator.Validator | undefined, InvalidResult> {
     const entry = this.entries.get(name)
     const schema = this.conversation.revision.rules.structuredOutput ? entry?.tool.outputSchema : undefined
@@ -130,7 +130,7 @@ export class ToolCatalog {
   }
 }
 
-/** A failed call needs no structured content; any other must have it where there is a schema, and it must fit. */
+/** Fails for a result without structured content that fits the output schema, unless the tool failed. */
 export const checkResult = (
   name: string,
   validate: JsonSchemaValidator.Validator | undefined,

@@ -1,9 +1,8 @@
 /**
- * Arguments of a tool that travel in headers, too (spec 2026-07-28: basic/transports/streamable-http, custom headers): what a call over
- * such a wire takes along.
+ * The headers of a tool call: arguments that travel in headers, too (spec 2026-07-28: basic/transports/streamable-http, custom headers).
  *
- * Which arguments those are says the Tool value, or the server's list, which is asked for when a tool is not known. A server that
- * refuses what was taken along has changed its mind: it is asked for its list, and then once more for the call.
+ * The Tool value or the server's list says which arguments those are; the list is read for an unknown tool. After a refusal of the
+ * headers (-32020) the list is read again, and the call is sent once more.
  */
 import * as HeaderParams from "@effect-mcp/protocol/HeaderParams"
 import * as Headers from "@effect-mcp/protocol/Headers"
@@ -19,27 +18,27 @@ import * as Lists from "./Lists.ts"
 import type { ToolCatalog } from "./ToolCatalog.ts"
 
 export interface ToolHeaders {
-  /** Has the tool listed where a call needs to know it. Looks at what is known when it is called, not when it runs, as `call` does. */
+  /** Lists the tools where a call needs this one. Reads the catalog when it is called, not when it runs, as `call` does. */
   readonly ensureListed: (name: string) => Effect.Effect<void, ClientError>
-  /** Sends a call. `schema`: the tool's input, if the caller knows it; else it is one that has been listed. */
+  /** Sends a call. `schema`: the tool's input schema, where it is known; else the listed one. */
   readonly call: (
     name: string,
     args: { readonly [name: string]: unknown },
     options: CallOptions | undefined,
     schema: JsonObject | undefined
   ) => Effect.Effect<CallToolResult, ClientError>
-  /** Any request; one that calls a tool takes along what the list says. */
+  /** Sends any request; a tool call gets the headers of the listed schema. */
   readonly request: ReconnectingConnection["request"]
 }
 
 export interface Options {
   readonly connection: ReconnectingConnection
   readonly catalog: ToolCatalog
-  /** How much a listing reads at most. */
+  /** The limits of a listing. */
   readonly limits: Lists.Limits
 }
 
-/** What a schema annotates, found out once. */
+/** The annotated arguments of a schema, parsed once. */
 const annotated = new WeakMap<JsonObject, ReadonlyArray<HeaderParams.HeaderParam>>()
 const paramsOf = (schema: JsonObject): ReadonlyArray<HeaderParams.HeaderParam> => {
   const known = annotated.get(schema) ?? HeaderParams.parse(schema).params
@@ -51,7 +50,7 @@ export const make = ({ catalog, connection, limits }: Options): ToolHeaders => {
   const list = (options?: CallOptions): Effect.Effect<void, ClientError> =>
     Lists.pages(connection, "tools/list", limits, options).pipe(
       Stream.runForEach(({ tools }) => Effect.sync(() => void catalog.learn(tools))),
-      // A server that does not show its tools may still have this one.
+      // A server that refuses to list its tools may still have this one.
       Effect.catchTag("McpError", () => Effect.void)
     )
   const ensureListed = (name: string): Effect.Effect<void, ClientError> =>

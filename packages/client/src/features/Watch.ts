@@ -1,10 +1,8 @@
 /**
- * Watching resources (spec: server/resources, subscriptions): however many watch a URI, the server sees one subscription, from the
- * first watcher to the last.
+ * Watched resources (spec: server/resources, subscriptions): one subscription per URI, from its first watcher to its last.
  *
- * An event is a hint to read again: one when the subscription stands, one per update, and one when it stands again after the server
- * ended it, or the connection or what came by it was lost, since nobody knows what was missed. Repeated hints that a slow watcher has
- * not seen may be dropped, never the newest.
+ * An event is a hint to read again: after subscribing, after each update, and after each renewal, since updates may have been missed.
+ * Older hints that a slow watcher has not seen may be dropped, the newest never.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -18,7 +16,7 @@ import type { Era } from "../connection/Era.ts"
 import { Hub } from "../internal/Hub.ts"
 import * as Resubscribe from "../reconnect/Resubscribe.ts"
 
-/** `Watching`: from now on, or again from now on. `uri` of an update may be a part of the watched resource. */
+/** `Watching`: subscribed, or subscribed again. The `uri` of an update may be a part of the watched resource. */
 export interface WatchEvent {
   readonly _tag: "Watching" | "Updated"
   readonly uri: string
@@ -29,9 +27,9 @@ const capacity = 256
 
 export interface Watch {
   readonly watch: (uri: string) => Stream.Stream<WatchEvent, ClientError>
-  /** An update that names no subscription, in the reader. */
+  /** Takes an update that names no subscription; called in the reader. */
   readonly updated: (uri: string) => void
-  /** An update may have been missed. */
+  /** Called when an update may have been missed. */
   readonly missed: () => void
   readonly close: (closed: Closed) => void
 }
@@ -50,7 +48,7 @@ const updated = ({ backoff, hub }: Watched, uri: string): void => {
   hub.publish({ _tag: "Updated", uri })
 }
 
-/** Without a policy a watch ends as its subscription does. */
+/** Without a policy a watch ends with its subscription. */
 export const make = Effect.fnUntraced(function* (
   conversation: () => Pick<Era, "subscribeResource">,
   policy: Policy | undefined
@@ -63,7 +61,7 @@ export const make = Effect.fnUntraced(function* (
   const subscriptions = yield* RcMap.make({
     lookup: Effect.fnUntraced(function* (uri: string): Effect.fn.Return<Watched, ClientError, Scope.Scope> {
       const watched: Watched = { hub: new Hub(), backoff: policy && new Backoff(policy) }
-      const stands = Deferred.makeUnsafe<void, ClientError>()
+      const subscribed = Deferred.makeUnsafe<void, ClientError>()
       yield* Effect.acquireRelease(
         Effect.sync(() => all.set(uri, watched)),
         () => Effect.sync(() => forget(uri, watched))
@@ -72,19 +70,19 @@ export const make = Effect.fnUntraced(function* (
         subscribe: Effect.suspend(() => conversation().subscribeResource(uri, (part) => updated(watched, part))),
         onSubscribed: (again) => {
           if (again) watched.hub.publish({ _tag: "Watching", uri })
-          else Deferred.doneUnsafe(stands, Effect.void)
+          else Deferred.doneUnsafe(subscribed, Effect.void)
         },
         backoff: watched.backoff
       })
       yield* Effect.forkScoped(
         Effect.catch(kept, (error) => {
-          Deferred.doneUnsafe(stands, Effect.fail(error))
+          Deferred.doneUnsafe(subscribed, Effect.fail(error))
           watched.hub.close(Exit.fail(error))
           return Effect.void
         }),
         { startImmediately: true }
       )
-      return yield* Effect.as(Deferred.await(stands), watched)
+      return yield* Effect.as(Deferred.await(subscribed), watched)
     })
   })
 
@@ -95,7 +93,7 @@ export const make = Effect.fnUntraced(function* (
       ),
     updated: (uri) => {
       const concerned = [...all].filter(([watched]) => isPart(watched, uri))
-      // The specification does not say how the URI of a part looks. Better to read once too often than to miss an update.
+      // The specification does not define the URIs of parts: an unknown one may concern every watched resource.
       for (const [, watched] of concerned.length > 0 ? concerned : all) updated(watched, uri)
     },
     missed: () => {

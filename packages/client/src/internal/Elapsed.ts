@@ -1,4 +1,4 @@
-/** Time that passes, in milliseconds since some moment: unlike the time of day it is never set. */
+/** Monotonic time in milliseconds; setting the time of day does not change it. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 

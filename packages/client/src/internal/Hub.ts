@@ -1,4 +1,8 @@
-/** What the server announces, for whoever listens at the moment. A slow listener loses its oldest events, never another's. */
+/**
+ * Events for all streams that run at the moment. A slow stream loses its own oldest events, not those of others.
+ *
+ * Beside `PubSub` since each stream has its own capacity, and the end may be an error. Publishing is synchronous, for the reader.
+ */
 import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -19,7 +23,7 @@ export class Hub<A, E = never> {
     for (const queue of this.queues) finish(queue, this.closed)
   }
 
-  /** Listens from the moment it runs. `initial` comes first; at most `capacity` events wait. */
+  /** The events from the moment that the stream runs, after `initial`; at most `capacity` of them wait. */
   stream(capacity: number, ...initial: ReadonlyArray<A>): Stream.Stream<A, E> {
     return Stream.callback<A, E>(
       (queue) =>

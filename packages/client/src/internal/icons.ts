@@ -1,4 +1,4 @@
-/** Icons that may be shown: an address with any other scheme than `https` or `data` is taken out (spec 2025-11-25: basic, icons). */
+/** Icons that may be shown: those with other schemes than `https` and `data` are left out (spec 2025-11-25: basic, icons). */
 import type { Icon } from "@effect-mcp/protocol/model/Icon"
 
 const isSafe = ({ src }: Icon): boolean => /^(https|data):/i.test(src)

@@ -1,6 +1,6 @@
-/** How large a decoded value is: about the characters of its JSON, found without making that text. */
+/** The size of a decoded value: about the characters of its JSON, without making that text. */
 
-/** Walks with a stack of its own: a value may be nested deeper than calls may be. */
+/** Walks with an explicit stack, since a value may be nested deeper than calls may be. */
 export const sizeOf = (value: unknown): number => {
   const left: Array<unknown> = [value]
   let size = 0

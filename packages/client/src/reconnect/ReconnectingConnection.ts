@@ -1,8 +1,8 @@
 /**
- * A conversation that survives its connections: what the rest of the client is written on.
+ * The requests of a client over one connection after another; the rest of the client uses it.
  *
- * What was negotiated is always that of the latest connection. Its state at the server that a client can set again is set again: the log
- * level here, subscriptions by whoever holds them.
+ * What was negotiated is that of the latest connection. Sets the log level again on every new connection; subscriptions renew themselves
+ * (`Resubscribe`).
  */
 import * as MethodInfo from "@effect-mcp/protocol/MethodInfo"
 import type { LoggingLevel } from "@effect-mcp/protocol/model/Logging"
@@ -23,18 +23,18 @@ export interface Options<E, R> {
   readonly open: Effect.Effect<Connection, E, R>
   /** Whether `open` can be run more than once. */
   readonly reopens: boolean
-  /** Without one nothing is tried again. */
+  /** Without a policy nothing is tried again. */
   readonly policy: Policy | undefined
   readonly defaults: Defaults
-  /** Whether the server may see this request twice, beside those that only read. */
+  /** Whether a request is safe to repeat, beside those of methods that only read. */
   readonly isSafe: (method: string, params: unknown) => boolean
-  /** Told when a connection is lost: what was learned on it may not be so any more. */
+  /** Called when a connection is lost: what was learned on it may be stale. */
   readonly onLost: () => void
   readonly dropped: (reason: string, level: "Warn" | "Debug") => void
 }
 
 export interface ReconnectingConnection extends Negotiated, Era {
-  /** Whether calls take arguments along in headers. */
+  /** Whether arguments of calls travel in headers, too. */
   readonly headers: boolean
   readonly reconnect: Reconnect.Reconnect
 }
@@ -74,7 +74,7 @@ export const make = Effect.fnUntraced(function* <E, R>(
         reconnectTimeout
       })
     })
-  const standing = (subscribe: (connection: Connection) => Era["subscribeLists"]): Era["subscribeLists"] =>
+  const subscription = (subscribe: (connection: Connection) => Era["subscribeLists"]): Era["subscribeLists"] =>
     Effect.suspend(() =>
       send({
         attempt: (connection) =>
@@ -101,8 +101,8 @@ export const make = Effect.fnUntraced(function* <E, R>(
       return latest().headers
     },
     request,
-    subscribeResource: (uri, updated) => standing((connection) => connection.subscribeResource(uri, updated)),
-    subscribeLists: standing((connection) => connection.subscribeLists),
+    subscribeResource: (uri, updated) => subscription((connection) => connection.subscribeResource(uri, updated)),
+    subscribeLists: subscription((connection) => connection.subscribeLists),
     setLogLevel: (wanted) =>
       Effect.suspend(() =>
         Effect.map(send({ attempt: (connection) => connection.setLogLevel(wanted), safe: true }), () => {
@@ -117,7 +117,7 @@ export const make = Effect.fnUntraced(function* <E, R>(
   }
 })
 
-/** When the caller's patience ends, whatever is tried until then. */
+/** The time at which a request expires, over all of its tries; progress moves it. */
 const deadlineOf = (
   method: string,
   options: CallOptions,

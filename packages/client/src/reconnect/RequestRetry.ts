@@ -1,8 +1,8 @@
 /**
- * Requests over a connection that may be lost under them (TRAPS: recovery).
+ * Requests over a connection that may be lost before the answer.
  *
- * One is sent again by itself only where that is safe: the server has certainly not acted on it, or may act on it twice. Every such try
- * is a new request with an id of its own, and the time that the caller allowed is for all of them. Any other fails with `Closed`.
+ * A request is sent again only where that is safe: the server has certainly not acted on it, or may act on it twice. Each try has its
+ * own id; all tries share the caller's timeout. Any other request fails with `Closed`.
  */
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -14,18 +14,18 @@ import type { Reconnect } from "./Reconnect.ts"
 
 export interface Options {
   readonly reconnect: Reconnect
-  /** How often and when to try again. Without one nothing is sent again. */
+  /** When a request is sent again; without a policy never. */
   readonly policy: Policy | undefined
 }
 
-/** Something to be done on whatever connection there is. */
+/** A request, or a subscription, that may be tried on one connection after another. */
 export interface RetriableRequest<A, R> {
   readonly attempt: (connection: Connection) => Effect.Effect<A, ClientError, R>
-  /** Whether the server may see it twice. */
+  /** Whether the server may act on it twice. */
   readonly safe: boolean
-  /** When the caller wants no answer any more; it may move while the request runs. */
+  /** When the request expires; it may move while the request runs. */
   readonly deadline?: Deadline | undefined
-  /** How long it waits for another connection, and then for a second one. Default: until the deadline. */
+  /** How long the request waits for another connection, at most twice. Default: until the deadline. */
   readonly reconnectTimeout?: Duration.Input | undefined
 }
 
@@ -35,7 +35,7 @@ export interface Deadline {
   readonly at: () => number
 }
 
-/** How the last try failed, and where; and how often by now a new session seemed to be what it takes. */
+/** How the last try failed, on which connection, and how often so far a session seemed to have expired. */
 interface Failed {
   readonly closed: Closed
   readonly connection: Connection
@@ -50,7 +50,7 @@ const expire = ({ at, method }: Deadline): Effect.Effect<never, Timeout> =>
     return Effect.fail(new Timeout({ method, message: `${method} was not answered in time` }))
   })
 
-/** What is waited for goes on without this request: the next one may find a connection. */
+/** Bounds the wait of this request; opening the connection is not interrupted. */
 const withinReconnectTimeout = (
   { reconnectTimeout }: Pick<RetriableRequest<never, never>, "reconnectTimeout">,
   connection: Effect.Effect<Connection, Closed>
@@ -63,7 +63,7 @@ const withinReconnectTimeout = (
           Effect.fail(new Closed({ message: "The connection was lost, and there is no other yet", unsent: true }))
       })
 
-/** By 404 a server says that the session is gone. By another status it may mean what a new session does not help against. */
+/** Whether the status (other than 404) may mean an expired session, or a refusal that a new session does not change. */
 const mayBeExpiredSession = ({ cause }: Closed): boolean =>
   cause?.reason === "SessionLost" && cause.status !== undefined && cause.status !== 404
 
@@ -73,27 +73,27 @@ const failure = (closed: Closed, connection: Connection, before?: Failed): Faile
   forgotten: (before?.forgotten ?? 0) + (mayBeExpiredSession(closed) ? 1 : 0)
 })
 
-/** Sends at once what it is given, and has it sent again where it may. */
+/** Sends requests, and sends those again that are safe to repeat. */
 export const make = ({ policy, reconnect }: Options) => {
   const attempts = policy?.attempts ?? defaultAttempts
   const resends = policy?.resends ?? defaultResends
 
-  /** What is left to do after `tried` tries, of which the server may have seen `seen`. */
+  /** Further tries after `tried`, of which the server may have seen `seen`. */
   const again = <A, R>(
     sending: RetriableRequest<A, R>,
     tried: number,
     seen: number,
     failed: Failed | undefined
   ): Effect.Effect<A, ClientError, R> =>
-    // What ended the exchange may be the end of the connection, which is told in the same breath.
+    // A turn later, since the connection may end in the same turn as the request.
     Effect.flatMap(failed === undefined ? Effect.void : Effect.yieldNow, () => {
       if (failed !== undefined) {
         const { closed, forgotten } = failed
         const most = sending.reconnectTimeout === undefined ? attempts : Math.min(attempts, 2)
-        const hopeless = tried >= most || isPermanent(closed) || seen > (sending.safe ? resends : 0) || forgotten > 1
-        if (hopeless) return Effect.fail(closed)
+        const isLast = tried >= most || isPermanent(closed) || seen > (sending.safe ? resends : 0) || forgotten > 1
+        if (isLast) return Effect.fail(closed)
       }
-      // The next connection has waits of its own.
+      // Opening the next connection has its own waits.
       const pause = failed !== undefined && reconnect.survives(failed.connection, failed.closed) ? tried + 1 : 0
       const connection = withinReconnectTimeout(sending, Effect.andThen(wait(pause, policy ?? {}), reconnect.acquire))
       return Effect.flatMap(seen === 0 ? connection : Effect.mapError(connection, sent), (connection) =>
@@ -103,16 +103,16 @@ export const make = ({ policy, reconnect }: Options) => {
       )
     })
 
-  const patient = <A, R>(sending: RetriableRequest<A, R>, rest: Effect.Effect<A, ClientError, R>) =>
+  const untilDeadline = <A, R>(sending: RetriableRequest<A, R>, rest: Effect.Effect<A, ClientError, R>) =>
     sending.deadline === undefined ? rest : Effect.raceFirst(rest, expire(sending.deadline))
 
   return <A, R>(sending: RetriableRequest<A, R>): Effect.Effect<A, ClientError, R> => {
     const connection = reconnect.latest()
     if (policy === undefined) return Effect.mapError(sending.attempt(connection), denied)
-    if (!reconnect.isOpen()) return Effect.mapError(patient(sending, again(sending, 0, 0, undefined)), denied)
+    if (!reconnect.isOpen()) return Effect.mapError(untilDeadline(sending, again(sending, 0, 0, undefined)), denied)
     return Effect.catchTag(sending.attempt(connection), "Closed", (closed) => {
       const rest = again(sending, 1, closed.unsent === true ? 0 : 1, failure(closed, connection))
-      return Effect.mapError(patient(sending, rest), denied)
+      return Effect.mapError(untilDeadline(sending, rest), denied)
     })
   }
 }

@@ -1,8 +1,8 @@
 /**
- * A subscription that outlives its end: when the server ends it, or the connection goes, it is asked for again.
+ * A subscription that is renewed when the server or the connection ends it.
  *
- * What happened in between is nobody's to know, so the subscriber is told that it stands again. One that ends again and again without
- * having told of anything is given up.
+ * The subscriber learns of each renewal, since notifications may have been missed. A subscription that ends repeatedly without a
+ * notification fails.
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -10,21 +10,21 @@ import type { Backoff } from "../connection/Backoff.ts"
 import type { ClientError, Closed } from "../ClientError.ts"
 
 export interface Options {
-  /** Subscribes for as long as its scope; the effect inside completes when somebody else ended it. */
+  /** Subscribes for as long as its scope; the inner effect completes when the server or the connection ends it. */
   readonly subscribe: Effect.Effect<Effect.Effect<Closed>, ClientError, Scope.Scope>
-  /** Told when it stands, and whether it did before. */
+  /** Called when the subscription is established; `again` says whether it is a renewal. */
   readonly onSubscribed: (again: boolean) => void
-  /** Told by others of its successes. Without one it is not asked for again. */
+  /** Without it the subscription is not renewed. */
   readonly backoff: Backoff | undefined
 }
 
-/** Fails when it is refused, or given up. */
+/** Fails when the subscription is refused, or not renewed any more. */
 export const keep = ({ backoff, onSubscribed, subscribe }: Options): Effect.Effect<never, ClientError> => {
   const from = (again: boolean): Effect.Effect<never, ClientError> =>
     Effect.flatMap(once(again), (closed) => {
       if (backoff === undefined) return Effect.fail(closed)
-      return Effect.flatMap(backoff.failed, (hopeless) =>
-        hopeless ? Effect.fail(closed) : Effect.andThen(backoff.wait, from(true))
+      return Effect.flatMap(backoff.failed, (isLast) =>
+        isLast ? Effect.fail(closed) : Effect.andThen(backoff.wait, from(true))
       )
     })
   const once = (again: boolean): Effect.Effect<Closed, ClientError> =>

@@ -1,8 +1,7 @@
 /**
- * A server behind HTTP: Streamable HTTP in every revision, or HTTP with SSE (2024-11-05) where the server turns out to speak only that.
+ * A server at a URL: Streamable HTTP in every revision, or HTTP with SSE (2024-11-05) where the server speaks only that.
  *
- * Every request goes through the `HttpClient` of the context, so whoever adds credentials or retries does it there. Nothing is sent
- * before the conversation begins.
+ * Every request uses the `HttpClient` of the context, which may add credentials and retries. Nothing is sent before the first message.
  */
 import { type Transport, TransportError } from "@effect-mcp/core/Transport"
 import * as Effect from "effect/Effect"
@@ -16,13 +15,13 @@ import * as Streamable from "./http/Streamable.ts"
 import * as Sse from "./Sse.ts"
 
 export interface Options extends Streamable.Options {
-  /** Where the server's endpoint is. */
+  /** The URL of the server's endpoint. */
   readonly url: string | URL
-  /** Sent with every request. */
+  /** Headers of every request. */
   readonly headers?: Headers.Input | undefined
   /**
-   * What is spoken. Default `auto`: Streamable HTTP, or HTTP with SSE if the server refuses that; of what was found out, the next
-   * connection to the same URL makes use.
+   * The transport. Default `auto`: Streamable HTTP, or HTTP with SSE if the server refuses that; the next connection to the same URL
+   * begins with the one that was found.
    */
   readonly transport?: "auto" | "streamable" | "sse" | undefined
 }
@@ -32,7 +31,23 @@ export type Requirements = HttpClient.HttpClient
 export { Resume } from "./http/ResumeStream.ts"
 export { type KnownTransport, ServerEraCache } from "./http/ServerEraCache.ts"
 
-/** Fails with reason `Open` for what is no URL. */
+/**
+ * A transport over HTTP, for as long as the scope (spec: basic/transports, Streamable HTTP).
+ *
+ * Fails with a `TransportError` of reason `Open` for an invalid URL. A server that cannot be reached fails the first request.
+ *
+ * @example
+ * ```ts
+ * import { Http, McpClient } from "@effect-mcp/client"
+ * import { Effect } from "effect"
+ *
+ * export const program = Effect.gen(function* () {
+ *   const transport = yield* Http.open({ url: "https://mcp.example.com/mcp", transport: "streamable" })
+ *   const client = yield* McpClient.connect(transport)
+ *   return client.serverInfo
+ * })
+ * ```
+ */
 export const open = Effect.fnUntraced(function* (
   options: Options
 ): Effect.fn.Return<Transport, TransportError, Scope.Scope | Requirements> {

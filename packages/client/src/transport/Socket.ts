@@ -1,8 +1,8 @@
 /**
- * A server behind a socket, TCP or Unix: the same newline-delimited JSON as over stdio (spec: basic/transports, custom transports).
+ * A server at a TCP or Unix socket: newline-delimited JSON, as over stdio (spec: basic/transports, custom transports).
  *
- * A connection is made when the connector runs, by whatever `Socket` is given (`NodeSocket.makeNet({ port })`, `{ path }`), and
- * lives as long as the Scope: then what is queued is written and this side is shut down. One side's end ends the conversation.
+ * Owns one connection, for as long as the scope. When the scope closes, queued messages are written before this side is shut down. The
+ * end of either side ends the conversation.
  */
 import * as Duplex from "@effect-mcp/core/Duplex"
 import { type Transport, TransportError } from "@effect-mcp/core/Transport"
@@ -23,7 +23,22 @@ const transportError = (error: Socket.SocketError): TransportError => {
 
 const isEnd = ({ reason }: Socket.SocketError): boolean => reason._tag === "SocketCloseError" && reason.code === 1000
 
-/** Connects. Fails with reason `Open` when nobody listens. */
+/**
+ * A transport over a socket, for as long as the scope. Fails with a `TransportError` of reason `Open` when the connection is refused.
+ *
+ * @example
+ * ```ts
+ * import { McpClient, Socket } from "@effect-mcp/client"
+ * import { NodeSocket } from "@effect/platform-node"
+ * import { Effect } from "effect"
+ *
+ * export const program = Effect.gen(function* () {
+ *   const socket = yield* NodeSocket.makeNet({ path: "/tmp/mcp.sock" })
+ *   const client = yield* McpClient.connect(yield* Socket.open(socket))
+ *   return client.serverInfo
+ * })
+ * ```
+ */
 export const open = Effect.fnUntraced(function* (
   socket: Socket.Socket,
   options: Options = {}
@@ -42,6 +57,6 @@ export const open = Effect.fnUntraced(function* (
   )
 })
 
-/** The `Socket` of the surrounding context. */
+/** A transport over the `Socket` in the context. */
 export const connector = (options?: Options): Effect.Effect<Transport, TransportError, Scope.Scope | Socket.Socket> =>
   Effect.flatMap(Socket.Socket, (socket) => open(socket, options))

@@ -1,9 +1,8 @@
 /**
- * A server as a child process (spec: basic/transports, stdio): messages on stdin and stdout, one per line, its words on stderr.
+ * A server as a child process (spec: basic/transports, stdio): messages on stdin and stdout, one per line; logs on stderr.
  *
- * Owns the process: when the Scope closes its stdin is closed, then it is asked (SIGTERM), then forced (SIGKILL) to go, each after a
- * bounded wait. It inherits only a short list of environment variables. When it dies by itself, everything that waits for it fails
- * with its exit code and its last words.
+ * Owns the process. When the scope closes, its stdin is closed, then it gets SIGTERM, then SIGKILL, each after a bounded wait. It
+ * inherits only a short list of environment variables. When it exits by itself, requests fail with its exit code and the end of stderr.
  */
 import * as Duplex from "@effect-mcp/core/Duplex"
 import { type Transport, TransportError } from "@effect-mcp/core/Transport"
@@ -23,30 +22,32 @@ import { Hub } from "../internal/Hub.ts"
 import { exitWithParent } from "./lastResort.ts"
 
 export interface Options extends Duplex.Options {
-  /** The program; a `ChildProcess` command is started as it is, and then decides itself what it inherits. */
+  /** The program, or a whole `ChildProcess` command, which then decides about environment, folder and stderr itself. */
   readonly command: string | ChildProcess.Command
+  /** The arguments of the program. Default: none. */
   readonly args?: ReadonlyArray<string> | undefined
-  /** Beside the inherited variables (`inheritedVariables`), and before them. */
+  /** Environment variables, beside the inherited ones (`inheritedVariables`), which they override. */
   readonly env?: { readonly [name: string]: string | undefined } | undefined
+  /** The working folder. Default: that of this process. */
   readonly cwd?: string | undefined
-  /** `keep`: as `stderr` of the connection, and the last lines in errors. `inherit`: on our own stderr. Default `keep`. */
+  /** `keep`: `stderr` of the transport, and its last lines in errors. `inherit`: the stderr of this process. Default `keep`. */
   readonly stderr?: "keep" | "inherit" | "ignore" | undefined
   /** How long the server may take to exit once its stdin is closed. Default 2 seconds. */
   readonly exitTimeout?: Duration.Input | undefined
-  /** How long it may take after SIGTERM before it is killed. Default 2 seconds. */
+  /** How long the server may take to exit after SIGTERM. Default 2 seconds. */
   readonly killTimeout?: Duration.Input | undefined
 }
 
 export type Requirements = ChildProcessSpawner
 
-/** A wire to a child process. */
+/** A transport to a child process. */
 export interface StdioTransport extends Transport {
   readonly pid: number
-  /** Lines on stderr from now on; no sign of an error by themselves. Empty unless they are kept. */
+  /** The lines of stderr from now on; servers log there, so a line is no error. Empty unless `stderr` is `keep`. */
   readonly stderr: Stream.Stream<string>
 }
 
-/** What a server inherits of our environment: enough to find programs and a home, and no secrets. */
+/** The environment variables that a server inherits: enough to find programs and a home folder, and no secrets. */
 export const inheritedVariables: ReadonlyArray<string> =
   globalThis.process?.platform === "win32"
     ? [
@@ -67,7 +68,7 @@ export const inheritedVariables: ReadonlyArray<string> =
       ]
     : ["HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER"]
 
-/** The variables of `inheritedVariables` as they are set here. A value that defines a shell function is left out. */
+/** The values of `inheritedVariables` in this process. A value that defines a shell function is left out. */
 export const inheritedEnvironment = (): { readonly [name: string]: string } =>
   Object.fromEntries(
     inheritedVariables.flatMap((name) => {
@@ -76,11 +77,11 @@ export const inheritedEnvironment = (): { readonly [name: string]: string } =>
     })
   )
 
-/** Lines of stderr kept for errors, and the characters of each; a longer line is read in pieces. */
+/** The lines of stderr that errors show, and the characters of each; a longer line is read in pieces. */
 const lastLines = 20
 const lineLength = 500
 const longestLine = 64 * 1024
-/** How much of a command line is shown, in characters. */
+/** The characters of a command line that errors show. */
 const nameLength = 200
 
 const commandOf = (options: Options): ChildProcess.Command => {
@@ -105,19 +106,21 @@ const nameOf = ({ args = [], command }: Options): string => {
 const transportError = (reason: TransportError["reason"], message: string) => (cause: PlatformError.PlatformError) =>
   new TransportError({ reason, message: `${message}: ${cause.message}`, cause })
 
-interface Words {
+interface Stderr {
   readonly hub: Hub<string>
   readonly last: Array<string>
   /** Completes with the end of stderr. */
   readonly end: Effect.Effect<unknown>
 }
 
-/** Reads stderr to its end, for as long as the scope lives. */
-const listen = Effect.fnUntraced(function* (handle: ChildProcessHandle): Effect.fn.Return<Words, never, Scope.Scope> {
+/** Reads stderr to its end, for as long as the scope. */
+const readStderr = Effect.fnUntraced(function* (
+  handle: ChildProcessHandle
+): Effect.fn.Return<Stderr, never, Scope.Scope> {
   const hub = new Hub<string>()
   const last: Array<string> = []
   let open = ""
-  const hear = (line: string): void => {
+  const take = (line: string): void => {
     last.push(excerpt(line, lineLength))
     if (last.length > lastLines) last.shift()
     hub.publish(line)
@@ -128,15 +131,15 @@ const listen = Effect.fnUntraced(function* (handle: ChildProcessHandle): Effect.
       Effect.sync(() => {
         const lines = (open + text).split(/\r?\n/)
         open = lines.pop() ?? ""
-        for (const line of lines) hear(line)
+        for (const line of lines) take(line)
         if (open.length < longestLine) return
-        hear(open)
+        take(open)
         open = ""
       })
     ),
     Effect.onExit(() =>
       Effect.sync(() => {
-        if (open !== "") hear(open)
+        if (open !== "") take(open)
         hub.close(Exit.void)
       })
     ),
@@ -146,7 +149,7 @@ const listen = Effect.fnUntraced(function* (handle: ChildProcessHandle): Effect.
   return { hub, last, end: Fiber.await(fiber) }
 })
 
-/** How the process ended: its code, or the signal in words. */
+/** How the process ended: its exit code, or the signal. */
 interface End {
   readonly exitCode: number | undefined
   readonly how: string
@@ -155,23 +158,23 @@ interface End {
 const endOf = (handle: ChildProcessHandle): Effect.Effect<End> =>
   Effect.match(handle.exitCode, {
     onSuccess: (code): End => ({ exitCode: code, how: `exited with code ${code}` }),
-    // No exit code: a signal, which only the cause names.
+    // Without an exit code it was a signal, which only the cause names.
     onFailure: ({ cause, message }): End => ({
       exitCode: undefined,
       how: `was ended: ${cause instanceof Error ? cause.message : message}`
     })
   })
 
-/** How long what an ended process wrote may still take to arrive. */
+/** How long the last output of an ended process may take to arrive. */
 const drainTime = "250 millis"
-/** How long a server that never said anything may take to exit, unless the options say otherwise: there is no conversation to end. */
+/** How long a server that has never written to stdout may take to exit, unless the options say otherwise. */
 const silentExitTimeout = "250 millis"
-/** How long a server whose stdout ended may take to exit, so that it can be said how. */
+/** How long a server whose stdout has ended may take to exit, so that errors can say how. */
 const exitGrace = "1 second"
 
 /**
- * The end of the process, in order: first it may go by itself, then it is told to, then it is killed. What it still writes is read
- * meanwhile, since a full pipe would keep it from going.
+ * The end of the process, in order: it may exit by itself, then gets SIGTERM, then SIGKILL. Its output is read meanwhile, since a full
+ * pipe would block it.
  */
 const stop = (
   handle: ChildProcessHandle,
@@ -184,11 +187,26 @@ const stop = (
   const ended = Effect.flatMap(Effect.timeoutOption(exited, exitTimeout), (end) =>
     Option.isSome(end) ? Effect.void : terminate
   )
-  // Both sides run in fibers of their own, which are not interrupted although the one that closes the scope may be.
+  // Both sides run in their own fibers, which an interruption of the closing fiber does not interrupt.
   return Effect.raceFirst(Effect.interruptible(ended), Effect.interruptible(Effect.andThen(rest, Effect.never)))
 }
 
-/** Starts the server. Fails with reason `Open` when there is no such program. */
+/**
+ * Starts a server, which runs for as long as the scope. Fails with a `TransportError` of reason `Open` when the program cannot start.
+ *
+ * @example
+ * ```ts
+ * import { McpClient, Stdio } from "@effect-mcp/client"
+ * import { Effect, Stream } from "effect"
+ *
+ * export const program = Effect.gen(function* () {
+ *   const transport = yield* Stdio.open({ command: "node", args: ["server.js"], env: { LOG_LEVEL: "debug" } })
+ *   yield* Effect.forkScoped(Stream.runForEach(transport.stderr, (line) => Effect.logDebug(line)))
+ *   const client = yield* McpClient.connect(transport)
+ *   return client.serverInfo
+ * })
+ * ```
+ */
 export const open = Effect.fnUntraced(function* (
   options: Options
 ): Effect.fn.Return<StdioTransport, TransportError, Scope.Scope | Requirements> {
@@ -199,7 +217,7 @@ export const open = Effect.fnUntraced(function* (
     transportError("Open", `Cannot start ${name}`)
   )
   yield* exitWithParent(handle.pid)
-  const words = yield* listen(handle)
+  const stderr = yield* readStderr(handle)
   const ended = Deferred.makeUnsafe<End>()
   const exited = Deferred.await(ended)
   yield* Effect.forkScoped(Deferred.into(endOf(handle), ended), { startImmediately: true })
@@ -217,43 +235,43 @@ export const open = Effect.fnUntraced(function* (
     )
   )
 
-  // Its last words may still be on the way.
-  const obituary: Effect.Effect<never, TransportError> = Effect.flatMap(exited, ({ exitCode, how }) =>
-    Effect.flatMap(Effect.timeoutOption(words.end, drainTime), () =>
+  // The end of stderr may still be on the way.
+  const exitError: Effect.Effect<never, TransportError> = Effect.flatMap(exited, ({ exitCode, how }) =>
+    Effect.flatMap(Effect.timeoutOption(stderr.end, drainTime), () =>
       Effect.fail(
         new TransportError({
           reason: "Exited",
-          message: [`${name} ${how}${words.last.length > 0 ? "; the end of its stderr:" : ""}`, ...words.last].join(
+          message: [`${name} ${how}${stderr.last.length > 0 ? "; the end of its stderr:" : ""}`, ...stderr.last].join(
             "\n"
           ),
           exitCode,
-          stderr: words.last.join("\n")
+          stderr: stderr.last.join("\n")
         })
       )
     )
   )
-  const crashed = Effect.andThen(exited, Effect.andThen(Effect.sleep(drainTime), obituary))
+  const crashed = Effect.andThen(exited, Effect.andThen(Effect.sleep(drainTime), exitError))
 
   const transport = yield* Duplex.make(
     {
       incoming: Stream.fromPull(Effect.succeed(pull)).pipe(
         Stream.mapError(transportError("Read", `Cannot read from ${name}`)),
-        // A child of its own may keep stdout open.
+        // A process that the server has started may keep stdout open.
         Stream.interruptWhen(crashed),
-        // The end of stdout is the end of the server: how it went is known a moment later.
-        Stream.concat(Stream.fromEffectDrain(Effect.timeoutOption(obituary, exitGrace)))
+        // Stdout ends before the exit code is known.
+        Stream.concat(Stream.fromEffectDrain(Effect.timeoutOption(exitError, exitGrace)))
       ),
-      // When the scope closes, the end of what leaves closes stdin.
+      // When the scope closes, the outgoing stream ends, which closes stdin.
       write: (outgoing) =>
         Effect.catch(Stream.run(Stream.encodeText(outgoing), handle.stdin), (cause) =>
-          // A pipe that broke because the process is gone is reported by how it went.
+          // A pipe that broke because the process has exited is reported as that exit.
           Effect.andThen(
-            Effect.timeoutOption(obituary, exitGrace),
+            Effect.timeoutOption(exitError, exitGrace),
             Effect.fail(transportError("Write", `Cannot write to ${name}`)(cause))
           )
         )
     },
     options
   )
-  return { ...transport, address: name, pid: handle.pid, stderr: words.hub.stream(256) }
+  return { ...transport, address: name, pid: handle.pid, stderr: stderr.hub.stream(256) }
 })

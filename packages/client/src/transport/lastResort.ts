@@ -1,6 +1,6 @@
 /**
- * The last resort against orphans: when this process exits without closing its scopes (`process.exit`, an uncaught exception), the
- * children that are still there are killed. One listener, however many children.
+ * The last resort against orphans: when this process exits without closing its scopes (`process.exit`, an uncaught exception), its child
+ * processes are killed. One listener serves all of them.
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -9,10 +9,10 @@ const children = new Set<number>()
 
 const kill = (pid: number): void => {
   try {
-    // The child leads a process group of its own, except on Windows.
+    // The child leads a process group, except on Windows.
     globalThis.process.kill(globalThis.process.platform === "win32" ? pid : -pid, "SIGKILL")
   } catch {
-    // It is gone already.
+    // The process has exited already.
   }
 }
 const onExit = (): void => children.forEach(kill)

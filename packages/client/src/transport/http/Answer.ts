@@ -1,11 +1,11 @@
-/** What the body of an HTTP answer means for the request that was posted. */
+/** What the response to a POST means for its request. */
 import * as Framing from "@effect-mcp/core/Framing"
 import type { Decoded } from "@effect-mcp/core/Transport"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 
-/** Whether that request needs nothing more. */
+/** Whether the message answers the request. */
 export const answers = (decoded: Decoded, id: JsonRpc.Id): boolean => {
   if (decoded._tag === "Batch") return decoded.members.some((member) => answers(member, id))
   if (decoded._tag === "InvalidMessage") return decoded.response && decoded.id === id
@@ -23,25 +23,25 @@ export const agreedOn = (decoded: Decoded): string | undefined => {
   return isJsonObject(result) && typeof result.protocolVersion === "string" ? result.protocolVersion : undefined
 }
 
-/** A body that came with success; `undefined` if it does not answer the request. */
+/** The answer in the body of a successful response; `undefined` if it does not answer the request. */
 export const read = (body: string, id: JsonRpc.Id, maxDepth?: number): Decoded | undefined => {
   const decoded = Framing.decode(body, undefined, maxDepth)
   return answers(decoded, id) ? decoded : undefined
 }
 
-/** Who may not ask has no answer, whatever the body says: that is for who knows about credentials. */
+/** Statuses of authorization: their bodies are no answers to the request. */
 const unauthorized: ReadonlySet<number> = new Set([401, 403])
 
 const busy: ReadonlySet<number> = new Set([408, 425, 429])
 
-/** By these a server says that it has no time now. */
+/** Whether a server says by the status that it is too busy for the request. */
 export const isBusy = (status: number): boolean => busy.has(status)
 
-/** HTTP has statuses for what it does not understand. Those for whom it does not know, or has no time, say nothing about the era. */
+/** Whether the status says that the server does not understand the request; those of authorization and of busy servers do not. */
 export const isForeign = (status: number): boolean =>
   status >= 400 && status < 500 && !unauthorized.has(status) && !isBusy(status)
 
-/** A body that came with an error status: the answer, if it is an error that is not about another request. */
+/** The answer in the body of an error status: an error that names this request, or none. */
 export const readError = (status: number, body: string, id: JsonRpc.Id, maxDepth?: number): Decoded | undefined => {
   const decoded = unauthorized.has(status) ? undefined : Framing.decode(body, undefined, maxDepth)
   if (decoded?._tag !== "Message" || !("error" in decoded.message)) return undefined
@@ -58,8 +58,8 @@ const modern: ReadonlySet<number> = new Set([
 ])
 
 /**
- * Whether a server that answers `initialize` so may be one of HTTP with SSE (spec 2026-07-28: basic/transports/streamable-http,
- * backward compatibility).
+ * Whether a server that answers `initialize` with this status may speak HTTP with SSE (spec 2026-07-28:
+ * basic/transports/streamable-http, backward compatibility).
  */
 export const isOlder = (status: number, answer: Decoded | undefined): boolean => {
   if (status !== 400 && status !== 404 && status !== 405) return false

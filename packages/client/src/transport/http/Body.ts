@@ -1,8 +1,8 @@
 /**
- * Bodies of HTTP answers, under a limit: a text, or server-sent events as they arrive.
+ * Bodies of HTTP responses, bounded: a text, or an SSE body as it arrives.
  *
- * Owns what is known of a stream of events when its connection breaks: where to go on, and how long to wait before. Leaving early
- * closes the connection.
+ * Owns the position in a stream of events, which outlives its connections: the last event id and the delay before the next connection.
+ * Ending early closes the connection.
  */
 import * as Framing from "@effect-mcp/core/Framing"
 import { type Decoded, TransportError } from "@effect-mcp/core/Transport"
@@ -14,13 +14,13 @@ import type { HttpClientError } from "effect/http/HttpClientError"
 import type { HttpClientResponse } from "effect/http/HttpClientResponse"
 import * as Stream from "effect/Stream"
 
-/** How far a stream of events was read, over all of its connections. */
+/** The position in a stream of events, over all of its connections. */
 export interface Position {
-  /** Of the last event that was handed on whole. */
+  /** The id of the last event that was delivered. */
   lastEventId: string | undefined
-  /** Milliseconds to wait before the next connection, as the server said last. */
+  /** The server's last `retry`: milliseconds to wait before the next connection. */
   retry: number | undefined
-  /** What the server sent so far: events, and words on when to come back. */
+  /** How many events and `retry` fields have arrived. */
   signs: number
 }
 
@@ -39,7 +39,7 @@ const nothing = "EmptyBodyError"
 
 const whole = new TextDecoder()
 
-/** A whole body, as its headers have it. One that says how long it is, and is as it is, is read in one step. */
+/** A whole body. One with a content length and without a content encoding is read in one step. */
 export const text = (
   response: HttpClientResponse,
   limit: number,
@@ -47,7 +47,7 @@ export const text = (
 ): Effect.Effect<string, TransportError> => {
   const length = Number(headers["content-length"] ?? Number.NaN)
   if (length > limit) {
-    // The body must not be left open.
+    // The body is closed before the failure.
     return Effect.andThen(skip(response, 0), Effect.fail(tooLarge(limit)))
   }
   if (length >= 0 && headers["content-encoding"] === undefined) {
@@ -73,10 +73,10 @@ export const text = (
   })
 }
 
-/** How long the rest of a body is read that nobody needs. */
+/** How long the rest of an unneeded body is read. */
 export const skipTimeout = "1 second"
 
-/** Reads a body that says nothing, so that its connection can be used again; what is longer, or takes too long, is cut off. */
+/** Reads an unneeded body, so that its connection can be used again; a body that is too long or too slow is cut off. */
 export const skip = ({ stream }: HttpClientResponse, limit = 64 * 1024): Effect.Effect<void> =>
   Effect.suspend(() => {
     let size = 0
@@ -88,8 +88,8 @@ export const skip = ({ stream }: HttpClientResponse, limit = 64 * 1024): Effect.
   })
 
 /**
- * Hands on the messages of a stream of events, in order, until it ends or breaks: there is no difference, as one can go on after both.
- * Fails only for an event that is larger than the limit (in characters). Events of other names say nothing but their id.
+ * Delivers the messages of an SSE body, in order, until it ends or breaks, which is no failure: it may be resumed after both. Fails for
+ * an event that is larger than the limit, in characters. Events of other types are read for their id alone.
  */
 export const events = (
   response: HttpClientResponse,
@@ -108,10 +108,10 @@ export const events = (
         position.retry = Duration.toMillis(event.duration)
         return Effect.void
       }
-      // The parser bounds only what it holds back: an event may have come whole.
+      // The parser bounds only incomplete events.
       if (event.data.length > limit) return Effect.fail(tooLarge(limit))
       position.lastEventId = event.id === "" ? undefined : (event.id ?? position.lastEventId)
-      // An event without data only says from where to go on.
+      // An event without data is a priming event: only its id counts.
       return event.event === "message" && event.data !== ""
         ? deliver(Framing.decode(event.data, undefined, maxDepth))
         : Effect.void

@@ -1,8 +1,8 @@
 /**
- * HTTP's two refusals of a caller: 401, which asks for credentials, and 403, which says that the given ones are not enough
+ * The refusals of authorization: status 401, which asks for credentials, and 403, for credentials that are not enough
  * (spec: basic/authorization; RFC 6750 section 3.1; RFC 9728 section 5.1).
  *
- * Each is the refusal of one request: the connection and other requests live on. An error holds no token and no query of a URL.
+ * Each refuses one request: the connection and other requests live on. An error holds no token and no query of a URL.
  */
 import * as Challenge from "@effect-mcp/protocol/Challenge"
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
@@ -13,7 +13,7 @@ import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import { type Denied, Forbidden, Unauthorized } from "../../ClientError.ts"
 
-/** An answer of HTTP, and what it was to. */
+/** A response, and the request that it is for. */
 export interface Answered {
   /** The method of the request, or `GET` for a stream. */
   readonly method: string
@@ -22,12 +22,12 @@ export interface Answered {
   readonly body: string
 }
 
-/** A URL as it may be shown: its query may hold a secret. */
+/** A URL without its query, which may hold a secret. */
 export const placeOf = ({ origin, pathname }: URL): string => `${origin}${pathname}`
 
 export const isDenied = (status: number): boolean => status === 401 || status === 403
 
-/** What a body says in words: JSON-RPC's message, OAuth's description, or the text itself. */
+/** The message in a body: that of JSON-RPC, the description of OAuth, or the text itself. */
 const words = (body: string): string => {
   const json = Option.getOrUndefined(
     Result.getSuccess(
@@ -52,7 +52,7 @@ const advice = (status: number, scopes: ReadonlyArray<string>): string => {
     : "Log in again and ask for these scopes."
 }
 
-/** `cause`: why an HTTP client that logs in could not meet the demand; its words are the message then. */
+/** `cause`: the failure of an HTTP client that logs in, whose message is used then. */
 export const make = (
   { body, method, response, url }: Answered,
   cause?: { readonly error: HttpClientError; readonly message: string }

@@ -1,5 +1,5 @@
 /**
- * The server's URL and what requests to it share: the user's headers, and those of the session once it is open.
+ * The server's endpoint: its URL, the user's headers, and those of the session once it is open.
  *
  * Owns the session's id and revision.
  */
@@ -21,7 +21,7 @@ import * as SameOrigin from "./SameOrigin.ts"
 
 type Answer = Effect.Effect<HttpClientResponse, HttpClientError>
 
-/** A request that says everything itself (2026-07-28): it belongs to no session. */
+/** Whether the request is of the stateless era (2026-07-28), and belongs to no session. */
 export const isStateless = (message: JsonRpc.Request): boolean => {
   const meta = message.params?._meta
   return isJsonObject(meta) && typeof meta[protocolVersion] === "string"
@@ -31,14 +31,14 @@ const json = "application/json"
 const eventStream = "text/event-stream"
 
 export class Endpoint {
-  /** Given with the answer to `initialize`, if at all. */
+  /** The session id, if the server gave one with its answer to `initialize`. */
   session: string | undefined = undefined
-  /** The revision that `initialize` agreed on. */
+  /** The revision that `initialize` negotiated. */
   version: string | undefined = undefined
   readonly url: URL
   private readonly http: HttpClient.HttpClient
   private readonly shared: Headers.Headers
-  /** What all posts have in common: a URL is taken apart once. */
+  /** The common part of all POSTs, so that the URL is parsed once. */
   private readonly posted: HttpClientRequest.HttpClientRequest
 
   constructor(http: HttpClient.HttpClient, url: URL, shared: Headers.Input | undefined) {
@@ -48,7 +48,7 @@ export class Endpoint {
     this.posted = HttpClientRequest.post(url)
   }
 
-  /** For another `initialize`. */
+  /** Forgets session and revision, before another `initialize`. */
   forgetSession(): void {
     this.session = undefined
     this.version = undefined
@@ -77,7 +77,7 @@ export class Endpoint {
             ? undefined
             : this.ofSession
     const body = HttpBody.text(text, json)
-    // All names are in lower case, and the record is nobody else's.
+    // All names are in lower case, and the record is not shared.
     const headers = Headers.fromRecordUnsafe({
       ...this.shared,
       ...(extra === undefined ? undefined : Headers.fromInput(extra)),
@@ -90,7 +90,7 @@ export class Endpoint {
     return this.execute(HttpClientRequest.makeWith("POST", url, urlParams, hash, headers, body))
   }
 
-  /** Opens the session's stream, or goes on with another after `lastEventId`. */
+  /** Opens the session's standalone stream, or resumes a stream after `lastEventId`. */
   get(lastEventId: string | undefined): Answer {
     const resumed = lastEventId === undefined ? undefined : { "last-event-id": lastEventId }
     const headers = { ...this.shared, ...this.ofSession, ...resumed, accept: eventStream }

@@ -1,7 +1,7 @@
 /**
- * One request of ours over HTTP, from its POST to its answer: a JSON body, or a stream of events that may need several connections.
+ * One request over HTTP, from its POST to its answer: a JSON body, or an SSE body, which may need several connections.
  *
- * Ends in one of two ways, both as soon as possible: the answer was delivered, or it says why none will be.
+ * Ends when the answer is delivered, or fails with the reason for which there is none.
  */
 import type { Decoded, RequestHeaders, Transport, TransportError } from "@effect-mcp/core/Transport"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
@@ -18,20 +18,20 @@ import * as SessionExpired from "./SessionExpired.ts"
 import type { ResumeStream } from "./ResumeStream.ts"
 import * as ExchangeFailure from "./ExchangeFailure.ts"
 
-/** What a server turned out to be: of the new era or not, and how it speaks the older one. */
+/** What is learned of a server: its era, or the transport of an older server. */
 export type Learned = "stateless" | "older" | "streamable" | "sse"
 
-/** What exchanges share. */
+/** What all exchanges of a transport share. */
 export interface Conversation {
   readonly endpoint: Endpoint
   readonly reconnect: ResumeStream
   /** The largest message that is read, in bytes. */
   readonly limit: number
-  /** How deeply it may be nested. */
+  /** The deepest nesting of a message that is read. */
   readonly maxDepth: number | undefined
   readonly deliver: (message: Decoded) => Effect.Effect<void>
   readonly learned: (what: Learned) => void
-  /** The older transport at the same URL, for a server that refuses `initialize`; and what to do once it is there. */
+  /** The older transport at the same URL, for a server that refuses `initialize`; `handOver` is called with it. */
   readonly fallback: Effect.Effect<Transport, TransportError> | undefined
   readonly handOver: (transport: Transport, request: JsonRpc.Request) => void
 }
@@ -41,15 +41,15 @@ export interface Exchange {
   readonly text: string
   readonly headers: RequestHeaders | undefined
   readonly stateless: boolean
-  /** Whether it may have left, and in which session. */
+  /** Whether the request may have been sent, and in which session. */
   begun: boolean
   session: string | undefined
   answered: boolean
-  /** Called when the server has begun to answer, or when it never will. */
+  /** Called when the response has begun, or none will. */
   readonly accept: () => void
-  /** Done by then. */
+  /** Completes with `accept`. */
   readonly accepted: Deferred.Deferred<void>
-  /** Done when it was answered. */
+  /** Completes when the request is answered. */
   readonly done: Deferred.Deferred<void>
   fiber: Fiber.Fiber<void> | undefined
 }
@@ -78,11 +78,11 @@ export const make = (
   return exchange
 }
 
-/** What else comes in an exchange belongs to its request. */
+/** Marks a message of an exchange as related to its request. */
 const related = (message: Decoded, id: JsonRpc.Id): Decoded =>
   message._tag === "Message" ? { ...message, envelope: { ...message.envelope, relatedTo: id } } : message
 
-/** Takes what arrives in the exchange, over whatever connection. `telling`: whether what it says of its era is to be trusted. */
+/** Delivers the messages of an exchange. `telling`: whether the answer tells the server's era. */
 const receiver =
   ({ deliver, endpoint, learned }: Conversation, exchange: Exchange, telling = true) =>
   (message: Decoded): Effect.Effect<void> => {
@@ -125,7 +125,7 @@ const streamed = Effect.fnUntraced(function* (
   )
 })
 
-/** Sends it. Fails with what the request is told instead of an answer. */
+/** Sends the request, and delivers its answer. Fails with the reason for which there is none. */
 export const run = (
   conversation: Conversation,
   exchange: Exchange
@@ -140,7 +140,7 @@ export const run = (
   })
 }
 
-/** The answer has begun: its body is read in one way or the other. */
+/** Reads the body of a response as JSON or as SSE. */
 const begun = (
   conversation: Conversation,
   exchange: Exchange,
@@ -173,7 +173,7 @@ const answered = (
   body: string
 ): Answered => ({ method, url, response, body })
 
-/** The answer was read, and is a whole. */
+/** Takes the whole body of a response. */
 const read = (
   conversation: Conversation,
   exchange: Exchange,
@@ -185,7 +185,7 @@ const read = (
   const { request } = exchange
   const { id, method } = request
   const accepted = status >= 200 && status < 300
-  // Who has no time to look at the probe says nothing by that.
+  // A server that is too busy for the probe has not shown its era.
   const probe = method === "server/discover" && Answer.isBusy(status)
   const answer = accepted
     ? Answer.read(body, id, maxDepth)

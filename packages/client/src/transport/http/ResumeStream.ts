@@ -1,8 +1,8 @@
 /**
- * Streams of a session that outlive their connections (spec 2025-11-25: basic/transports, resumability): another GET goes on where the
- * last one stopped, or opens what the server says without being asked.
+ * Streams of a session that outlive their connections (spec 2025-11-25: basic/transports, resumability): a GET resumes the stream of a
+ * request, or opens the standalone stream.
  *
- * Waits as long as the server says, and longer after failures. Refuses to insist: what a server refuses once is not asked for again.
+ * Waits as long as the server says, and longer after failures. A stream that the server has refused is not requested again.
  */
 import type { Decoded } from "@effect-mcp/core/Transport"
 import * as Context from "effect/Context"
@@ -18,20 +18,20 @@ import * as SessionExpired from "./SessionExpired.ts"
 export interface Options {
   /** Connections in a row that may fail, or bring nothing, before a request counts as unanswered. Default 5. */
   readonly attempts?: number | undefined
-  /** How long to wait before the first, where the server does not say. Doubles with every failure. Default 500 ms. */
+  /** The wait before the first connection, where the server gives none. Doubles with every failure. Default 500 ms. */
   readonly delay?: Duration.Input | undefined
-  /** How long to wait at most, unless the server wants more. Default 30 seconds. */
+  /** The longest wait, unless the server asks for more. Default 30 seconds. */
   readonly maxDelay?: Duration.Input | undefined
   /**
-   * How long to wait at least, whatever the server says. Default 100 ms. Doubles, up to 20 times as much, with every connection in a
-   * row that ended within a second.
+   * The shortest wait, whatever the server says. Default 100 ms. Doubles, up to 20 times as much, with every connection in a row that
+   * ended within a second.
    */
   readonly minDelay?: Duration.Input | undefined
   /** How long a request waits for a connection that brings something. Default: as long as its attempts take. */
   readonly timeout?: Duration.Input | undefined
 }
 
-/** What transports use that are opened without options of their own, as those of a gateway are. Default: the defaults of each option. */
+/** The options of transports that are opened without any, such as those of a gateway. Default: the default of each option. */
 export const Resume = Context.Reference<Options>("@effect-mcp/client/http/Resume", { defaultValue: () => ({}) })
 
 /** A connection that ended within this time (milliseconds) ended at once. */
@@ -54,7 +54,7 @@ type Ended = "Read" | "Refused" | "Failed" | "Gone" | "Denied"
 const none: Tries = { failures: 0, brief: 0 }
 
 export class ResumeStream {
-  /** Whether this server gives streams: unknown until it did, or did not. */
+  /** Whether this server gives streams; undefined until a GET was answered. */
   private gives: boolean | undefined = undefined
   private readonly endpoint: Endpoint
   private readonly limit: number
@@ -76,16 +76,16 @@ export class ResumeStream {
     this.timeout = Duration.toMillis(Duration.fromInputUnsafe(options.timeout ?? Duration.infinity))
   }
 
-  /** Forgets what was known of the server, for another session. */
+  /** Forgets whether the server gives streams, for another session. */
   reset(): void {
     this.gives = undefined
   }
 
-  /** Waits before another connection, never less than the server asked for. */
+  /** Waits before another connection, at least as long as the server asked for. */
   private pause({ retry = 0 }: Body.Position, { brief, failures }: Tries): Effect.Effect<void> {
     const least = this.minDelay * Math.min(growth, 2 ** brief)
     const grown = failures === 0 && retry > 0 ? 0 : Math.min(this.maxDelay, this.delay * 2 ** failures)
-    // Those who lost the same server do not come back at the same moment.
+    // At random, so that clients that lost the same server do not return at the same moment.
     return Effect.flatMap(Random.next, (random) =>
       Effect.sleep(Math.max(least, retry * (1 + random / 10), grown * (0.5 + random / 2)))
     )
@@ -105,7 +105,7 @@ export class ResumeStream {
           this.gives = true
           opened?.()
           return Effect.match(Body.events(response, this.limit, position, deliver, this.maxDepth), {
-            // What is too large is too large the next time, too.
+            // An event that is too large would be so again.
             onFailure: (): Ended => "Refused",
             onSuccess: (): Ended => "Read"
           })
@@ -117,7 +117,7 @@ export class ResumeStream {
           )
         }
         const gone = gave && status === 404
-        // 409: it has not noticed yet that the connection before this one is gone.
+        // 409: the server has not noticed yet that the connection before is lost.
         const passes = status >= 500 || status === 409 || Answer.isBusy(status)
         const ended: Ended = gone ? "Gone" : passes ? "Failed" : "Refused"
         if (ended === "Refused") this.gives ??= false
@@ -126,7 +126,7 @@ export class ResumeStream {
     })
   }
 
-  /** Runs one connection, and counts it. */
+  /** Runs one connection, and counts failures and brief connections. */
   private attempt(
     tries: Tries,
     position: Body.Position,
@@ -147,8 +147,8 @@ export class ResumeStream {
   }
 
   /**
-   * Goes on with a stream whose connection ended, over as many connections as it takes until it is `done`. Gives up, with `Refused` or
-   * `Failed`, as soon as the server refuses, or after so many failures.
+   * Resumes the stream of a request over as many connections as it takes until it is `done`. Ends with `Refused` when the server refuses,
+   * and with `Failed` after `attempts` failures in a row or after `timeout`.
    */
   resume(
     position: Body.Position,
@@ -172,8 +172,8 @@ export class ResumeStream {
   }
 
   /**
-   * Keeps the session's own stream open for as long as the server gives one. Ends with `Gone` when the session has. `missed` is told of
-   * every connection that does not go on where the one before it stopped, `begun` once it is open or will not be for now.
+   * Keeps the session's standalone stream open for as long as the server gives one. Ends with `Gone` when the session has ended. `missed`
+   * is called for every connection that does not resume the one before it, `begun` once the stream is open or will not be for now.
    */
   standalone(
     deliver: (message: Decoded) => Effect.Effect<void>,
@@ -181,12 +181,12 @@ export class ResumeStream {
     begun: () => void
   ): Effect.Effect<Ended> {
     const position = Body.start()
-    let stood = false
+    let wasOpen = false
     const next = (tries: Tries): Effect.Effect<Ended> => {
       const { lastEventId } = position
       const opened = (): void => {
-        if (stood && lastEventId === undefined) missed()
-        stood = true
+        if (wasOpen && lastEventId === undefined) missed()
+        wasOpen = true
         begun()
       }
       const attempt = this.attempt(tries, position, this.connect(position, deliver, opened))
@@ -194,7 +194,7 @@ export class ResumeStream {
         begun()
         if (ended === "Gone" || ended === "Denied" || (ended === "Refused" && lastEventId === undefined))
           return Effect.succeed(ended)
-        // What it has forgotten, or is too large to be read, is not asked for again.
+        // Events that the server has dropped, or that are too large, are not requested again.
         if (ended === "Refused") position.lastEventId = undefined
         return Effect.andThen(this.pause(position, tries), next(tries))
       })

@@ -1,8 +1,9 @@
 /**
- * Servers that are too busy for a request (429 or 503) and say when to come back (RFC 9110, `Retry-After`): they have not acted on it, so
- * it is sent again then.
+ * Requests that a busy server refuses with 429 or 503 and a `Retry-After` in seconds (RFC 9110): it has not acted on them, so they are
+ * sent again after that time.
  *
- * Refuses to wait long, or often: after that the refusal is the answer. Dates are no times to come back at, since clocks differ.
+ * Bounded in waits and in their length; then the refusal is the response. Dates are ignored, since clocks differ. Written by recursion,
+ * since a `Schedule` would be made for every request.
  */
 import * as Effect from "effect/Effect"
 import type { HttpClientResponse } from "effect/http/HttpClientResponse"
@@ -13,12 +14,12 @@ const statuses: ReadonlySet<number> = new Set([429, 503])
 
 /** How often one request is sent again. */
 const times = 3
-/** The longest wait that is accepted, and the shortest that is made, in milliseconds: all of them together less than a request waits by default. */
+/** The longest wait that is accepted, and the shortest that is made, in milliseconds. All waits of a request stay below its timeout. */
 const longest = 10_000
 const shortest = 500
 
 const waitOf = (response: HttpClientResponse): number | undefined => {
-  // First, since headers are put together when they are asked for.
+  // Before the headers, which are made when they are read.
   if (!statuses.has(response.status)) return undefined
   const after = response.headers["retry-after"] ?? ""
   if (!/^\d+$/.test(after)) return undefined
@@ -26,7 +27,7 @@ const waitOf = (response: HttpClientResponse): number | undefined => {
   return millis > longest ? undefined : Math.max(shortest, millis)
 }
 
-/** Runs a request again for as long as it is told when to. Those who are told the same come back up to a quarter later than said. */
+/** Runs a request again as long as the server says when. Waits up to a quarter longer, at random, to spread the clients. */
 export const retry = <E, R>(
   answer: Effect.Effect<HttpClientResponse, E, R>,
   left = times

@@ -1,4 +1,4 @@
-/** Requests that stay where they were sent to: what is sent along (a token, a session's id) is for nobody else. */
+/** Requests that follow redirects on the same origin only: tokens and session ids are for one server. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as FetchHttpClient from "effect/http/FetchHttpClient"
@@ -11,12 +11,11 @@ import * as Body from "./Body.ts"
 
 const redirects = new Set([307, 308])
 
-/** By the context it was made of: few contexts make many requests. */
+/** By the context that it was made from: few contexts make many requests. */
 const prepared = new WeakMap<Context.Context<never>, Context.Context<never>>()
 
 /**
- * The context in which requests are sent: `fetch` would follow redirects by itself, to anywhere; and where a trace goes on is said in
- * the message.
+ * The context in which requests are sent: `fetch` must not follow redirects by itself, and traces continue in messages, not in headers.
  */
 export const prepare = (context: Context.Context<never>): Context.Context<never> => {
   const known = prepared.get(context)
@@ -30,7 +29,7 @@ export const prepare = (context: Context.Context<never>): Context.Context<never>
   return made
 }
 
-/** Follows a redirect on the same origin only, and keeps the request as it is; any other is the answer. */
+/** Follows a redirect on the same origin with the unchanged request; any other redirect is the response. */
 export const execute = <R>(
   http: HttpClient.HttpClient.With<HttpClientError, R>,
   request: HttpClientRequest.HttpClientRequest,
@@ -40,12 +39,12 @@ export const execute = <R>(
     Effect.updateContext(
       http.execute(request),
       (context: Context.Context<R>) =>
-        // What is prepared holds all that the context held.
+        // The prepared context holds all services of the context.
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the boundary named above
         prepare(context) as Context.Context<R>
     ),
     (response) => {
-      // Headers are put together each time that they are asked for.
+      // Headers are made each time that they are read.
       const location = redirects.has(response.status) && hops > 0 ? response.headers["location"] : undefined
       if (location === undefined || !URL.canParse(location, request.url)) return Effect.succeed(response)
       const next = new URL(location, request.url)

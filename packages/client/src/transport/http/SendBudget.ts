@@ -1,4 +1,4 @@
-/** The characters that wait to be taken by the server, on both lanes (see `Sink`): senders of data wait for room, the others must fit. */
+/** The characters that wait for the server, on both lanes (see `Sink`): senders of data wait for room; control messages must fit. */
 import type { Lane } from "@effect-mcp/core/Transport"
 import type * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
@@ -6,7 +6,7 @@ import * as Latch from "effect/Latch"
 export interface Options {
   /** Above this many characters of requests that the server has not begun to answer, more of them wait. Default 16 Mi. */
   readonly highWater?: number | undefined
-  /** Above this many characters of answers and cancellations that wait (of more than one) the wire is broken. Default 64 Mi. */
+  /** Above this many characters of answers and cancellations that wait (of more than one) the transport fails. Default 64 Mi. */
   readonly controlCap?: number | undefined
 }
 
@@ -21,7 +21,7 @@ export class SendBudget {
     this.controlCap = controlCap
   }
 
-  /** `false` when it does not fit; then the wire is to be given up. */
+  /** `false` when the message does not fit; then the transport fails. */
   take(lane: Lane, size: number): boolean {
     this.used[lane] += size
     if (this.used.data >= this.highWater) this.latch.closeUnsafe()
@@ -33,7 +33,7 @@ export class SendBudget {
     if (this.used.data < this.highWater) this.latch.openUnsafe()
   }
 
-  /** Nobody waits any more. */
+  /** Lets every sender pass, when the transport ends. */
   open(): void {
     this.used.data = -Infinity
     this.latch.openUnsafe()

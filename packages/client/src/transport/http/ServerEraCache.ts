@@ -1,13 +1,13 @@
 /**
- * What is known of servers of the older era from earlier connections (spec 2026-07-28: basic/versioning, backward compatibility): they
- * need not be asked again. One that has changed is found out, and forgotten.
+ * The transports of stateful servers, known from earlier connections (spec 2026-07-28: basic/versioning, backward compatibility), so
+ * that they are not probed again. A server that has changed is probed, and forgotten.
  */
 import * as Context from "effect/Context"
 
-/** How a server of the older era is spoken to. */
+/** The transport of a stateful server. */
 export type KnownTransport = "streamable" | "sse"
 
-/** By endpoint: one origin may have several, of different eras. Lives as long as the process, unless provided. */
+/** By endpoint, since one origin may have several of different eras. Lives as long as the process, unless provided. */
 export const ServerEraCache = Context.Reference<Map<string, KnownTransport>>(
   "@effect-mcp/client/connector/Http/Servers",
   {
@@ -22,7 +22,7 @@ const keyOf = ({ origin, pathname }: URL): string => `${origin}${pathname}`
 export const recall = (servers: ReadonlyMap<string, KnownTransport>, url: URL): KnownTransport | undefined =>
   servers.get(keyOf(url))
 
-/** `stateless` needs no memory: it is what every server is asked for first. */
+/** Stateless servers are not remembered: every unknown server is probed for that era first. */
 export const remember = (servers: Map<string, KnownTransport>, url: URL, what: KnownTransport | "stateless"): void => {
   const key = keyOf(url)
   servers.delete(key)

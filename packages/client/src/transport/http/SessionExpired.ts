@@ -1,23 +1,23 @@
 /**
- * Servers that do not know a session (any more) and say so by 400 and a few words instead of by 404: those after the older examples of
- * the official SDKs, and every transport of theirs that was never initialized because its process is a new one.
+ * Servers that refuse an unknown session with status 400 and a few words instead of 404: those written after older examples of the
+ * official SDKs, and their transports that were never initialized because the process is a new one.
  *
- * Refuses to guess where the answer is to the request itself: what names its id has been looked at.
+ * A body that names the request's id is an answer, and never counts as such a refusal.
  */
 import * as Framing from "@effect-mcp/core/Framing"
 import * as Effect from "effect/Effect"
 import type { HttpClientResponse } from "effect/http/HttpClientResponse"
 import * as Body from "./Body.ts"
 
-/** What they all say, in some form. */
+/** What the messages of these servers have in common. */
 const words = /session id|session not found|not initialized/i
-/** The longest text that is taken for such words, in characters: a page about something else is longer. */
+/** The longest text that may be such a message, in characters; a web page is longer. */
 const longest = 500
 
-/** Whether this is the status that they use; then the body tells. */
+/** Whether the status may mean an expired session; then the body decides. */
 export const isCandidate = (status: number): boolean => status === 400
 
-/** Whether a body that came with that status says so. */
+/** Whether the body of such a response says that the session has expired. */
 export const matches = (body: string): boolean => {
   const decoded = Framing.decode(body)
   if (decoded._tag === "InvalidMessage") return decoded.id === undefined && body.length <= longest && words.test(body)
@@ -26,10 +26,10 @@ export const matches = (body: string): boolean => {
   return (id === undefined || id === null) && words.test(error.message)
 }
 
-/** How much is read of a body that need not say anything, in bytes. */
+/** How many bytes of such a body are read. */
 const limit = 64 * 1024
 
-/** The body of an answer that nobody needs but to find that out; empty if it is too long in any way. */
+/** The body of such a response; empty if it is too long or too slow. */
 export const read = (response: HttpClientResponse): Effect.Effect<string> =>
   Effect.map(
     Effect.timeoutOption(
