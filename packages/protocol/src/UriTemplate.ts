@@ -2,8 +2,8 @@
  * URI templates (RFC 6570, all four levels): expansion, and its inverse, matching a URI back to variables.
  *
  * Owns the grammar, the operators and the matching rules. Refuses templates outside the grammar (`InvalidUriTemplate`),
- * and does not rank templates: whoever routes decides the order. Ours because the npm packages that are typed and
- * maintained only expand, and matching needs the parsed form anyway.
+ * and does not rank templates: the router decides the order. Own code, because typed and maintained npm
+ * packages only expand, and matching needs the parsed form anyway.
  *
  * Matching accepts what an expansion can produce, and a little more: characters that a client left unencoded, as long
  * as they do not delimit a URI component, and query parameters in any order.
@@ -50,17 +50,17 @@ export interface Variable {
   readonly explode: boolean
   readonly prefix: number | undefined
 }
-/** What matching works on: an expression, split or merged so that its text ends at the first of `stop`. */
+/** An expression as matching reads it: split or merged, so that its text ends at the first of `stop`. */
 interface Slot extends Expression {
   readonly stop: string
 }
-/** What `expand` accepts for one variable; `undefined`, `null` and empty lists or maps are left out of the URI. */
+/** The value of a variable in `expand`; `undefined`, `null` and empty lists or maps are left out of the URI. */
 export type Value = string | number | boolean | ReadonlyArray<string> | { readonly [key: string]: string }
-/** What `match` binds: a list for `{name*}`, else a string. */
+/** The variables that `match` binds, percent-decoded: a list for `{name*}`, else a string. */
 export type Bindings = { readonly [name: string]: string | ReadonlyArray<string> }
 
 type Operator = keyof typeof operators
-// RFC 6570 appendix A. `first` opens the expansion, `empty` stands after the name of an empty value. A `free` value may cross segments.
+// RFC 6570 appendix A. `first` opens the expansion, `empty` follows the name of an empty value. A `free` value may cross segments.
 const operators = {
   "": { first: "", separator: ",", named: false, empty: "", reserved: false, free: false },
   "+": { first: "", separator: ",", named: false, empty: "", reserved: true, free: true },
@@ -80,7 +80,24 @@ export const maxUriLength = 65_536
 const isOperator = (text: string): text is Exclude<Operator, ""> => text !== "" && Object.hasOwn(operators, text)
 const variablePattern = /^((?:\w|%[\da-f]{2})+(?:\.(?:\w|%[\da-f]{2})+)*)(?:(\*)|:([1-9]\d{0,3}))?$/i
 
-/** Parses a template; it never throws. */
+/**
+ * Parses a template, or gives the place and reason of the error (RFC 6570 section 2). It never throws.
+ *
+ * @example
+ * ```ts
+ * import { UriTemplate } from "@effect-mcp/protocol"
+ * import { Result } from "effect"
+ *
+ * const template = Result.getOrThrow(UriTemplate.parse("file:///{folder}/{name}{?line}"))
+ * const uri = UriTemplate.expand(template, { folder: "docs", name: "read me.md", line: 3 })
+ * console.log(uri)
+ * // => file:///docs/read%20me.md?line=3
+ * console.log(JSON.stringify(UriTemplate.match(template, uri)))
+ * // => {"folder":"docs","name":"read me.md","line":"3"}
+ * console.log(UriTemplate.match(template, "file:///docs/..%2Fsecrets"))
+ * // => undefined
+ * ```
+ */
 export const parse = (source: string): Result.Result<UriTemplate, InvalidUriTemplate> => {
   const fail = (position: number, reason: string) =>
     Result.fail(new InvalidUriTemplate({ template: source, position, reason }))
@@ -192,7 +209,7 @@ const toSlots = (parts: UriTemplate["parts"]): UriTemplate["slots"] => {
   return slots
 }
 
-/** Variables that may take any value, as those of `{+v}` may. The code that uses the value has to check it. */
+/** `unconfined` names variables that may take any value, as those of `{+v}` may. The code that uses the value has to check it. */
 export interface MatchOptions {
   readonly unconfined?: ReadonlyArray<string> | undefined
 }
@@ -221,7 +238,7 @@ export const match = (template: UriTemplate, uri: string, options: MatchOptions 
   const found = new Map<string, Bound>()
   const readable = readings.flatMap((reading) => reading ?? [])
   if (readings.includes(undefined)) return undefined
-  // Whole values first, so that a `{name:3}` can be held against them.
+  // Whole values first, so that a `{name:3}` can be compared with them.
   for (const [{ name, prefix }, value] of readable.toSorted((a, b) => length(b[0]) - length(a[0]))) {
     const known = found.get(name)
     if (known === undefined) found.set(name, value)

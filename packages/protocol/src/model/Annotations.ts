@@ -1,5 +1,5 @@
 /**
- * Who a piece of content is for, and how much it matters.
+ * Annotations of content: its audience, its priority and its last change (spec 2025-11-25: server/resources#annotations).
  */
 import * as Schema from "effect/Schema"
 import { struct } from "./Shape.ts"

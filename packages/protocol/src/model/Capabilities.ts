@@ -1,5 +1,5 @@
 /**
- * What each side declares it can do. `extensions` and `experimental` are maps from a name to that feature's settings.
+ * The capabilities that each side declares. `extensions` and `experimental` map the name of a feature to its settings.
  */
 import * as Schema from "effect/Schema"
 import { JsonObject, struct } from "./Shape.ts"

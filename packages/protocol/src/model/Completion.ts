@@ -19,7 +19,7 @@ export type ResourceTemplateReference = typeof ResourceTemplateReference.Type
 export const Reference = Schema.Union([PromptReference, ResourceTemplateReference])
 export type Reference = typeof Reference.Type
 
-/** `context.arguments` are the arguments the user has already settled. */
+/** `context.arguments` are the arguments that the user has already entered. */
 export const CompleteParams = struct("CompleteParams", {
   ...requestFields,
   ref: Reference,
@@ -30,7 +30,7 @@ export const CompleteParams = struct("CompleteParams", {
 })
 export type CompleteParams = typeof CompleteParams.Type
 
-/** At most 100 `values`; `total` and `hasMore` speak of those left out. */
+/** At most 100 `values`; `total` counts all of them, `hasMore` tells that some are left out. */
 export const CompleteResult = struct("CompleteResult", {
   ...metaFields,
   completion: Schema.Struct({

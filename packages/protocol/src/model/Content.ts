@@ -1,5 +1,5 @@
 /**
- * What tools, prompts and messages are made of. Binary data stays base64 text: it is moved, not read.
+ * The content blocks of tools, prompts and messages. Binary data stays base64 text, since it is passed on and not read.
  */
 import * as Schema from "effect/Schema"
 import { Annotations, Role } from "./Annotations.ts"
@@ -33,7 +33,7 @@ export const AudioContent = struct("AudioContent", {
 })
 export type AudioContent = typeof AudioContent.Type
 
-/** A resource by name: the reader may fetch it. Since 2025-06-18. */
+/** A resource that is named, not included. Since 2025-06-18. */
 export const ResourceLink = struct("ResourceLink", { type: Schema.Literal("resource_link"), ...Resource.fields })
 export type ResourceLink = typeof ResourceLink.Type
 
@@ -48,7 +48,7 @@ export type EmbeddedResource = typeof EmbeddedResource.Type
 export const ContentBlock = Schema.Union([TextContent, ImageContent, AudioContent, ResourceLink, EmbeddedResource])
 export type ContentBlock = typeof ContentBlock.Type
 
-/** A model asks for a tool. Only in sampling, since 2025-11-25. */
+/** A model calls a tool. Only in sampling, since 2025-11-25. */
 export const ToolUseContent = struct("ToolUseContent", {
   type: Schema.Literal("tool_use"),
   id: Schema.String,
@@ -58,7 +58,7 @@ export const ToolUseContent = struct("ToolUseContent", {
 })
 export type ToolUseContent = typeof ToolUseContent.Type
 
-/** What the tool answered. Only in sampling, since 2025-11-25. */
+/** The result of a tool call of the model. Only in sampling, since 2025-11-25. */
 export const ToolResultContent = struct("ToolResultContent", {
   type: Schema.Literal("tool_result"),
   toolUseId: Schema.String,
@@ -69,6 +69,6 @@ export const ToolResultContent = struct("ToolResultContent", {
 })
 export type ToolResultContent = typeof ToolResultContent.Type
 
-/** Narrows what may be one block or several. */
+/** Whether the content is a list of blocks, and not one block. */
 export const isBlocks = <Block>(content: Block | ReadonlyArray<Block>): content is ReadonlyArray<Block> =>
   Array.isArray(content)

@@ -1,7 +1,7 @@
 /**
- * What every request of the stateless era says about itself, in its `_meta`: there is no session that would know it.
+ * The declaration of a stateless request in its `_meta`: revision, client, capabilities and log level, since no session knows them.
  *
- * Nothing of it may be remembered for another request, and none of it is verified: `clientInfo` is for display and logs.
+ * It holds for this request only, and none of it is verified: `clientInfo` is for display and logs.
  */
 import * as Schema from "effect/Schema"
 import { ClientCapabilities } from "./Capabilities.ts"

@@ -1,5 +1,5 @@
 /**
- * Discovery: what a stateless server speaks and offers, since 2026-07-28. Who it is stands in `_meta` of every result.
+ * Discovery: the revisions and capabilities of a stateless server, since 2026-07-28. Its name is in `_meta` of every result.
  */
 import * as Schema from "effect/Schema"
 import { ServerCapabilities } from "./Capabilities.ts"

@@ -1,5 +1,5 @@
 /**
- * Elicitation: a server asks the user, by a form in the client or by a page of its own.
+ * Elicitation: a server asks the user, by a form in the client or by a web page.
  *
  * A form is flat: each property is one of the primitive schemas below. The page (`url`) exists since 2025-11-25.
  */
@@ -77,7 +77,7 @@ export const TitledMultiEnumSchema = struct("TitledMultiEnumSchema", {
 })
 export type TitledMultiEnumSchema = typeof TitledMultiEnumSchema.Type
 
-/** The most specific forms come first: the first that fits is meant. */
+/** The schemas of form fields, most specific first: the first that fits is the one that is meant. */
 export const PrimitiveSchema = Schema.Union([
   TitledMultiEnumSchema,
   MultiEnumSchema,

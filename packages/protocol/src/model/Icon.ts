@@ -1,5 +1,5 @@
 /**
- * A picture for a server, tool, prompt or resource. Carried, never fetched.
+ * Icons of servers, tools, prompts and resources. This library passes them on and never fetches them.
  */
 import * as Schema from "effect/Schema"
 import { struct } from "./Shape.ts"
@@ -13,7 +13,7 @@ export const Icon = struct("Icon", {
 })
 export type Icon = typeof Icon.Type
 
-/** Spread into everything that may have icons. */
+/** The fields of a type that may have icons. */
 export const iconFields = { icons: Schema.optionalKey(Schema.Array(Icon)) }
-/** Spread into everything that has a name for programs and a title for people. */
+/** The fields of a type with a name for programs and a title for users. */
 export const nameFields = { name: Schema.String, title: Schema.optionalKey(Schema.String) }

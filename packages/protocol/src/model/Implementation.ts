@@ -1,5 +1,5 @@
 /**
- * Who is speaking: the name and version of a client or server.
+ * The name and version of a client or server implementation.
  */
 import * as Schema from "effect/Schema"
 import { iconFields, nameFields } from "./Icon.ts"

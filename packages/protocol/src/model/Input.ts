@@ -1,7 +1,7 @@
 /**
- * Multi round-trip requests: a server that needs the client's help answers with questions, since 2026-07-28.
+ * Multi round-trip requests (MRTR): a result that carries questions for the client, since 2026-07-28.
  *
- * The client asks its user or its model, and sends the request again with the answers (`Meta.inputFields`).
+ * The client answers them by its user or model, and sends the request again with the answers (`Meta.inputFields`).
  */
 import * as Schema from "effect/Schema"
 import { ElicitParams } from "./Elicitation.ts"
@@ -11,7 +11,7 @@ import { struct } from "./Shape.ts"
 
 export { InputResponses }
 
-/** One question: what was a request of its own in the stateful era. */
+/** One question; in the stateful era it is a request of the server. */
 export const InputRequest = Schema.Union([
   Schema.Struct({ method: Schema.Literal("elicitation/create"), params: ElicitParams }),
   Schema.Struct({ method: Schema.Literal("sampling/createMessage"), params: CreateMessageParams }),
@@ -24,8 +24,8 @@ export const InputRequests = Schema.Record(Schema.String, InputRequest)
 export type InputRequests = typeof InputRequests.Type
 
 /**
- * The result that asks. It has questions, a state that the client hands back word for word, or both; a state alone means
- * "try again". It is never cached.
+ * The result with questions, with a state that the client returns unchanged, or with both; a state alone asks for a retry. It is never
+ * cached.
  */
 export const InputRequiredResult = struct("InputRequiredResult", {
   ...metaFields,

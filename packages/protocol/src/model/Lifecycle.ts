@@ -7,7 +7,7 @@ import { Implementation } from "./Implementation.ts"
 import { metaFields, requestFields } from "./Meta.ts"
 import { struct } from "./Shape.ts"
 
-/** `protocolVersion` is the newest the client speaks. */
+/** `protocolVersion` is the newest stateful revision of the client. */
 export const InitializeParams = struct("InitializeParams", {
   ...requestFields,
   protocolVersion: Schema.String,
@@ -16,7 +16,7 @@ export const InitializeParams = struct("InitializeParams", {
 })
 export type InitializeParams = typeof InitializeParams.Type
 
-/** `protocolVersion` is what the session will speak; `instructions` are for the model. */
+/** `protocolVersion` is the revision of the session; `instructions` are for the model. */
 export const InitializeResult = struct("InitializeResult", {
   ...metaFields,
   protocolVersion: Schema.String,

@@ -1,5 +1,5 @@
 /**
- * Log messages from server to client, and the level below which they stay home.
+ * Log messages from server to client, and the level below which the server does not send them.
  */
 import * as Schema from "effect/Schema"
 import { metaFields, requestFields } from "./Meta.ts"
@@ -13,7 +13,7 @@ export type LoggingLevel = typeof LoggingLevel.Type
 
 /** From 0 (`debug`) to 7 (`emergency`). */
 export const severity = (level: LoggingLevel): number => levels.indexOf(level)
-/** Whether a message of `level` passes when the least level asked for is `threshold`. */
+/** Whether a message of `level` is at least as severe as `threshold`. */
 export const isAtLeast = (level: LoggingLevel, threshold: LoggingLevel): boolean =>
   severity(level) >= severity(threshold)
 

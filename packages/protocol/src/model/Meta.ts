@@ -1,21 +1,21 @@
 /**
- * What every message may carry: `_meta`, a progress token, a page cursor.
+ * The fields that every message may have: `_meta`, a progress token, a page cursor (spec: basic/index#_meta).
  */
 import * as Schema from "effect/Schema"
 import { isJsonObject, JsonObject, struct } from "./Shape.ts"
 
-/** Free room for extensions; keys with a prefix belong to whoever owns the prefix. */
+/** Additional fields of a message; a key with a prefix belongs to the owner of the prefix. */
 export const Meta = JsonObject
 export type Meta = typeof Meta.Type
 
-/** Keys of `_meta` since 2026-07-28: what a request declares, ... */
+/** Keys of `_meta` since 2026-07-28: the declaration of a request. */
 export const protocolVersion = "io.modelcontextprotocol/protocolVersion"
 export const clientInfo = "io.modelcontextprotocol/clientInfo"
 export const clientCapabilities = "io.modelcontextprotocol/clientCapabilities"
 export const logLevel = "io.modelcontextprotocol/logLevel"
-/** ... who answered, ... */
+/** The key of the server's implementation in results, since 2026-07-28. */
 export const serverInfo = "io.modelcontextprotocol/serverInfo"
-/** ... and the id of the `subscriptions/listen` request that a notification belongs to. */
+/** The key of the id of the `subscriptions/listen` request that a notification belongs to, since 2026-07-28. */
 export const subscriptionId = "io.modelcontextprotocol/subscriptionId"
 /** Keys of OpenTelemetry: W3C Trace Context and W3C Baggage. */
 export const traceparent = "traceparent"
@@ -26,17 +26,17 @@ const label = "[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
 const name = "(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)?"
 const keyFormat = new RegExp(`^(?:(${label}(?:\\.${label})*)/)?${name}$`)
 
-/** Whether this can be a key of `_meta`: an optional prefix of labels with dots between and a slash, then a name. */
+/** Whether a text can be a key of `_meta`: an optional prefix of labels with dots between and a slash, then a name. */
 export const isKey = (key: string): boolean => keyFormat.test(key)
-/** Whether this can name an extension: a key that has a prefix. */
+/** Whether a text can name an extension: a key with a prefix. */
 export const isExtensionId = (key: string): boolean => keyFormat.exec(key)?.[1] !== undefined
-/** Whether MCP keeps the key for itself: the second label of its prefix is `modelcontextprotocol` or `mcp`. */
+/** Whether a key is reserved for MCP: the second label of its prefix is `modelcontextprotocol` or `mcp`. */
 export const isReserved = (key: string): boolean => {
   const second = keyFormat.exec(key)?.[1]?.split(".")[1]
   return second === "modelcontextprotocol" || second === "mcp"
 }
 
-/** The message with these entries in its `_meta`, next to those it has. */
+/** The message with these entries added to its `_meta`. */
 export const withMeta = <M extends JsonObject>(message: M, entries: Meta): M & { readonly _meta: Meta } => ({
   ...message,
   _meta: isJsonObject(message["_meta"]) ? { ...message["_meta"], ...entries } : entries
@@ -56,17 +56,17 @@ export type RequestMeta = typeof RequestMeta.Type
 export const RequestId = Schema.Union([Schema.String, Schema.Int])
 export type RequestId = typeof RequestId.Type
 
-/** An opaque place in a list. The empty string is a cursor like any other. */
+/** An opaque position in a list. The empty string is a valid cursor. */
 export const Cursor = Schema.String
 export type Cursor = typeof Cursor.Type
 
-/** Spread into the params of every request. */
+/** The fields of the params of every request. */
 export const requestFields = { _meta: Schema.optionalKey(RequestMeta) }
-/** Spread into every notification, result and value that has free room. */
+/** The fields of every notification, result and value with `_meta`. */
 export const metaFields = { _meta: Schema.optionalKey(Meta) }
-/** Spread into the results of lists. */
+/** The fields of the results of lists. */
 export const pageFields = { ...metaFields, nextCursor: Schema.optionalKey(Cursor) }
-/** Spread into results that may be cached: hints of 2026-07-28, `ttlMs` in milliseconds. */
+/** The caching hints of results since 2026-07-28; `ttlMs` is in milliseconds. */
 export const cacheFields = {
   ttlMs: Schema.optionalKey(Schema.Finite),
   cacheScope: Schema.optionalKey(Schema.Literals(["public", "private"]))
@@ -74,11 +74,11 @@ export const cacheFields = {
 /**
  * Answers to the questions of an `input_required` result, by the keys of the questions, each as its own method writes it.
  *
- * They are untrusted and unread: whoever asked knows by which codec to read the answer, and ignores those nobody asked for.
+ * They are untrusted and not decoded here: the code that asked decodes each by the codec of its method, and ignores unknown keys.
  */
 export const InputResponses = Schema.Record(Schema.String, JsonObject)
 export type InputResponses = typeof InputResponses.Type
-/** Spread into the params of requests that may be answered `input_required` (2026-07-28). */
+/** The fields of the params of requests whose result may be `input_required` (2026-07-28). */
 export const inputFields = {
   inputResponses: Schema.optionalKey(InputResponses),
   requestState: Schema.optionalKey(Schema.String)

@@ -1,5 +1,5 @@
 /**
- * News of a request in flight: its progress, and its cancellation.
+ * Notifications about a request in flight: its progress and its cancellation.
  */
 import * as Schema from "effect/Schema"
 import { metaFields, ProgressToken, RequestId } from "./Meta.ts"
@@ -7,7 +7,7 @@ import { struct } from "./Shape.ts"
 
 export { ProgressToken }
 
-/** `progress` only grows; `total` is in the same unit. */
+/** `progress` increases with each notification; `total` is in the same unit. */
 export const ProgressParams = struct("ProgressParams", {
   ...metaFields,
   progressToken: ProgressToken,

@@ -1,8 +1,8 @@
 /**
- * `resultType`: what kind of result a stateless server answered with. It is part of the wire only.
+ * `resultType`: the kind of a result in 2026-07-28. It exists on the wire only.
  *
- * The result codecs of 2026-07-28 write `complete` and take it off again, so canonical results do not have it. Whoever reads an
- * answer asks here first whether it is of another kind: `input_required`, or one that an extension adds.
+ * The result codecs of 2026-07-28 write and remove `complete`, so canonical results do not have it. Code that reads a result checks here
+ * first whether it is of another kind: `input_required`, or one of an extension.
  */
 import { isJsonObject } from "./Shape.ts"
 

@@ -1,5 +1,5 @@
 /**
- * Roots: the places a client lets a server work in.
+ * Roots: the folders and files that a client offers to a server.
  */
 import * as Schema from "effect/Schema"
 import { metaFields } from "./Meta.ts"

@@ -1,9 +1,8 @@
 /**
- * The two combinators the model is written in.
+ * The two combinators of the model: `struct` and `verbatim`.
  *
- * A model schema says which fields we know; it does not list the ones we do not. Values are checked and then passed on *as they
- * are*, so unknown fields, key order and even object identity survive a decode and an encode (`verbatim`, applied by every codec
- * of a revision). It also is the cheapest way: nothing is copied.
+ * A model schema names the known fields. Every codec of a revision applies `verbatim`: it checks a value and passes on the same object,
+ * so unknown fields, the order of keys and the identity survive decoding and encoding, and nothing is copied.
  *
  * *Gotcha*: a model schema used alone is an ordinary `Schema.Struct`, which strips unknown keys; wrap it in `verbatim` to keep them.
  */
@@ -32,18 +31,18 @@ export const JsonObject: Schema.declare<JsonObject> = Schema.declare<JsonObject>
     )
 })
 
-/** A struct with a name; the name is how the downgrade table and error messages speak of it. */
+/** A struct with a name, by which the downgrade table and error messages identify it. */
 export const struct = <const Fields extends Schema.Struct.Fields>(
   identifier: string,
   fields: Fields
 ): Schema.Struct<Fields> => Schema.Struct(fields).annotate({ identifier })
 
-/** What `verbatim` makes; its one type parameter is the schema it checks. */
+/** The schema that `verbatim` makes; its type parameter is the schema that it checks. */
 export type Verbatim<T> = Schema.declareConstructor<T, T, readonly [Schema.Codec<T>]>
 
 /** Checks a value and passes on the same object. Only for schemas that do not transform. */
 export const verbatim = <T>(schema: Schema.Codec<T>): Verbatim<T> => {
-  // Made when they are needed: the first two only for values that are wrong, or for codecs that are part of another.
+  // The first two are needed only for wrong values and for codecs inside of others.
   const is = lazy(() => Schema.is(schema))
   const explain = lazy(() => SchemaParser.decodeUnknownEffect(schema))
   const check = lazy(() => Check.compile(schema.ast))

@@ -1,11 +1,11 @@
 /**
- * Subscriptions: one long request, `subscriptions/listen`, whose answer is the end of its notifications. Since 2026-07-28.
+ * Subscriptions since 2026-07-28: `subscriptions/listen` is one long request, and its result ends the notifications.
  */
 import * as Schema from "effect/Schema"
 import { metaFields, requestFields, RequestId, subscriptionId } from "./Meta.ts"
 import { struct } from "./Shape.ts"
 
-/** What a client wants to hear; a field left out is not wanted. `resourceSubscriptions` are URIs. */
+/** The notifications that a client subscribes to; an absent field subscribes to none. `resourceSubscriptions` are URIs. */
 export const SubscriptionFilter = struct("SubscriptionFilter", {
   toolsListChanged: Schema.optionalKey(Schema.Boolean),
   promptsListChanged: Schema.optionalKey(Schema.Boolean),
@@ -17,7 +17,7 @@ export type SubscriptionFilter = typeof SubscriptionFilter.Type
 export const ListenParams = struct("ListenParams", { ...requestFields, notifications: SubscriptionFilter })
 export type ListenParams = typeof ListenParams.Type
 
-/** The graceful end of a subscription; `_meta` says which, by the id of its request. */
+/** The graceful end of a subscription; `_meta` holds the id of its request. */
 export const ListenResult = struct("ListenResult", {
   _meta: Schema.StructWithRest(Schema.Struct({ [subscriptionId]: RequestId }), [
     Schema.Record(Schema.String, Schema.Unknown)

@@ -1,5 +1,5 @@
 /**
- * Tools: their declaration, their call, their result. Their schemas are kept word for word.
+ * Tools: their declaration, their call, their result. Input and output schemas are passed on unchanged.
  */
 import * as Schema from "effect/Schema"
 import { ContentBlock } from "./Content.ts"
@@ -7,7 +7,7 @@ import { iconFields, nameFields } from "./Icon.ts"
 import { cacheFields, inputFields, metaFields, pageFields, requestFields } from "./Meta.ts"
 import { JsonObject, struct } from "./Shape.ts"
 
-/** Hints about behaviour. Untrusted, unless the server is. */
+/** Hints about behaviour. They are as trustworthy as the server. */
 export const ToolAnnotations = struct("ToolAnnotations", {
   title: Schema.optionalKey(Schema.String),
   readOnlyHint: Schema.optionalKey(Schema.Boolean),
@@ -52,7 +52,7 @@ export const CallToolParams = struct("CallToolParams", {
 })
 export type CallToolParams = typeof CallToolParams.Type
 
-/** `isError`: the tool ran and failed, which the model should see. */
+/** `isError`: the tool failed, and `content` tells the model why. */
 export const CallToolResult = struct("CallToolResult", {
   ...metaFields,
   content: Schema.Array(ContentBlock),

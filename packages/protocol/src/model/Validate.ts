@@ -1,14 +1,13 @@
 /**
- * Checks of what a program declares of itself: content, annotations, icons, types.
+ * Checks of the declarations of this program: content, annotations, icons, media types.
  *
- * For constructors, so that a mistake is found where it is made and not by the peer. What a peer declares is not checked here: it is
- * carried as it is.
+ * Constructors call them, so that a mistake fails where it is made. Declarations of a peer are not checked but passed on unchanged.
  */
 import { excerpt } from "../Excerpt.ts"
 import type { Annotations } from "./Annotations.ts"
 import type { Icon } from "./Icon.ts"
 
-/** A value that the specification does not allow, given to a constructor. A defect: the program is wrong, not its peer. */
+/** A value in a declaration of this program that the specification does not allow. Constructors throw it. */
 export class InvalidDeclaration extends Error {
   override readonly name = "InvalidDeclaration"
 }

@@ -1,7 +1,7 @@
 /**
- * A revision's codecs as functions, compiled once: what server and client call for every message.
+ * The codecs of a revision as functions, compiled once: server and client call them for every message.
  *
- * Failures are issues in words; which wire error they become is the caller's matter.
+ * A failure is a sentence about the value; the caller decides which error of the wire it becomes.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -10,12 +10,13 @@ import { lazy } from "../internal/lazy.ts"
 import * as SchemaBypass from "../internal/SchemaBypass.ts"
 import type { MethodCodec } from "./Revision.ts"
 
-/** One method's params or result, both ways. The failure is a sentence. */
+/** Decodes and encodes the params or the result of one method. The failure is a sentence. */
 export interface Coder<A> {
   readonly decode: (wire: unknown) => Effect.Effect<A, string>
   readonly encode: (value: A) => Effect.Effect<unknown, string>
 }
 
+/** The coders of one method. */
 export interface Coders<P, R> {
   readonly params: Coder<P>
   readonly result: Coder<R>
@@ -27,12 +28,12 @@ export const issue = (error: { readonly message: string }): string =>
 
 const make = <A>(schema: Schema.Codec<A, unknown>): Coder<A> => {
   const bypass = SchemaBypass.of(schema)
-  // Compiled when a value needs it: most never do.
+  // Only a wrong value needs the Schema.
   const bySchema = lazy(() => ({ decode: Schema.decodeUnknownEffect(schema), encode: Schema.encodeEffect(schema) }))
   return {
     decode: (wire) => {
       const value = bypass.decode(wire)
-      // The codec's own fast path gives what the codec gives.
+      // A property test shows that the bypass gives what the codec gives.
       return value === SchemaBypass.none ? Effect.mapError(bySchema().decode(wire), issue) : Effect.succeed(value as A)
     },
     encode: (value) => {
@@ -42,7 +43,7 @@ const make = <A>(schema: Schema.Codec<A, unknown>): Coder<A> => {
   }
 }
 
-/** The codecs of a table, shared by reference between revisions, are compiled once each. */
+/** The compiled form of each codec: revisions share codecs by reference. */
 const compiled = new WeakMap<object, unknown>()
 const once = <A extends object>(key: object, build: () => A): A => {
   const known = compiled.get(key)
@@ -52,6 +53,8 @@ const once = <A extends object>(key: object, build: () => A): A => {
   return made
 }
 
+/** The compiled coder of a codec; the same codec gives the same coder. */
 export const coder = <A>(schema: Schema.Codec<A, unknown>): Coder<A> => once(schema, () => make(schema))
+/** The compiled coders of a method; the same codec gives the same coders. */
 export const coders = <P, R>(codec: MethodCodec<P, R>): Coders<P, R> =>
   once(codec, () => ({ params: coder(codec.params), result: coder(codec.result) }))

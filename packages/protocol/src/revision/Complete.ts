@@ -1,7 +1,7 @@
 /**
- * Complete results as the stateless era writes them: with `resultType`, and with caching hints where they are cacheable.
+ * Final results of the stateless era (2026-07-28): with `resultType`, and with caching hints where they are cacheable.
  *
- * The canonical result has no `resultType`, and needs no hints.
+ * The canonical result has no `resultType`, and its hints are optional.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -34,7 +34,7 @@ const wrap = <R>(codec: Schema.Codec<R, unknown>, write: (wire: unknown) => unkn
   })
 }
 
-/** Milliseconds as the wire has them: a whole number, not below 0. */
+/** `ttlMs` on the wire: whole milliseconds, at least 0. */
 const whole = (ttlMs: unknown): number =>
   typeof ttlMs === "number" ? Math.min(Math.max(Math.trunc(ttlMs), 0), Number.MAX_SAFE_INTEGER) : 0
 
@@ -43,9 +43,9 @@ const hinted = (wire: unknown): unknown =>
     ? ResultType.complete({ cacheScope: "private", ...wire, ttlMs: whole(wire["ttlMs"]) })
     : ResultType.complete(wire)
 
-/** A result that is final. Any other type of result is refused. */
+/** The codec of a final result; decoding refuses any other type of result. */
 export const complete = <R>(codec: Schema.Codec<R, unknown>): Schema.Codec<R, unknown> =>
   wrap(codec, ResultType.complete)
 
-/** A final result that may be cached: without hints of its own it is stale at once and private. */
+/** The codec of a final result that may be cached; without hints it is written as private and stale at once. */
 export const cacheable = <R>(codec: Schema.Codec<R, unknown>): Schema.Codec<R, unknown> => wrap(codec, hinted)

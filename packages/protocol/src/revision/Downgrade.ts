@@ -1,8 +1,8 @@
 /**
- * The one table of how a value is said in a revision that lacks it.
+ * The table of how a value is written in a revision that lacks it.
  *
- * Each row names a type of the model, the first revision that has the thing, and what older ones get. Reading another revision
- * needs no table: whatever the model knows is accepted from everybody. Methods and rules are dated in the revision files.
+ * Each row names a type of the model, the first revision that has the feature, and what older ones get. Reading needs no table: every
+ * revision accepts all that the model knows. Methods and rules are dated in the files of the revisions.
  */
 import { excerpt } from "../Excerpt.ts"
 import * as Capabilities from "../model/Capabilities.ts"
@@ -32,7 +32,7 @@ const implementation = rowsOf(Implementation)
 const lifecycle: ReadonlyArray<Row> = [
   ...client.drop("2025-06-18", "elicitation"),
   ...client.drop("2025-11-25", "tasks"),
-  // `{}` means forms: a client that only opens pages must not declare it to a server that knows nothing else.
+  // `{}` means forms: a client that only opens pages must not declare it to an older server.
   client.change("2025-11-25", "rewrite", "elicitation", (value) => {
     const { elicitation, ...rest } = value
     if (elicitation?.form === undefined && elicitation?.url === undefined) return value
@@ -100,8 +100,8 @@ const lists: ReadonlyArray<Row> = [
   ...rowsOf(Root.Root).drop("2025-06-18", "_meta")
 ]
 
-/** Structured content goes; a result that has nothing else gets it as text, so that nothing is lost in silence. */
-const inWords = (value: { readonly content: ReadonlyArray<unknown>; readonly structuredContent?: unknown }) => {
+/** Structured content is left out; a result without other content gets it as text. */
+const asTextContent = (value: { readonly content: ReadonlyArray<unknown>; readonly structuredContent?: unknown }) => {
   const { structuredContent, ...rest } = value
   if (structuredContent === undefined) return rest
   const mirror = { type: "text", text: JSON.stringify(structuredContent) }
@@ -143,10 +143,10 @@ const tools: ReadonlyArray<Row> = [
     return inputSchema === value.inputSchema ? value : { ...value, inputSchema }
   }),
   result.change("2025-06-18", "text", "structuredContent", (value) =>
-    "structuredContent" in value ? inWords(value) : value
+    "structuredContent" in value ? asTextContent(value) : value
   ),
   result.change("2026-07-28", "text", "structuredContent", (value) =>
-    !("structuredContent" in value) || isJsonObject(value.structuredContent) ? value : inWords(value)
+    !("structuredContent" in value) || isJsonObject(value.structuredContent) ? value : asTextContent(value)
   )
 ]
 
@@ -190,7 +190,7 @@ const sampling: ReadonlyArray<Row> = [
     return value
   }),
   toolResult.change("2026-07-28", "text", "structuredContent", (value) =>
-    !("structuredContent" in value) || isJsonObject(value.structuredContent) ? value : inWords(value)
+    !("structuredContent" in value) || isJsonObject(value.structuredContent) ? value : asTextContent(value)
   )
 ]
 

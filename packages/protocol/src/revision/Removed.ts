@@ -1,7 +1,7 @@
 /**
- * The mirror of the downgrade table: how a value is said in a revision that no longer has it.
+ * The mirror of `Downgrade`: how a value is written in a revision that no longer has it.
  *
- * `since` is the first revision without the thing; it and newer ones get what the row gives. Older revisions are not concerned.
+ * `since` is the first revision without the feature; it and newer ones get what the row gives. Older revisions write the value unchanged.
  */
 import * as Capabilities from "../model/Capabilities.ts"
 import * as Elicitation from "../model/Elicitation.ts"
@@ -17,7 +17,7 @@ export const removed: ReadonlyArray<Row> = [
   ...client.drop("2026-07-28", "tasks"),
   ...rowsOf(Capabilities.ServerCapabilities).drop("2026-07-28", "tasks"),
   ...rowsOf(Tool.Tool).drop("2026-07-28", "execution"),
-  // Roots are asked for when they are needed; nobody is told that they changed.
+  // Roots are requested when they are needed; there is no notification of their change.
   client.change("2026-07-28", "rewrite", "roots", (value) => {
     if (value.roots?.listChanged === undefined) return value
     const { listChanged: _dropped, ...roots } = value.roots
@@ -28,7 +28,7 @@ export const removed: ReadonlyArray<Row> = [
     return value
   }),
   ...rowsOf(Elicitation.ElicitUrlParams).drop("2026-07-28", "elicitationId"),
-  // Deprecated there; the titled form has been the better one since 2025-11-25.
+  // Deprecated in 2026-07-28 in favour of the titled form of 2025-11-25.
   rowsOf(Elicitation.EnumSchema).change("2026-07-28", "rewrite", "enumNames", (value) => {
     if (value.enumNames === undefined) return value
     const { enum: values, enumNames, ...rest } = value

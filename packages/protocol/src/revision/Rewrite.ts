@@ -1,22 +1,21 @@
 /**
- * Rows of the downgrade table, and how they are carried to every place where a value can hide.
+ * Rows of the downgrade table, and their application to values at any depth.
  *
- * A row speaks of one named type of the model (`Tool`, `AudioContent`). `compile` walks a schema once, finds the named types in
- * it, however deep, and gives back a function that changes exactly what has to change: the rest keeps its identity, and a schema
- * that no row reaches compiles to nothing. It refuses to guess: a row either gives a value or refuses.
+ * A row is about one named type of the model (`Tool`, `AudioContent`). `compile` walks a schema once, finds the named types in it, and
+ * gives a function that rewrites their values: the rest keeps its identity, and a schema without such types compiles to nothing. A row
+ * gives a value or refuses.
  */
 import type * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
 import { isJsonObject, type JsonObject } from "../model/Shape.ts"
 import type { Version } from "./types.ts"
 
-/** Says that the revision cannot carry the value; `what` reads after "cannot say ". */
+/** Called when the revision cannot carry the value; `what` completes "cannot say ". */
 export type Refuse = (what: string) => void
 
 /**
- * What happens to a value in revisions that lack it: left out, put in words, put in another form, or refused. `since` is the first
- * revision that has it, or in the mirror table the first that has it no longer.
- * `field` names what the row is about; without it, it is the whole value.
+ * How a value is written in revisions that lack it: left out, as text, in another form, or refused. `since` is the first revision that
+ * has it; in `Removed`, the first that no longer has it. `field` is the field of the type that the row is about, or absent for the whole.
  */
 export interface Row {
   readonly type: string
@@ -37,7 +36,7 @@ export const rowsOf = <F extends Schema.Struct.Fields>(schema: Schema.Struct<F>)
   const type = SchemaAST.resolveIdentifier(schema.ast) ?? ""
   type Value = Schema.Struct<F>["Type"]
   return {
-    /** The other revisions do not have the fields: they are left out. */
+    /** Rows that leave the fields out. */
     drop: (since: Version, ...fields: ReadonlyArray<keyof F & string>): ReadonlyArray<Row> =>
       fields.map((field) => ({
         type,
@@ -46,7 +45,7 @@ export const rowsOf = <F extends Schema.Struct.Fields>(schema: Schema.Struct<F>)
         how: "drop" as const,
         apply: (value: JsonObject) => without(value, field)
       })),
-    /** The other revisions get what `f` gives. */
+    /** A row that writes what `f` gives. */
     change: (
       since: Version,
       how: Row["how"],
@@ -65,7 +64,7 @@ export const rowsOf = <F extends Schema.Struct.Fields>(schema: Schema.Struct<F>)
 
 export type Rewrite = (value: unknown, refuse: Refuse) => unknown
 
-/** A rewrite, and which rows it consists of. */
+/** A rewrite, and the rows that it applies. */
 export interface Compiled {
   readonly rewrite: Rewrite
   readonly rows: ReadonlySet<Row>
@@ -139,7 +138,7 @@ const arrayOf =
     return next ?? value
   }
 
-/** Which member of a union a checked value is: by its required keys and literals, which is all it takes in this model. */
+/** Whether a checked value is this member of a union: by its required keys and literals, which suffice in this model. */
 const fits = (ast: SchemaAST.AST): ((value: unknown) => boolean) => {
   if (ast._tag === "Arrays") return Array.isArray
   if (ast._tag === "Union") {

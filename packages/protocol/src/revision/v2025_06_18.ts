@@ -2,7 +2,7 @@
  * 2025-06-18: one step before 2025-11-25.
  *
  * New in it: elicitation by form, structured output, resource links, titles, `context` of a completion, `_meta` on more types.
- * Batches went.
+ * Batches are gone.
  */
 import type { Revision } from "./types.ts"
 import { methodCodecs, without } from "./MethodCodecs.ts"

@@ -23,7 +23,7 @@ const acknowledged = perRevision(AcknowledgedParams)
 const { requests, clientRequests, clientNotifications, serverNotifications } = methodCodecs(version)
 const questions = without(clientRequests, "ping")
 
-/** Made when they are needed, as those that they are made of. */
+/** A method whose result codec is wrapped by `end`, when it is needed. */
 const ending = <P, R>(
   codec: MethodCodec<P, R>,
   end: (result: Schema.Codec<R, unknown>) => Schema.Codec<R, unknown>
@@ -41,9 +41,9 @@ const ending = <P, R>(
 const final = <P, R>(codec: MethodCodec<P, R>): MethodCodec<P, R> => ending(codec, complete)
 const cached = <P, R>(codec: MethodCodec<P, R>): MethodCodec<P, R> => ending(codec, cacheable)
 
-/** What a request declares in its `_meta`, without which it is malformed. The codecs of params do not look at it. */
+/** The codec of the declaration in `_meta`, without which a request is malformed. The codecs of params do not check it. */
 export const declaration: Schema.Codec<Declaration, unknown> = lazyCodec(perRevision(Declaration), version)
-/** The result of `tools/call`, `prompts/get` and `resources/read` that is not the final one (`ResultType.isInputRequired`). */
+/** The codec of the result of `tools/call`, `prompts/get` or `resources/read` that asks for input (`ResultType.isInputRequired`). */
 export const inputRequired: Schema.Codec<InputRequiredResult, unknown> = lazyCodec(
   perRevision(InputRequiredResult),
   version

@@ -2,7 +2,7 @@
  * JSON Schema 2020-12 for Effect schemas, and the codecs that decode exactly what those documents describe.
  *
  * Owns what is advertised for tool input, tool output and elicitation forms. A document describes the JSON side of a schema
- * (`internal/WireSchema` says how values travel), decode with `codec` and never with the schema itself. Objects stay open:
+ * (`WireSchema` owns the form of values), decode with `codec` and never with the schema itself. Objects stay open:
  * a field that the schema does not have is accepted and dropped. Refuses roots that MCP cannot carry.
  *
  * *Gotcha* JSON Schema counts characters as code points and Effect as UTF-16 units, so a `minLength` above 1 is advertised as
@@ -20,10 +20,10 @@ import * as Elicitation from "../model/Elicitation.ts"
 export { later } from "./PlainSchema.ts"
 export type { Wire } from "./WireSchema.ts"
 export type { JsonObject } from "../internal/JsonObject.ts"
-/** A document whose root says `type: "object"`, as MCP demands of tool input. */
+/** A document whose root has `type: "object"`, as MCP requires of tool input. */
 export type ObjectSchema = JsonObject & { readonly type: "object" }
 
-/** A schema that no tool can have; a mistake in the program, so it is thrown. `where` names the tool and its side, where that is known. */
+/** A schema that no tool can have, thrown where the program declares it. `where` names the tool and its side, if known. */
 export class InvalidToolSchema extends Schema.TaggedError<InvalidToolSchema>()("InvalidToolSchema", {
   reason: Schema.String,
   where: Schema.optionalKey(Schema.String)
@@ -43,7 +43,22 @@ export class InvalidElicitationSchema extends Schema.TaggedError<InvalidElicitat
   }
 }
 
-/** The codec between a schema's values and the JSON that `fromSchema` describes. Make it once, not per call. */
+/**
+ * The codec between a schema's values and the JSON that `fromSchema` describes. Make it once, not per call.
+ *
+ * @example
+ * ```ts
+ * import { JsonSchema } from "@effect-mcp/protocol"
+ * import { Schema } from "effect"
+ *
+ * const Note = Schema.Struct({ title: Schema.String, due: Schema.optionalKey(Schema.Date) })
+ * console.log(JSON.stringify(JsonSchema.fromSchema(Note)))
+ * // => {"type":"object","properties":{"title":{"type":"string"},"due":{"type":"string","format":"date-time"}},"required":["title"]}
+ * const note = Schema.decodeUnknownSync(JsonSchema.codec(Note))({ title: "Tea", due: "2026-07-28T16:00:00.000Z" })
+ * console.log(note.due?.getUTCFullYear())
+ * // => 2026
+ * ```
+ */
 export const codec: <S extends Schema.Constraint>(schema: S) => Wire<S> = wireSchema
 
 /**
@@ -68,7 +83,7 @@ export const fromSchema = (schema: Schema.Constraint): JsonObject => {
 /**
  * The input schema of a tool; throws `InvalidToolSchema` unless every value is a JSON object.
  *
- * An empty struct says that it takes no properties, as the specification recommends; the codec drops what comes anyway.
+ * The document of an empty struct refuses all properties, as the specification recommends; its codec drops them.
  */
 export const input = (schema: Schema.Constraint): ObjectSchema => {
   const document = fromSchema(schema)
@@ -259,7 +274,7 @@ const definitionName = ({ $ref }: JsonObject): string | undefined =>
     ? decodeURIComponent($ref.slice("#/$defs/".length)).replaceAll("~1", "/").replaceAll("~0", "~")
     : undefined
 
-/** A node with its reference into `$defs` followed; what stands beside the reference goes before. */
+/** A node with its reference into `$defs` resolved; keywords beside the reference take precedence. */
 const resolve = (node: unknown, document: JsonObject): JsonObject => {
   if (!isJsonObject(node)) return {}
   const name = definitionName(node)
@@ -281,7 +296,7 @@ const isObjectRoot = (node: unknown, document: JsonObject): boolean => {
 const isNote = (key: string): boolean =>
   isVendorKey(key) || ["title", "description", "default", "examples", "readOnly", "writeOnly"].includes(key)
 
-// What the schema module writes that says nothing: objects are open anyway, and the annotations of a key arrive in an `allOf`.
+// Removes redundant output of the schema module: objects are open anyway, and annotations of a key arrive in an `allOf`.
 const tidy = (schema: JsonObject): JsonObject => {
   const sub = (value: unknown): unknown =>
     Array.isArray(value) ? value.map(sub) : isJsonObject(value) ? tidy(value) : value

@@ -1,5 +1,5 @@
 /**
- * Validates unknown JSON against a JSON Schema that a peer or a user wrote: 2020-12, or draft-07 when `$schema` says so.
+ * Validates unknown JSON against a JSON Schema of a peer or a user: 2020-12, or draft-07 where `$schema` names it.
  *
  * Owns the checks around `@cfworker/json-schema`, which interprets schemas (no `eval`, so it runs in Workers) and passes the official
  * test suite for both drafts except for `$dynamicRef`, formats (it always asserts them) and a case of nested `$id`. Therefore
@@ -10,8 +10,8 @@
  * Refuses, as `UnsupportedSchema`: other dialects, references that lead outside the document (nothing is ever fetched), references
  * that return to themselves without descending into the value, `$dynamicRef` across several `$id`s, and excessive size or depth.
  * Bounded: value depth, and reference steps in proportion to the value's size (a small recursive schema can otherwise take
- * exponential time). *Gotcha*: a `pattern` is a JavaScript expression and can be slow by itself; do not validate with a stranger's
- * schema where that matters.
+ * exponential time). *Gotcha*: a `pattern` is a JavaScript expression and can be slow by itself: a schema of an untrusted
+ * party can block the process.
  */
 import { validate, type OutputUnit } from "@cfworker/json-schema"
 import * as Result from "effect/Result"
@@ -20,12 +20,12 @@ import { escape, prepare, UnsupportedSchema, type Prepared } from "./PreparedSch
 
 export { UnsupportedSchema } from "./PreparedSchema.ts"
 
-/** One thing that is wrong with a value; `path` is a JSON Pointer into it, empty for the value itself. */
+/** One violation of the schema; `path` is a JSON Pointer into the value, empty for the value itself. */
 export interface Violation {
   readonly path: string
   readonly message: string
 }
-/** Says what is wrong with a value: at most 10 violations, none if it is valid. Never throws. */
+/** The violations of a value, at most 10; none if it is valid. Never throws. */
 export type Validator = (value: unknown) => ReadonlyArray<Violation>
 
 export interface Options {

@@ -1,5 +1,5 @@
 /**
- * The JSON side of a schema: Effect's canonical JSON codec, corrected where its documents and decoder say things a peer cannot know.
+ * The JSON side of a schema: Effect's canonical JSON codec, corrected where its documents or decoder differ from what a peer expects.
  *
  * Owns one rewriting of the syntax tree, from which both the advertised JSON Schema and the codec derive, so that they agree:
  * - numbers are finite: no "NaN" and "Infinity" strings;
@@ -7,7 +7,7 @@
  * - an empty struct takes an object only, and reads as `{}`;
  * - a documented value that travels in another form (a date, a class) keeps its documentation, and a date says "date-time";
  * - a regular expression is advertised where JSON Schema reads it as JavaScript does.
- * Refuses nothing: what has no JSON form is left as the canonical codec has it.
+ * A part without a JSON form stays as the canonical codec has it.
  */
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"

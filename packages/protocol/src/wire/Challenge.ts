@@ -4,6 +4,7 @@
  * Owns the grammar. Garbage yields no challenge instead of an error: a 401 without a readable challenge still means "authorize".
  */
 
+/** One challenge of the header. */
 export interface Challenge {
   /** In lower case. */
   readonly scheme: string
@@ -45,16 +46,16 @@ export const parse = (header: string): ReadonlyArray<Challenge> => {
   return challenges
 }
 
-/** What a refused request was told that a client of OAuth acts on. */
+/** The demand of a challenge, as far as a client of OAuth uses it. */
 export interface Demand {
-  /** Where the Protected Resource Metadata are (RFC 9728 section 5.1). */
+  /** The URL of the Protected Resource Metadata (RFC 9728 section 5.1). */
   readonly resourceMetadata: string | undefined
-  /** What the request needs; undefined when the server does not say. */
+  /** The scopes that the request needs; undefined where the challenge names none. */
   readonly scopes: ReadonlyArray<string> | undefined
   readonly error: string | undefined
 }
 
-/** The demand of a 401 or 403: that of the first challenge that OAuth knows, preferring one that says more. */
+/** The demand of a 401 or 403: each field of the first `Bearer` or `DPoP` challenge that has it. */
 export const demand = (header: string | undefined): Demand => {
   const known = parse(header ?? "").filter(({ scheme }) => scheme === "bearer" || scheme === "dpop")
   const find = (name: string) =>

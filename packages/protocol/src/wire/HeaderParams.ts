@@ -1,8 +1,8 @@
 /**
- * `x-mcp-header`: arguments of a tool that travel in HTTP headers too, so that a gateway can route a call without reading it.
+ * `x-mcp-header`: arguments of a tool that HTTP headers mirror, so that a gateway can route a call without reading its body.
  *
  * Owns the rules of the annotation (basic/transports/streamable-http#schema-extension). A tool that breaks one is not registered by
- * a server and not listed by an HTTP client. How a value is written in a header, and `Mcp-Param-` itself, belong to the transport.
+ * a server and not listed by an HTTP client. `Headers` owns the prefix and the encoding of values.
  */
 import { excerpt } from "../Excerpt.ts"
 import { isJsonObject, type JsonObject } from "../model/Shape.ts"
@@ -28,17 +28,17 @@ export interface Problem {
   readonly message: string
 }
 
-/** What an input schema annotates, and what is wrong with it; the tool is valid if there are no problems. */
+/** The annotations of an input schema, and their problems; the tool is valid without problems. */
 export interface Parsed {
   readonly params: ReadonlyArray<HeaderParam>
   readonly problems: ReadonlyArray<Problem>
 }
 
-// Paths cost what they are long; a schema this deep is read on without them.
+// Long paths are costly: deeper schemas are read without them.
 const maxDepth = 64
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 
-// Keywords by where they keep schemas; under any other keyword is data, in which the word means nothing.
+// Keywords by how they hold schemas; any other keyword holds data, in which the annotation has no meaning.
 const single = new Set(
   "additionalItems additionalProperties contains contentSchema else if items not propertyNames then unevaluatedItems unevaluatedProperties".split(
     " "
@@ -77,7 +77,7 @@ const isType = (type: unknown): type is HeaderParam["type"] =>
 export const parse = (inputSchema: JsonObject): Parsed => {
   const params = new Map<string, HeaderParam>()
   const problems: Array<Problem> = []
-  // Foreign schemas are walked by a list of places, not by recursion, which they could exhaust.
+  // A list of places instead of recursion, whose stack a deep schema could exhaust.
   const places: Array<Place> = [{ schema: inputSchema, at: [], path: [] }]
   for (let place = places.pop(); place !== undefined; place = places.pop()) {
     for (const next of below(place).toReversed()) places.push(next)

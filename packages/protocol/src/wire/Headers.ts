@@ -1,8 +1,8 @@
 /**
- * Request metadata in HTTP headers (spec 2026-07-28: basic/transports/streamable-http#request-metadata): what a client mirrors from a
- * message, and whether the headers of a request agree with its body.
+ * Request metadata in HTTP headers (spec 2026-07-28: basic/transports/streamable-http#request-metadata): the headers that mirror a
+ * message, and their comparison with the body.
  *
- * Owns the grammar of values, with its Base64 form. Header names are lower-case here, as HTTP libraries hand them out.
+ * Owns the grammar of values, with its Base64 form. Header names are lower-case, as HTTP libraries give them.
  */
 import * as Base64 from "effect/encoding/Base64"
 import * as Result from "effect/Result"
@@ -16,7 +16,7 @@ import { isJsonObject } from "../model/Shape.ts"
 export const version = "mcp-protocol-version"
 export const method = "mcp-method"
 export const name = "mcp-name"
-/** Before the name of a mirrored argument. */
+/** The prefix of the headers of arguments. */
 export const paramPrefix = "mcp-param-"
 
 export type Headers = { readonly [name: string]: string | undefined }
@@ -26,20 +26,30 @@ const plain = /^(?:[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)?$/
 const marked = /^=\?base64\?(.*)\?=$/s
 const decimal = /^-?\d+(?:\.\d+)?$/
 
-/** A value as it is written in a header: as it is where that is safe, else the Base64 of its UTF-8 between marks. */
+/**
+ * A value in a header: unchanged where it is visible ASCII, else the Base64 of its UTF-8 between marks.
+ *
+ * @example
+ * ```ts
+ * import { Headers } from "@effect-mcp/protocol"
+ *
+ * console.log(Headers.encode("notes.md"), Headers.encode("naïve"), Headers.decode(Headers.encode("naïve")))
+ * // => notes.md =?base64?bmHDr3Zl?= naïve
+ * ```
+ */
 export const encode = (value: string): string =>
   plain.test(value) && !(value.startsWith("=?base64?") && value.endsWith("?="))
     ? value
     : `=?base64?${Base64.encode(value)}?=`
 
-/** What a header says; `undefined` if it has invalid characters or broken Base64. White space around it means nothing. */
+/** The value of a header, without white space around it; `undefined` for invalid characters or broken Base64. */
 export const decode = (header: string): string | undefined => {
   const value = header.replaceAll(/^[\t ]+|[\t ]+$/g, "")
   if (!plain.test(value)) return undefined
   const [, encoded] = marked.exec(value) ?? []
   if (encoded === undefined) return value
   const text = Result.getOrUndefined(Base64.decodeString(encoded))
-  // What is no UTF-8, or not the one Base64 of it, does not come back the same; nor does a byte order mark, which decoders take away.
+  // Invalid UTF-8 and non-canonical Base64 do not encode to the same text again; decoders remove a byte order mark.
   return [text, `\uFEFF${text}`].find((text) => text !== undefined && Base64.encode(text) === encoded)
 }
 
@@ -78,9 +88,9 @@ export const of = (
 const differs = (header: string, said: string, body: string): string =>
   `${header} says ${excerpt(JSON.stringify(said))}, the body ${excerpt(JSON.stringify(body))}`
 
-/** What a header says as it stands, whichever way it is read: most versions, methods and names. */
+/** Values that both ways of reading leave unchanged: most versions, methods and names. */
 const plainest = /^[A-Za-z0-9_./:-]+$/
-/** Whether they agree at first sight: the fast path of `mismatch`, which reads the header otherwise. */
+/** Whether header and body are the same plain text: the fast path of `mismatch`. */
 const isSame = (header: string | undefined, body: unknown): boolean =>
   header !== undefined && header === body && plainest.test(header)
 
@@ -133,7 +143,7 @@ export const paramMismatch = (
     const body = textOf(value)
     if (given !== undefined && said === undefined) return `${header} is malformed`
     if (value === undefined && given !== undefined) return `${header} is given, but not the argument`
-    // What no header can say is no argument of this type: it is refused as such.
+    // An argument of a type that no header can hold is refused by its schema.
     if (body === undefined) continue
     if (said === undefined) return `${header} is missing`
     const same =

@@ -1,8 +1,8 @@
 /**
- * JSON-RPC 2.0 envelopes, classified by hand.
+ * JSON-RPC 2.0 messages: their types, their classification, and their text.
  *
- * The envelope is the hot path, so it is a few lines of plain code (a property test proves it equal to a Schema); params and
- * results are decoded later, by the codecs of a revision. Ids are compared, never tested for truthiness: `0` and `""` are ids.
+ * Classification is plain code, since every message passes it; a property test compares it with a Schema. The codecs of a revision decode
+ * params and results. Ids are compared, never tested for truthiness: `0` and `""` are ids.
  */
 import { isJsonObject } from "../internal/JsonObject.ts"
 import { oneLine, progressLine } from "./JsonLine.ts"
@@ -31,7 +31,7 @@ export interface ErrorObject {
   readonly message: string
   readonly data?: unknown
 }
-/** `id` is null or absent when the request could not be read far enough to know it. */
+/** `id` is null or absent where the id of the request could not be read. */
 export interface Failure {
   readonly jsonrpc: "2.0"
   readonly id?: Id | null | undefined
@@ -40,7 +40,7 @@ export interface Failure {
 export type Response = Success | Failure
 export type Message = Request | Notification | Response
 
-/** What is not one JSON-RPC message: why, and the id if it could still be read. A class, since a message may have any field. */
+/** The reason why a value is no JSON-RPC message, and its id if that is readable. A class, since a message may have any field. */
 export class Invalid {
   readonly _tag = "Invalid"
   readonly reason: string
@@ -51,7 +51,7 @@ export class Invalid {
   }
 }
 
-/** A result whose JSON text is already known, spliced into the response as it is. It must be one JSON object. */
+/** A result whose JSON text is known, which `encode` writes unchanged. It must be one JSON object. */
 export class RawResult {
   readonly json: string
   constructor(json: string) {
@@ -81,7 +81,7 @@ export const failure = (id: Id | null | undefined, error: ErrorObject): Failure 
 const invalid = (reason: string, id?: unknown): Invalid => new Invalid(reason, id)
 
 /* oxlint-disable typescript/no-unsafe-type-assertion -- the checks of `classify` are what makes its casts true */
-/** Says which of the four messages `u` is, or why it is none. It returns `u` itself: unknown fields survive. */
+/** The message that `u` is, the same object with its unknown fields, or why it is none. */
 export const classify = (u: unknown): Message | Invalid => {
   const message = u
   if (!isJsonObject(u)) return invalid("A message must be a JSON object")
@@ -107,12 +107,12 @@ export const classify = (u: unknown): Message | Invalid => {
 
 export const isInvalid = (m: Message | Invalid): m is Invalid => m instanceof Invalid
 
-/** One line of JSON, without the newline. Throws on what JSON has no words for. */
+/** One line of JSON, without the newline. Throws where a value has no JSON form. */
 export const encode = (message: Message): string => {
   if (!("result" in message))
     return ("method" in message ? progressLine(message) : undefined) ?? oneLine(JSON.stringify(message))
   const { id, result } = message
-  // At once: a text of parts would be copied before it can be written.
+  // In one piece: a text of parts is copied before it is written.
   if (isPlain(result)) return oneLine(JSON.stringify({ jsonrpc: "2.0", id, result }))
   // The types of JSON.stringify leave out that it gives nothing for undefined and functions.
   const text: string | undefined = result instanceof RawResult ? result.json : JSON.stringify(result)
@@ -120,6 +120,6 @@ export const encode = (message: Message): string => {
   return `{"jsonrpc":"2.0","id":${oneLine(JSON.stringify(id))},"result":${oneLine(text)}}`
 }
 
-/** Whether it is an object that says by itself what it is as JSON. */
+/** Whether JSON.stringify can write the result inside of the response: a plain object without `toJSON`. */
 const isPlain = (result: unknown): boolean =>
   typeof result === "object" && result !== null && !(result instanceof RawResult) && !("toJSON" in result)

@@ -1,7 +1,7 @@
 /**
- * A failure as it travels on the wire: a JSON-RPC error object with MCP's codes.
+ * The error of a request on the wire: a JSON-RPC error object with MCP's codes.
  *
- * Owns the numbers. Refuses to carry causes or stack traces: those go to stderr and the tracer.
+ * Owns the codes and the messages of common errors. Carries no cause and no stack trace: those go to the log and the tracer.
  */
 import * as Schema from "effect/Schema"
 import type { ClientCapabilities } from "../model/Capabilities.ts"
@@ -16,11 +16,11 @@ export const InternalError = -32603
 export const ResourceNotFound = -32002
 /** A URL elicitation must be completed first; `data.elicitations` lists them. 2025-11-25 only. */
 export const UrlElicitationRequired = -32042
-/** Too many requests in flight, or a byte limit was passed. Ours: outside the ranges of JSON-RPC and MCP, after HTTP's 429. */
+/** Too many requests in flight, or too many bytes. Own code outside the ranges of JSON-RPC and MCP, after HTTP's 429. */
 export const LimitExceeded = -31429
-/** The request was ended by this side: shutdown, expiry or an operator. Ours, after HTTP's 503. */
+/** The server ended the request: shutdown, expiry or an operator. Own code, after HTTP's 503. */
 export const Interrupted = -31503
-/** The user said no to a sampling request. */
+/** The user declined a sampling request. */
 export const UserRejected = -1
 /** 2026-07-28: headers and body disagree. */
 export const HeaderMismatch = -32020
@@ -29,7 +29,19 @@ export const MissingClientCapability = -32021
 /** 2026-07-28: the request names a revision that is not served. */
 export const UnsupportedProtocolVersion = -32022
 
-/** A JSON-RPC error: `code` (integer), `message` (one sentence) and optional machine-readable `data`. */
+/**
+ * A JSON-RPC error: `code` (integer), `message` (one sentence) and optional machine-readable `data`. A handler that fails with it has its
+ * request answered with exactly this error.
+ *
+ * @example
+ * ```ts
+ * import { McpError } from "@effect-mcp/protocol"
+ *
+ * const { code, message } = McpError.invalidParams("limit is 0; expected 1 to 100", { field: "limit" })
+ * console.log(code, message)
+ * // => -32602 limit is 0; expected 1 to 100
+ * ```
+ */
 export class McpError extends Schema.TaggedError<McpError>()("McpError", {
   // Not `Schema.Int`: a code that arrives may be an integer that is no safe one.
   code: Schema.Finite,
@@ -43,21 +55,21 @@ const make = (code: number, message: string, data?: unknown): McpError =>
 export const parseError = (message = "Parse error: this is not JSON"): McpError => make(ParseError, message)
 export const invalidRequest = (message: string, data?: unknown): McpError => make(InvalidRequest, message, data)
 export const methodNotFound = (method: string): McpError => make(MethodNotFound, `Method not found: ${excerpt(method)}`)
-/** The method belongs to a session, and the endpoint has none. */
+/** The method needs a session, and the endpoint has none. */
 export const sessionRequired = (method: string): McpError =>
   make(MethodNotFound, `${excerpt(method)} needs a session, and this endpoint has none (sessions: false)`)
 export const invalidParams = (message: string, data?: unknown): McpError => make(InvalidParams, message, data)
-/** Scrubbed on purpose: what went wrong inside never reaches the other side. */
+/** Without details: the reason of an internal failure is logged and never sent. */
 export const internalError = (message = "Internal error"): McpError => make(InternalError, message)
 export const limitExceeded = (message: string, data?: unknown): McpError => make(LimitExceeded, message, data)
 export const interrupted = (reason: string): McpError => make(Interrupted, reason)
-/** 2026-07-28: what the client would have to declare. */
+/** 2026-07-28: the client did not declare these capabilities. */
 export const missingClientCapability = (requiredCapabilities: ClientCapabilities): McpError =>
   make(MissingClientCapability, `The client did not declare: ${Object.keys(requiredCapabilities).join(", ")}`, {
     requiredCapabilities
   })
-/** 2026-07-28: the versions the server speaks, and the one it was asked to. */
+/** 2026-07-28: the versions of the server, and the requested one. */
 export const unsupportedProtocolVersion = (supported: ReadonlyArray<string>, requested: string): McpError =>
   make(UnsupportedProtocolVersion, `Unsupported protocol version: ${excerpt(requested)}`, { supported, requested })
-/** 2026-07-28: `what` says which header, and how it disagrees with the body. */
+/** 2026-07-28: `what` names the header and how it disagrees with the body. */
 export const headerMismatch = (what: string): McpError => make(HeaderMismatch, `Header mismatch: ${what}`)
