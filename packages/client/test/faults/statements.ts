@@ -177,5 +177,13 @@ export const statements: ReadonlyArray<Fault> = [
     to: "if (done === undefined) return this.hub.publish(id)\n",
     test: "packages/client/test/answering/UrlElicitations.test.ts",
     ids: ["elicitation.complete.unknown-ignored"]
+  },
+  {
+    name: "a result of a tool is taken whatever it is",
+    file: "packages/client/src/connection/StatefulEra.ts",
+    from: "(answer) => Effect.mapErrorEager(coders.result.decode(answer), (message) => malformed(message, answer))",
+    to: "(answer) => Effect.catch(Effect.mapErrorEager(coders.result.decode(answer), (message) => malformed(message, answer)), () => Effect.succeed(answer as never))",
+    test: "packages/client/test/features/CallResults.test.ts",
+    ids: ["tools.security.result-validated"]
   }
 ]

@@ -100,6 +100,22 @@ describe.each(since("2025-06-18"))("the result of a listed tool over %s", (versi
   )
 })
 
+describe.each(since("2024-11-05"))("the result of any tool over %s", (version) => {
+  it.effect(
+    "fails the call where it is none of the revision, so that nothing of it reaches the model",
+    () =>
+      Effect.gen(function* () {
+        const wrong = [text(1 as never), "text", [{ type: "film" }], [{ type: "image", data: "AA==" }]]
+        for (const content of wrong) {
+          const { client } = yield* calling(() => ({ content }), { version })
+          const error = yield* Effect.flip(client.callToolByName("book"))
+          assert.strictEqual(error._tag, "InvalidResult", JSON.stringify(content))
+        }
+      }),
+    verifies("tools.security.result-validated")
+  )
+})
+
 describe.each(until("2025-03-26"))("structured output over %s, which has none", (version) => {
   it.effect("is read from the text", () =>
     Effect.gen(function* () {

@@ -297,5 +297,21 @@ export const statements: ReadonlyArray<Fault> = [
     to: "path !== undefined",
     test: "packages/server/test/dispatch/stateless/features.test.ts",
     ids: ["tools.header.reachable"]
+  },
+  {
+    name: "an answer to a question is taken although it does not decode",
+    file: "packages/core/src/request/ClientInput.ts",
+    from: "Effect.mapError(result.decode(answer), (message) =>",
+    to: "Effect.mapError(Effect.catch(result.decode(answer), () => Effect.succeed(answer as never)), (message: string) =>",
+    test: "packages/server/test/request/asking.test.ts",
+    ids: ["sampling.security.content-validated"]
+  },
+  {
+    name: "an answer without the roots leaves the handler waiting",
+    file: "packages/server/src/mrtr/Questions.ts",
+    from: "return Effect.catch(result.decode(answers[key]), () => send)",
+    to: "return Effect.catch(result.decode(answers[key]), () => Effect.never)",
+    test: "packages/server/test/request/asking.test.ts",
+    ids: ["roots.server.unavailable"]
   }
 ]

@@ -270,6 +270,25 @@ describe("models", () => {
     )
   }
 
+  for (const version of versions()) {
+    it.effect(
+      `whose answer has no content of ${version} are an error of the question`,
+      () =>
+        Effect.gen(function* () {
+          const wrong = [{ type: "text" }, { type: "image", data: "AA==" }, { type: "film" }, "text", null, undefined]
+          for (const content of wrong) {
+            const client = yield* session(model(), {
+              version,
+              capabilities: { sampling: {} },
+              answer: answering({ ...sampled, content })
+            })
+            assert.strictEqual((yield* ask(client))._tag, "McpError", JSON.stringify(content))
+          }
+        }),
+      verifies("sampling.security.content-validated")
+    )
+  }
+
   const tool = { name: "t", inputSchema: { type: "object" as const } }
   const use = { type: "tool_use", id: "u1", name: "t", input: {} } as const
   const result = { type: "tool_result", toolUseId: "u1", content: [], _meta: { kept: 1 } } as const
@@ -399,6 +418,22 @@ describe("roots", () => {
       verifies("roots.server.unavailable")
     )
   }
+
+  it.effect(
+    "Roots that the client cannot give in 2026-07-28 are asked for again, until the rounds are used up",
+    () =>
+      Effect.gen(function* () {
+        const client = yield* session(asking(Roots.list), {
+          version: "2026-07-28",
+          capabilities: { roots: {} },
+          answer: answering({})
+        })
+        const { code, message } = yield* client.refused("tools/call", { name: "ask" })
+        assert.deepStrictEqual([code, message], [-32603, "The request asked in more than 10 rounds"])
+        assert.lengthOf(client.asked, 10)
+      }),
+    verifies("roots.server.unavailable")
+  )
 })
 
 describe("what the client did not declare is never asked: CapabilityMissing, and nothing on the wire", () => {
