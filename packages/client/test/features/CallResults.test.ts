@@ -102,7 +102,7 @@ describe.each(since("2025-06-18"))("the result of a listed tool over %s", (versi
 
 describe.each(since("2024-11-05"))("the result of any tool over %s", (version) => {
   it.effect(
-    "fails the call where it is none of the revision, so that nothing of it reaches the model",
+    "fails the call where the revision does not have it, and is given to no caller",
     () =>
       Effect.gen(function* () {
         const wrong = [text(1 as never), "text", [{ type: "film" }], [{ type: "image", data: "AA==" }]]
