@@ -1,8 +1,8 @@
 /**
  * The tokens for one MCP server: the current ones, and how new ones are got.
  *
- * Fibers that need new tokens at the same time share one attempt. It outlives the request that began it: a user who types a password is
- * not interrupted by the timeout of a call. Processes that share a store take turns by `TokenLock`.
+ * Fibers that need new tokens at the same time share one attempt. It outlives the request that began it: a user may type a password
+ * without being interrupted by the timeout of a call. Processes that share a store take turns by `TokenLock`.
  *
  * Outline: `current` loads and refreshes, `renew` shares one `attempt`; that finds the authorization server and has `obtain` refresh
  * (`refreshed`) or ask the grant (`granted`).

@@ -197,7 +197,7 @@ describe("A terminal", () => {
   )
 })
 
-describe("Without anybody to ask", () => {
+describe("An authorizer for programs without a user", () => {
   it.effect("says how to log in", () =>
     Effect.gen(function* () {
       const context = yield* Layer.build(Authorizer.layerNone)

@@ -207,7 +207,7 @@ describe.each(revisions)("EnterpriseManaged at %s", (version) => {
   )
 
   it.live(
-    "exchanges who signed in for an ID-JAG, and that for a token",
+    "exchanges the identity assertion for an ID-JAG, and that for a token",
     () =>
       Effect.gen(function* () {
         const provider = yield* identityProvider

@@ -193,7 +193,7 @@ describe.each(World.revisions)("OAuth at %s", (revision) => {
     })
   )
 
-  it.effect("nobody is asked to log in to end a session", () =>
+  it.effect("the end of a session never leads to a login", () =>
     Effect.gen(function* () {
       const world = World.make()
       const client = yield* newClient(world)

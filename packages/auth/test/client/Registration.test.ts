@@ -68,7 +68,7 @@ describe.each(World.revisions)("Registration at %s", (revision) => {
     })
   )
 
-  it.effect("what the user typed in is enough to refresh for those that ask nobody", () =>
+  it.effect("credentials that a user entered suffice to refresh in a program that cannot ask", () =>
     Effect.gen(function* () {
       const world = World.make({ accepts: (token) => token !== "at-1" })
       world.parts.as = {

@@ -13,6 +13,24 @@ const strict = () => {
   return { valid, world }
 }
 
+/** A logged-in client whose `at-1` the server refuses from now on; it takes only tokens of `next`. */
+const refused = Effect.fnUntraced(function* (
+  newClient: ReturnType<typeof World.clientAt>,
+  ...next: ReadonlyArray<string>
+) {
+  const { valid, world } = strict()
+  const client = yield* newClient(world)
+  yield* client.ask()
+  valid.clear()
+  for (const token of next) valid.add(token)
+  return { client, valid, world }
+})
+
+/** Has the token endpoint answer refreshes with `answer`, and every other grant as before. */
+const onRefresh = (world: World.World, answer: () => Response): void => {
+  world.parts.intercept = ({ form }) => (form.get("grant_type") === "refresh_token" ? answer() : undefined)
+}
+
 describe.each(World.revisions)("Renewal at %s", (revision) => {
   const newClient = World.clientAt(revision)
   it.effect("a refused token is exchanged by the refresh token, which is replaced by the new one", () =>
@@ -133,13 +151,8 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
 
   it.effect("a refresh token that is not taken any more leads to a new login", () =>
     Effect.gen(function* () {
-      const { valid, world } = strict()
-      const client = yield* newClient(world)
-      yield* client.ask()
-      valid.clear()
-      valid.add("at-2")
-      world.parts.intercept = ({ form }) =>
-        form.get("grant_type") === "refresh_token" ? World.json({ error: "invalid_grant" }, 400) : undefined
+      const { client, world } = yield* refused(newClient, "at-2")
+      onRefresh(world, () => World.json({ error: "invalid_grant" }, 400))
       assert.strictEqual(yield* client.ask(), 200)
       assert.strictEqual(world.grants("refresh_token").length, 1)
       assert.strictEqual(world.visits.length, 2)
@@ -148,12 +161,8 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
 
   it.effect("a login that replaces a dead refresh token and fails leaves no dead token behind", () =>
     Effect.gen(function* () {
-      const { valid, world } = strict()
-      const client = yield* newClient(world)
-      yield* client.ask()
-      valid.clear()
-      world.parts.intercept = ({ form }) =>
-        form.get("grant_type") === "refresh_token" ? World.json({ error: "invalid_grant" }, 400) : undefined
+      const { client, world } = yield* refused(newClient)
+      onRefresh(world, () => World.json({ error: "invalid_grant" }, 400))
       world.parts.redirect = (answer) => {
         answer.delete("code")
         answer.set("error", "access_denied")
@@ -167,13 +176,8 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
 
   it.effect("an authorization server that fails costs nothing: the refresh token is kept for later", () =>
     Effect.gen(function* () {
-      const { valid, world } = strict()
-      const client = yield* newClient(world)
-      yield* client.ask()
-      valid.clear()
-      valid.add("at-2")
-      world.parts.intercept = ({ form }) =>
-        form.get("grant_type") === "refresh_token" ? new Response("down", { status: 503 }) : undefined
+      const { client, world } = yield* refused(newClient, "at-2")
+      onRefresh(world, () => new Response("down", { status: 503 }))
       const error = yield* World.failure(client.ask())
       assert.strictEqual(error.status, 503)
       world.parts.intercept = () => undefined
@@ -189,13 +193,8 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
   ] as const)
     it.effect(`An answer to a refresh that is none of the authorization server's costs nothing: ${kind}`, () =>
       Effect.gen(function* () {
-        const { valid, world } = strict()
-        const client = yield* newClient(world)
-        yield* client.ask()
-        valid.clear()
-        valid.add("at-2")
-        world.parts.intercept = ({ form }) =>
-          form.get("grant_type") === "refresh_token" ? new Response(body, { status }) : undefined
+        const { client, world } = yield* refused(newClient, "at-2")
+        onRefresh(world, () => new Response(body, { status }))
         const error = yield* World.failure(client.ask())
         assert.deepStrictEqual([error.step, error.status], ["token", status])
         world.parts.intercept = () => undefined
@@ -210,11 +209,7 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
 
   it.effect("A client that the authorization server has forgotten registers anew before the user is asked again", () =>
     Effect.gen(function* () {
-      const { valid, world } = strict()
-      const client = yield* newClient(world)
-      yield* client.ask()
-      valid.clear()
-      valid.add("at-2")
+      const { client, world } = yield* refused(newClient, "at-2")
       world.parts.intercept = ({ form }) =>
         form.get("client_id") === "client-1" ? World.json({ error: "invalid_client" }, 401) : undefined
       assert.strictEqual(yield* client.ask(), 200)
@@ -275,11 +270,7 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
 
   it.effect("a hundred requests with an old token refresh it once", () =>
     Effect.gen(function* () {
-      const { valid, world } = strict()
-      const client = yield* newClient(world)
-      yield* client.ask()
-      valid.clear()
-      valid.add("at-2")
+      const { client, world } = yield* refused(newClient, "at-2")
       const statuses = yield* Effect.all(
         Array.from({ length: 100 }, () => client.ask()),
         { concurrency: "unbounded" }
@@ -289,7 +280,7 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
     })
   )
 
-  // In real time: who waits for another's refresh asks again and again.
+  // In real time: a client that waits for the lock of another one polls the store.
   it.live("several clients of one store refresh once", () =>
     Effect.gen(function* () {
       const { valid, world } = strict()
@@ -418,7 +409,7 @@ describe.each(World.revisions)("Step-up at %s", (revision) => {
   )
 
   it.effect(
-    "asks nobody again for what was asked for and not granted",
+    "scopes that were requested and not granted are not requested again",
     () =>
       Effect.gen(function* () {
         const challenge = `Bearer error="insufficient_scope", scope="admin", resource_metadata="${World.prmUrl}"`
@@ -482,7 +473,7 @@ describe.each(World.revisions)("Step-up at %s", (revision) => {
     })
   )
 
-  it.effect("a user who declines keeps the login that there is", () =>
+  it.effect("a declined step-up keeps the login that there is", () =>
     Effect.gen(function* () {
       const world = scoped([])
       const client = yield* newClient(world)
@@ -528,10 +519,7 @@ describe.each(World.revisions)("Migration to another authorization server at %s"
     "registers and logs in anew and shows the new one nothing of the old one",
     () =>
       Effect.gen(function* () {
-        const { valid, world } = strict()
-        const client = yield* newClient(world)
-        yield* client.ask()
-        valid.clear()
+        const { client, valid, world } = yield* refused(newClient)
         valid.add("other-at")
         world.parts.prm = { ...world.parts.prm, authorization_servers: [other] }
         world.parts.intercept = ({ url }) => {

@@ -64,7 +64,7 @@ for (const [where, layer] of Object.entries(stores))
     )
 
     test(
-      "of many who swap the same version one wins, again and again",
+      "of many concurrent swaps of one version exactly one wins, for each version",
       Effect.gen(function* () {
         const store = yield* TokenStore
         for (let version = 0; version < 5; version++) {
@@ -130,7 +130,7 @@ describe("TokenStore in files", () => {
     verifies("authorization.client.tokens-stored", "authorization.client.refresh-confidential")
   )
 
-  it.effect("keeps one file per key, whose name tells nothing of it", () =>
+  it.effect("keeps one file per key, whose name does not reveal the key", () =>
     Effect.gen(function* () {
       const { directory: path, fs } = yield* directory
       const store = yield* open(path)
@@ -141,7 +141,7 @@ describe("TokenStore in files", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.effect("who only reads makes no directory", () =>
+  it.effect("reading makes no directory", () =>
     Effect.gen(function* () {
       const { directory: path, fs } = yield* directory
       const store = yield* open(path)

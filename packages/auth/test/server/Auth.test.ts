@@ -31,7 +31,7 @@ const textOf = (reply: { readonly json: any }): string => reply.json.result.cont
 describe.each(revisions)("Auth at %s", (revision) => {
   const open = openAt(revision)
   it.effect(
-    "lets in who has a token for this server, and tells handlers who it is",
+    "a request with a token for this server is admitted, and handlers see its caller",
     () =>
       Effect.gen(function* () {
         const { bearer, call } = yield* open({ features })
@@ -185,7 +185,7 @@ describe.each(revisions)("Auth at %s", (revision) => {
     verifies("authorization.server.no-passthrough", "authorization.server.tokens-stored")
   )
 
-  it.effect("finds keys that are newer than those it has, once for all who ask", () =>
+  it.effect("keys that are newer than the known ones are fetched once for all requests that need them", () =>
     Effect.gen(function* () {
       const { bearer, call, server } = yield* open({ features })
       const old = yield* bearer()

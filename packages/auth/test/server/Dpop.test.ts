@@ -31,7 +31,7 @@ describe.each(revisions)("Dpop at %s", (revision) => {
   const open = openAt(revision)
   const serve = serveAt(open)
 
-  it.effect("lets in who holds the key of the token, each proof once", () =>
+  it.effect("a request with a proof by the key of its token is admitted, once for each proof", () =>
     Effect.gen(function* () {
       const { present, prove } = yield* serve()
       const proof = yield* prove()

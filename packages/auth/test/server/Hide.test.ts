@@ -112,7 +112,7 @@ describe.each(revisions)("What is hidden at %s", (revision) => {
         ])
   ]
 
-  it.effect("is listed for callers with the scope alone, whoever asked before", () =>
+  it.effect("is listed for callers with the scope alone, whichever caller asked before", () =>
     Effect.gen(function* () {
       const { bearer, post } = yield* open({ features, caching })
       const poor = yield* bearer({ subject: "alice" })
@@ -136,7 +136,7 @@ describe.each(revisions)("What is hidden at %s", (revision) => {
     })
   )
 
-  it.effect("does not exist for callers without the scope: they are told what they are told of a made-up name", () =>
+  it.effect("does not exist for callers without the scope: the error is that of a made-up name", () =>
     Effect.gen(function* () {
       const { bearer, post } = yield* open({ features })
       const poor = yield* bearer()

@@ -112,7 +112,7 @@ describe("Streams at 2026-07-28", () => {
 })
 
 describe("Streams of HTTP with SSE", () => {
-  it.effect("HTTP with SSE: nothing is opened or posted without a token, or with that of somebody else", () =>
+  it.effect("HTTP with SSE: nothing is opened or posted without a token, or with that of another caller", () =>
     Effect.gen(function* () {
       const { bearer, origin } = yield* openProtected({ features, sse: true })
       const refused = yield* request(`${origin}/sse`, { headers: stream })

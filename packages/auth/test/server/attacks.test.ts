@@ -170,7 +170,7 @@ describe.each(revisions)("attacks at %s", (revision) => {
     )
 
   it.effect(
-    "gives the session of a principal to nobody else, not even to its namesake of another issuer",
+    "the session of a principal is closed to every other one, also to its namesake of another issuer",
     () =>
       Effect.gen(function* () {
         const other = Context.get(
@@ -204,7 +204,7 @@ describe.each(revisions)("attacks at %s", (revision) => {
   )
 
   it.effect(
-    "takes the requestState of a principal from nobody else",
+    "the requestState of a principal is refused from every other one",
     () =>
       Effect.gen(function* () {
         const { bearer, send } = yield* open({ features })
@@ -242,7 +242,7 @@ describe.each(revisions)("attacks at %s", (revision) => {
   // Whatever the claims are: a principal comes only of those for here and now.
   const Claim = Schema.Union([Schema.String, Schema.Finite, Schema.Boolean, Schema.Null, Schema.Array(Schema.String)])
   it.effect.prop(
-    "admits nobody by claims of any other shape",
+    "claims of any other shape are refused",
     [Schema.Record(Schema.Literals(["iss", "aud", "exp", "nbf", "sub", "client_id", "scope"]), Claim)],
     ([claims]) =>
       Effect.sync(() => {

@@ -1,4 +1,4 @@
-/** `oidc-provider`: an authorization server that others wrote, on loopback, with a user who agrees to everything. */
+/** `oidc-provider`: an independent authorization server, on loopback, with a user that agrees to everything. */
 import { Effect, type Scope } from "effect"
 import * as Jose from "jose"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
@@ -16,7 +16,7 @@ export interface Options {
   readonly resource: string
   readonly scopes: ReadonlyArray<string>
   readonly format: "jwt" | "opaque"
-  /** Who logs in. */
+  /** The subject that logs in. */
   readonly user: string
   readonly clients?: Configuration["clients"]
 }

@@ -34,7 +34,7 @@ describe("a value that an older revision lacks", () => {
   const june = Revision.get("2025-06-18")!
   const first = Revision.get("2024-11-05")!
 
-  it("is said in words inside prompts and sampled messages too, with its annotations", () => {
+  it("is written as text inside prompts and sampled messages too, with its annotations", () => {
     const annotations = { audience: ["user"], priority: 0.5 }
     const messages = [{ role: "user", content: { ...audio, annotations: { ...annotations, lastModified: "x" } } }]
     const spoken = { type: "text", text: "[audio: audio/wav, 4 bytes]", annotations }
@@ -47,7 +47,7 @@ describe("a value that an older revision lacks", () => {
     })
   })
 
-  it("keeps the fields nobody knows, next to those that are left out", () => {
+  it("keeps unknown fields, next to those that are left out", () => {
     const value = tool({ ...icons, "x-mine": { deep: [1] }, annotations: { "x-hint": true } }).write
     assert.deepStrictEqual(value(first), {
       tools: [{ name: "t", inputSchema: { type: "object" }, "x-mine": { deep: [1] } }]

@@ -7,7 +7,7 @@ import { verifies } from "@effect-mcp/spec/verifies"
 
 type AnyCodec = Schema.Codec<unknown, unknown>
 const read = (codec: AnyCodec, wire: unknown) => Schema.decodeUnknownSync(codec)(wire)
-/** Whether what arrives leaves again as it came. */
+/** Whether decoding and encoding give the same value. */
 const survives = (codec: AnyCodec | undefined, wire: unknown): boolean => {
   assert.isDefined(codec)
   assert.deepStrictEqual(Schema.encodeUnknownSync(codec)(read(codec, wire)), wire)
@@ -134,7 +134,7 @@ describe("the revision 2026-07-28", () => {
     assert.isTrue(isRefused(inputRequired, { resultType: "complete", requestState: "s" }))
   })
 
-  it("takes answers with the next try, each unread until somebody asked for it", () => {
+  it("takes answers with the next request, without decoding them", () => {
     const answers = { inputResponses: { floor: { action: "accept", content: { floor: 3 } }, "?": { a: 1 } } }
     assert.isTrue(
       survives(revision.requests["tools/call"]!.params, {

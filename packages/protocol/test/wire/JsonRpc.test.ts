@@ -143,7 +143,7 @@ describe("the text of a message", () => {
         send({ jsonrpc: "2.0", method, params: { progressToken: 1, progress: 1 }, _meta: { a } })
       }
     }
-    // Fields in any order, and somebody else's anywhere.
+    // Fields in any order, and unknown ones anywhere.
     const names = ["progressToken", "progress", "total", "message", "_meta"]
     for (const first of names) {
       for (let from = 0; from < names.length; from++) {

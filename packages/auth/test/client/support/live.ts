@@ -14,7 +14,7 @@ import * as Protected from "../../server/support/protected.ts"
 
 const says = Effect.map(Auth.caller, ({ scopes, subject }) => `${subject} ${[...scopes].toSorted().join(" ")}`.trim())
 
-/** Say who calls; the second needs `write`. */
+/** Two tools that name their caller; the second needs `write`. */
 export const features = Layer.mergeAll(
   Tools.layer(Tool.make("whoami", { description: "Says who calls." }), () => says),
   Tools.layer(Tool.make("write", { description: "Needs more." }), () => says).pipe(Auth.requires("write"))

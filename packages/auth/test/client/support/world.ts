@@ -64,7 +64,7 @@ export interface Parts {
   challenge: string
   /** Which access tokens the server takes. */
   accepts: (token: string, hit: Hit) => boolean
-  /** Answers in anybody's stead. */
+  /** Answers a request instead of the server that it is for. */
   intercept: Handler
   /** Changes what comes back from the user. */
   redirect: (answer: URLSearchParams, url: URL) => void

@@ -81,7 +81,7 @@ export interface Options<E, R> {
   readonly issuers?: ReadonlyArray<string>
   readonly verifier?: (issuer: string) => Layer.Layer<TokenVerifier, never, HttpClient.HttpClient>
   readonly endpoint?: Partial<McpServer.HttpOptions>
-  /** How long lists may be kept, and by whom. */
+  /** The caching hints of lists. */
   readonly caching?: McpServer.Options<E, R>["caching"]
   /** Serves HTTP with SSE at `/sse` as well, under the same guard. */
   readonly sse?: boolean
