@@ -170,5 +170,26 @@ export const faults: ReadonlyArray<Fault> = [
     from: "Effect.sleep(Math.max(least, retry",
     to: "Effect.sleep(Math.max(0 * least, retry",
     test: "packages/client/test/transport/http/Reconnect.test.ts"
+  },
+  {
+    name: "progress of an answer is not sent to the server that asked for it",
+    file: "packages/client/src/answering/ServerRequests.ts",
+    from: "...(token === undefined ? undefined : { progress: progressOf(token, conversation) }),",
+    to: "...(token === null ? { progress: progressOf(token, conversation) } : undefined),",
+    test: "packages/client/test/answering/Progress.test.ts"
+  },
+  {
+    name: "progress of an answer has a message in a revision without it",
+    file: "packages/client/src/answering/ServerRequests.ts",
+    from: "message === undefined || !revision.rules.progressMessage ? undefined",
+    to: "message === undefined ? undefined",
+    test: "packages/client/test/answering/Progress.test.ts"
+  },
+  {
+    name: "a caller's progress of a forwarded question is dropped",
+    file: "packages/client/src/answering/ForwardedRequests.ts",
+    from: "ask(method, params, { ...options, onProgress })",
+    to: "ask(method, params, { ...options })",
+    test: "packages/client/test/answering/Progress.test.ts"
   }
 ]
