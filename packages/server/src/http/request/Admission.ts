@@ -37,7 +37,10 @@ const hostOf = ({ headers, originalUrl }: Headed): string | undefined =>
 export interface Admission {
   /** The error response (403) to a foreign host or origin. */
   readonly caller: (request: Headed) => ErrorResponse | undefined
-  /** The error response to the media types or the length of a POST: 406, 413 or 415. `answers`: whether its response has a body (default). */
+  /**
+   * The error response to the media types or the length of a POST: 406, 413 or 415. `answers`: whether its response carries an answer
+   * (default), so that `Accept` counts.
+   */
   readonly post: (request: Headed, answers?: boolean) => ErrorResponse | undefined
   /** The error response (406) to a GET whose client does not accept events. */
   readonly get: (request: Headed) => ErrorResponse | undefined

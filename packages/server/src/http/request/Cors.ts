@@ -19,11 +19,11 @@ export interface Options {
 /** The middleware. Pages may send any header: the names of those that mirror arguments are not known in advance. */
 export const cors = (
   { credentials = false, exposedHeaders = [], maxAge = "10 minutes" }: Options,
-  welcome: Pick<Rebinding.Options, "allowedOrigins">
+  allowed: Pick<Rebinding.Options, "allowedOrigins">
 ): ReturnType<typeof HttpMiddleware.cors> =>
   HttpMiddleware.cors({
     allowedOrigins: (origin) =>
-      credentials ? Rebinding.isListed(origin, welcome) : Rebinding.isWelcome(origin, welcome),
+      credentials ? Rebinding.isListed(origin, allowed) : Rebinding.isAllowed(origin, allowed),
     allowedMethods: ["GET", "POST", "DELETE"],
     exposedHeaders: ["Mcp-Session-Id", "Retry-After", "WWW-Authenticate", "DPoP-Nonce", ...exposedHeaders],
     maxAge: Math.floor(Duration.toSeconds(Duration.fromInputUnsafe(maxAge))),

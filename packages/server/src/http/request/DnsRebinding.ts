@@ -9,7 +9,10 @@
 export interface Options {
   /** Names of the server beside loopback: `example.com` (any port) or `example.com:8443`; `*` for any. Default none; others get 403. */
   readonly allowedHosts?: ReadonlyArray<string> | undefined
-  /** Origins of pages of other sites, as `https://example.com`; `*` for any. Default none; the server's own and those of loopback are always allowed. */
+  /**
+   * Origins of pages of other sites, as `https://example.com`; `*` for any. Default none; others get 403. The server's own origin and
+   * those of loopback are always allowed.
+   */
   readonly allowedOrigins?: ReadonlyArray<string> | undefined
 }
 
@@ -43,7 +46,7 @@ export const check = (
   const own = placeOf(`http://${host}`)
   const known = own !== undefined && (isLoopback(own) || allowedHosts.some((allowed) => isNamed(own, host, allowed)))
   if (!known) return `The host ${quoted(host)} is not allowed here`
-  if (origin === undefined || isWelcome(origin, { allowedOrigins })) return undefined
+  if (origin === undefined || isAllowed(origin, { allowedOrigins })) return undefined
   const page = placeOf(origin)
   // The default port is that of the page's scheme: a proxy may have changed the server's.
   const isOwn = page !== undefined && isWeb(page) && placeOf(`${page.protocol}//${host}`)?.host === page.host
@@ -51,23 +54,23 @@ export const check = (
 }
 
 /** Whether a host has that name: with any port, or with the named one, which may be the default port. */
-const isNamed = ({ host, hostname }: Place, said: string, name: string): boolean =>
-  [host, hostname, said.toLowerCase(), "*"].includes(name.toLowerCase()) ||
+const isNamed = ({ host, hostname }: Place, header: string, name: string): boolean =>
+  [host, hostname, header.toLowerCase(), "*"].includes(name.toLowerCase()) ||
   [`${host}:80`, `${host}:443`].includes(name.toLowerCase())
 
 const isWeb = ({ protocol }: Place): boolean => /^https?:$/.test(protocol)
 
-type Welcome = Pick<Options, "allowedOrigins">
+type AllowedOrigins = Pick<Options, "allowedOrigins">
 
 /** Whether pages of that origin, of another site, are allowed. */
-export const isWelcome = (origin: string, welcome: Welcome): boolean => {
-  if (welcome.allowedOrigins?.includes("*") === true) return true
+export const isAllowed = (origin: string, options: AllowedOrigins): boolean => {
+  if (options.allowedOrigins?.includes("*") === true) return true
   const page = placeOf(origin)
-  return page !== undefined && isWeb(page) && (isLoopback(page) || isListed(origin, welcome))
+  return page !== undefined && isWeb(page) && (isLoopback(page) || isListed(origin, options))
 }
 
 /** Whether that origin is listed by name. */
-export const isListed = (origin: string, { allowedOrigins = [] }: Welcome): boolean => {
+export const isListed = (origin: string, { allowedOrigins = [] }: AllowedOrigins): boolean => {
   const page = placeOf(origin)
   return (
     page !== undefined &&

@@ -3,8 +3,7 @@
  *
  * Made for every request: it has no closures of its own, and drops its references at the end.
  */
-import { anonymous, callerKey } from "@effect-mcp/core/Principal"
-import type { HttpRequest } from "./HttpRequest.ts"
+import { callerOf, type HttpRequest } from "./HttpRequest.ts"
 
 const nothing = (): void => {}
 
@@ -33,7 +32,7 @@ export class HttpExchange {
   /** The principal or the address; empty where neither is known. */
   get caller(): string {
     if (this.http === undefined) return this.key ?? ""
-    return (this.key ??= callerKey(this.http.principal ?? anonymous, this.http.address) ?? "")
+    return (this.key ??= callerOf(this.http))
   }
 
   /** Drops all references, so that a promoted object does not keep its request alive. */

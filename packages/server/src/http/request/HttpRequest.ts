@@ -1,5 +1,5 @@
 /** An HTTP request as the endpoint sees it, whatever received it: Effect's router or `node:http`. */
-import type { Principal } from "@effect-mcp/core/Principal"
+import { anonymous, callerKey, type Principal } from "@effect-mcp/core/Principal"
 import type { Headers } from "@effect-mcp/protocol/Headers"
 import type * as Tracer from "effect/Tracer"
 
@@ -17,3 +17,11 @@ export interface HttpRequest {
   /** The span that the request belongs to, where there is a tracer. */
   readonly span: Tracer.AnySpan | undefined
 }
+
+export const principalOf = ({ principal }: HttpRequest): Principal["Service"] => principal ?? anonymous
+
+/** The principal as a key; empty for an anonymous one. */
+export const ownerOf = (http: HttpRequest): string => callerKey(principalOf(http)) ?? ""
+
+/** The principal, or else the address, as a key; empty where neither is known. */
+export const callerOf = (http: HttpRequest): string => callerKey(principalOf(http), http.address) ?? ""

@@ -1,12 +1,11 @@
 /** The sessions of an endpoint (spec 2025-11-25: basic/transports, session management): what opens one, finds it, and ends it. */
-import * as Principal from "@effect-mcp/core/Principal"
 import * as Headers from "@effect-mcp/protocol/Headers"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Effect from "effect/Effect"
 import type { McpServer } from "../../dispatch/Server.ts"
 import type { Session } from "../../session/Session.ts"
-import type { HttpRequest } from "../request/HttpRequest.ts"
+import { callerOf, type HttpRequest, ownerOf, principalOf } from "../request/HttpRequest.ts"
 import { type ErrorResponse, full, noSession, refuse, tooMany } from "../response/Responses.ts"
 import { type Config, HttpSession } from "./HttpSession.ts"
 import type { SessionTable } from "./SessionTable.ts"
@@ -45,12 +44,6 @@ export interface Options {
   readonly served: ReadonlyArray<string>
 }
 
-/** The principal that a session belongs to; empty for an anonymous caller. */
-const ownerOf = ({ principal }: HttpRequest): string => Principal.callerKey(principal ?? Principal.anonymous) ?? ""
-
-const callerOf = ({ address, principal }: HttpRequest): string =>
-  Principal.callerKey(principal ?? Principal.anonymous, address) ?? ""
-
 export const make = ({ config, served, server, table, unserved }: Options): HttpSessions => ({
   refusal: (http, id) => {
     if (table.full) return full("sessions are open", table.capacity, id)
@@ -60,8 +53,7 @@ export const make = ({ config, served, server, table, unserved }: Options): Http
 
   create: (http, id) =>
     Effect.suspend(() => {
-      const principal = http.principal ?? Principal.anonymous
-      const session = new HttpSession(globalThis.crypto.randomUUID(), principal, http.address, config)
+      const session = new HttpSession(globalThis.crypto.randomUUID(), principalOf(http), http.address, config)
       table.add(session)
       return Effect.map(session.start(server.connect), () =>
         isConnected(session) ? session : refuse(500, McpError.internalError(), id)

@@ -7,7 +7,7 @@ import { anonymous } from "@effect-mcp/core/Principal"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Context, Duration, Effect, Layer, Queue } from "effect"
 import { TestClock } from "effect/testing"
-import { type InMemory, make, until } from "../support/endpoint.ts"
+import { type InMemory, make, type Sent, until } from "../support/endpoint.ts"
 import { echo } from "../support/http.ts"
 import * as Puppet from "../support/puppet.ts"
 import { callOf, initialize, revisions } from "../support/session.ts"
@@ -92,6 +92,24 @@ describe.each(revisions)("A session of %s", (version) => {
       yield* until(() => reply.status !== undefined, "a status")
       assert.deepStrictEqual([reply.status, endpoint.openSessions()], [503, 0])
     })
+  )
+
+  it.effect(
+    "Anonymous callers of an address with its share of sessions get 429, another address and a principal do not",
+    () =>
+      Effect.gen(function* () {
+        const endpoint = yield* make(echo, { sessions: { perAddress: 2 } })
+        const body = initialize(version)
+        const statusOf = (sent: Pick<Sent, "address" | "principal">) =>
+          Effect.map(endpoint.ask({ body, ...sent }), ({ status }) => status)
+        const address = "10.0.0.1"
+        const principal = { subject: "ann", scopes: [], claims: { iss: "issuer" } }
+        assert.deepStrictEqual([yield* statusOf({ address }), yield* statusOf({ address })], [200, 200])
+        const refused = yield* endpoint.ask({ body, address })
+        assert.deepStrictEqual([refused.status, refused.headers["retry-after"]], [429, "1"])
+        assert.strictEqual(yield* statusOf({ address: "10.0.0.2" }), 200)
+        assert.strictEqual(yield* statusOf({ address, principal }), 200)
+      })
   )
 
   it.effect("A session that cannot be connected takes no place", () =>
