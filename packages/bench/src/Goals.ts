@@ -52,8 +52,7 @@ const absolute = (title: string, table: string, limit: number, row: string, figu
   limit
 })
 /**
- * By wall time, since somebody waits for it, and against a raw server that has loaded `node:http` although it serves stdio: so the goals
- * were set (the lean prototype was at 2.6 of it). Beside them what is stricter.
+ * The start by wall time, against a raw server that has loaded `node:http` although it serves stdio. The stricter goals are beside it.
  */
 const started = (title: string, row: string, limit: number): ReadonlyArray<Goal> => {
   const start = { table: "Cold start of a stdio server", row, raw: "raw:both" }

@@ -1,7 +1,7 @@
 /**
  * The packages as they are published: the modules of each in one file, linked beforehand, and one small file per module that users may
  * import, which names its part of it. Node needs most of a millisecond to find, read and link a module, however small it is, and a
- * server has ninety of ours.
+ * server of this library has ninety.
  *
  * What is loaded when it is used stays apart; modules exist once, whichever name they are imported by; other packages (Effect, and our
  * own) stay imports. Declarations are those of the compiler, beside it.

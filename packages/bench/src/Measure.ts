@@ -11,7 +11,7 @@ export type Figures = Readonly<Record<string, number>>
 
 export interface Cell {
   readonly key: string
-  /** Whom it is compared with, by the column's name. */
+  /** The column that it is compared with, by its name. */
   readonly against?: Readonly<Record<string, string>>
   readonly round: () => Promise<Figures>
   /** Measured in every other round only: what no goal depends on. Default false. */

@@ -15,7 +15,7 @@ export interface Options {
   readonly servers: ReadonlyArray<string>
   /** The kinds of load; none means all. */
   readonly kinds: ReadonlyArray<string>
-  /** Another snapshot of ours to compare with, made by `Published`. */
+  /** Another snapshot of this library to compare with, made by `Published`. */
   readonly base: string | undefined
   readonly build: boolean
   readonly rounds: number

@@ -1,6 +1,6 @@
 /**
  * Our servers as a user has them: the packages' published files in a `node_modules` of their own, and a single-file bundle. Sources
- * would be slower to start (types are stripped at run time), and nobody deploys them.
+ * would be slower to start (types are stripped at run time), and are not what is deployed.
  *
  * The directory is a snapshot: a second one with another name holds another build, to be measured side by side.
  */

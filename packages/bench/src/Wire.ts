@@ -1,8 +1,8 @@
 /**
  * What the load says and how its answers are checked: requests of both eras, the messages of a body, and whether they are right.
  *
- * Owns the parsing of answers: the types here are what is looked at, not what a peer may send. Every answer is checked, so that nobody
- * is fast by being wrong.
+ * Owns the parsing of answers: the types here are what is looked at, not what a peer may send. Every answer is checked: a wrong
+ * one counts as none.
  */
 export const stateful = "2025-11-25"
 export const stateless = "2026-07-28"
@@ -118,7 +118,7 @@ export const initialize: Request = {
 }
 export const initialized = JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" })
 
-/** The messages of a JSON text; what else is in them is nobody's business here. */
+/** The messages of a JSON text; only these fields of them are read. */
 export const parse = (json: string): ReadonlyArray<Message> => {
   const parsed = JSON.parse(json) as Message | ReadonlyArray<Message>
   return isBatch(parsed) ? parsed : [parsed]

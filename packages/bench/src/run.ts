@@ -1,8 +1,8 @@
 /**
- * `npm run bench`: measures ours and the peers side by side, prints tables.
+ * `npm run bench`: measures this library and the peers side by side, and prints tables.
  *
  * `-- --quick` in under four minutes; `--gate` exits 1 where a row misses its goal; `--write` writes RESULTS.md; `--only http,stdio`,
- * `--kinds call,list`, `--servers raw,ours`, `--rounds N`, `--ms N`, `--times N`; `--base DIR` also measures another snapshot of ours
+ * `--kinds call,list`, `--servers raw,ours`, `--rounds N`, `--ms N`, `--times N`; `--base DIR` also measures another snapshot
  * (made by `node src/Published.ts DIR`), `--no-build` measures the one that is there.
  */
 import * as Goals from "./Goals.ts"

@@ -56,7 +56,7 @@ describe("the harness", () => {
     })
   }
 
-  it("counts what an update sends to subscribers of either kind, whom one watcher serves", async () => {
+  it("counts what an update sends to subscribers of either kind, which one watcher serves", async () => {
     const server = Process.start({ id: "subscribers", file: "servers/subscribers.ts", eras: [] })
     try {
       await Process.told(server)

@@ -1,5 +1,5 @@
 /**
- * How the command ends: exit codes that scripts can rely on, and errors in words for people.
+ * How the command ends: exit codes that scripts can rely on, and errors as sentences.
  *
  * Every failure of every module becomes one `Failure`. Refuses to show stack traces, unless `--verbose` asks for the detail.
  */
@@ -51,7 +51,7 @@ export const usage = (message: string): Failure => new Failure({ code: code.usag
 /** For results that say that they are errors: they have been printed. */
 export const silent = (exitCode: Code): Failure => new Failure({ code: exitCode, message: "" })
 
-/** Whoever read our output does not want more of it: `effect-mcp ... | head`. Ends the command without a word. */
+/** The reader of the output has closed it: `effect-mcp ... | head`. Ends the command without a message. */
 export class OutputClosed extends Data.TaggedError("OutputClosed")<{}> {}
 
 /** Everything a command may fail with. */

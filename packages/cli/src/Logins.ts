@@ -1,7 +1,7 @@
 /**
  * Logins at servers behind HTTP: where the command keeps tokens, and how it brings its user to a login page.
  *
- * A module of its own, loaded with HTTP: who talks to a process loads none of it.
+ * A module of its own, loaded with HTTP only: a server that is a process needs none of it.
  */
 import * as AuthorizationCode from "@effect-mcp/auth/client/AuthorizationCode"
 import * as Authorizer from "@effect-mcp/auth/client/Authorizer"
@@ -25,7 +25,7 @@ import { homedir } from "node:os"
 import { join } from "node:path"
 
 export interface Options {
-  /** Tells the user what to do; undefined where nobody is there, and every login fails. */
+  /** Tells the user what to do; undefined without a terminal, and every login fails. */
   readonly tell: ((text: string) => Effect.Effect<void>) | undefined
   /** The server, if it is one: all requests to its origin are for it. */
   readonly server?: string | URL | undefined

@@ -1,6 +1,6 @@
 /**
- * What `effect-mcp proxy` serves: a gateway in front of the target. Each client has a conversation of its own with it; whoever asks and
- * answers is the client, not this command.
+ * What `effect-mcp proxy` serves: a gateway in front of the target. Each client has a conversation of its own with it; questions
+ * are answered by the client, not by this command.
  */
 import * as Gateway from "@effect-mcp/gateway/Gateway"
 import type * as McpServer from "@effect-mcp/server/McpServer"

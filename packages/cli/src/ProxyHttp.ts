@@ -1,4 +1,4 @@
-/** A gateway over HTTP. A module of its own: who serves stdio loads no HTTP. */
+/** A gateway over HTTP. A module of its own: a proxy over stdio loads no HTTP. */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import * as Effect from "effect/Effect"

@@ -2,7 +2,7 @@
  * What the server may ask, answered from flags or by the person at the terminal.
  *
  * Declares only what can be answered: forms and pages when there is a terminal, forms alone when there are `--answer`s, everything
- * when all is declined. Shows who asks and the whole URL of a page, opens nothing, and takes Esc or Ctrl+C for dismissal. A call that
+ * when all is declined. Shows the name of the server and the whole URL of a page, opens nothing, and takes Esc or Ctrl+C for dismissal. A call that
  * the user typed is consent in itself; roots and sampling are asked about before they leave, unless `--yes` or no terminal.
  */
 import type { Action, Policy } from "@effect-mcp/client/Consent"
@@ -23,7 +23,7 @@ import { safe, safeLine } from "./Style.ts"
 type Answer = Model.ElicitResult
 type Content = Form.Content
 
-/** Who asks, what the user has said beforehand, and where to ask. */
+/** The server that asks, what the flags answer, and where to ask. */
 export interface Options {
   /** The server in the user's own words. */
   readonly server: string

@@ -128,7 +128,7 @@ export const use = <A, E, R>(body: (session: Session) => Effect.Effect<A, E, R>)
         const client = yield* McpClient.open(wire, {
           clientInfo: { name: "effect-mcp", title: "effect-mcp command", version },
           revisions: settings.revision === undefined ? undefined : [settings.revision],
-          // Whoever logs in takes as long as they take; the login has an end of its own.
+          // A login takes as long as its user needs; it has a time limit of its own.
           timeout: settings.timeout ?? (output.canAsk && target.mayDemandLogin === true ? "6 minutes" : undefined),
           // What becomes of this one conversation is what is to be shown.
           reconnect: false,

@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
 
-/** How to start or reach the server, and who listens to what is not MCP. */
+/** How to start or reach the server, and where its stderr goes. */
 export interface Options {
   /** Beside the few variables that servers inherit. */
   readonly env: { readonly [name: string]: string }
@@ -18,7 +18,7 @@ export interface Options {
   readonly headers: { readonly [name: string]: string }
   /** What is spoken over HTTP. */
   readonly transport: "auto" | "streamable" | "sse"
-  /** Tells the user what to do when a server behind HTTP demands a login; undefined where nobody is there to log in. */
+  /** Tells the user what to do when a server behind HTTP demands a login; undefined without a terminal. */
   readonly tell: ((text: string) => Effect.Effect<void>) | undefined
   /** Called with the lines of the server's stderr, if it has one; errors have the last of them in any case. */
   readonly words: (lines: Stream.Stream<string>) => Effect.Effect<void>
@@ -54,7 +54,7 @@ const remote = (url: string, more: ReadonlyArray<string>): Target => ({
   connect: ({ headers, tell, transport }) =>
     more.length > 0
       ? Effect.fail(new TransportError({ reason: "Open", message: `A URL takes no arguments: ${more.join(" ")}` }))
-      : // Loaded when needed: who starts a process does not wait for HTTP to load.
+      : // Loaded when needed: a server that is a process does not wait for HTTP to load.
         Effect.flatMap(
           Effect.promise(() => import("./Remote.ts")),
           ({ open }) => open({ url, headers, transport, tell })

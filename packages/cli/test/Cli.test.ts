@@ -430,7 +430,7 @@ describe("The command line", () => {
     })
   )
 
-  it.live("passes --env and --cwd on to the server, and no other variables of ours", () =>
+  it.live("passes --env and --cwd on to the server, and no other variables of this process", () =>
     Effect.gen(function* () {
       const print = "process.stderr.write(JSON.stringify([process.env, process.cwd()])); process.exit(1)"
       const { stderr } = yield* run(["ping", "--env", "A=1", "--cwd", "/", "--", process.execPath, "-e", print])

@@ -17,7 +17,7 @@ import { fileURLToPath } from "node:url"
 const main = fileURLToPath(new URL("../src/main.ts", import.meta.url))
 const listen = () => Layer.fresh(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" }))
 
-/** A server that lets in whoever has a token of its authorization server. */
+/** A server that takes any token of its authorization server. */
 const protectedServer = Effect.gen(function* () {
   const issuer = Context.get(yield* Layer.build(Layer.provide(AuthServer.layer(), listen())), AuthServer.AuthServer)
   const listening = yield* Layer.build(listen())

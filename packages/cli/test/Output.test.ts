@@ -57,7 +57,7 @@ describe("Output", () => {
     })
   )
 
-  it.effect("fails when nobody reads its data any more, and goes on when nobody reads its notes", () =>
+  it.effect("An output fails when its stdout is closed, and continues when its stderr is", () =>
     Effect.gen(function* () {
       const broken: Output.Writable = {
         write: (_data, done) => {

@@ -51,7 +51,7 @@ const url: ElicitParams = {
 
 describe("Questions at a terminal", () => {
   it.effect(
-    "show who asks, and send what the person typed and reviewed",
+    "show the name of the server, and send what the user typed and reviewed",
     () =>
       Effect.gen(function* () {
         const typed = ["<enter>", "Ada<enter>", "<enter>", "<up><enter>", "<down><enter>", "<enter>", "<enter>"]

@@ -22,7 +22,7 @@ const serve = Effect.gen(function* () {
   return `http://127.0.0.1:${address._tag === "UnixPathAddress" ? 0 : address.port}/mcp`
 })
 
-/** Refuses everybody, and keeps what they sent along. */
+/** Refuses every request, and keeps its headers. */
 const closed = Effect.gen(function* () {
   const seen: Array<IncomingHttpHeaders> = []
   const server = yield* Effect.acquireRelease(

@@ -228,7 +228,7 @@ B
     assert.notInclude(Content.callResult(terminal, { content }), "\u001b")
   })
 
-  it("shows who says what in a prompt", () => {
+  it("shows the role of each message of a prompt", () => {
     const messages = [
       { role: "user", content: { type: "text", text: "Look:\nhere" } },
       { role: "assistant", content: png }

@@ -58,7 +58,7 @@ describe.concurrent("The program", () => {
     })
   )
 
-  it.live("ends without a word when nobody reads its output any more", () =>
+  it.live("ends without a message when its stdout is closed", () =>
     Effect.gen(function* () {
       const command = commandLine(["call", "big", "bytes=1000000", ...everything]).join(" ")
       const { stderr, stdout } = yield* spawned("sh", ["-c", `${command} | head -c 5`])

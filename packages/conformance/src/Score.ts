@@ -25,7 +25,7 @@ export interface Scenario {
 /** What every instrumented scenario checks beside its own matter. */
 const shapes: ReadonlySet<string> = new Set(["wire-schema-valid", "wire-schema-harness-error"])
 
-/** Why a scenario does not pass, in words; nothing when it does. */
+/** Why a scenario does not pass; undefined when it does. */
 export const problemOf = ({ checks }: Scenario): string | undefined => {
   const bad = checks.find(({ status }) => status === "FAILURE") ?? checks.find(({ status }) => status === "WARNING")
   if (bad !== undefined) return `${bad.status} ${bad.id}: ${bad.errorMessage ?? bad.name ?? "no reason given"}`
@@ -53,7 +53,7 @@ export interface Verdict {
   readonly passed: number
   readonly run: number
   readonly checks: { readonly SUCCESS: number; readonly FAILURE: number; readonly WARNING: number }
-  /** Where the run differs from the baseline, in words. */
+  /** A sentence for each difference from the baseline. */
   readonly surprises: ReadonlyArray<string>
 }
 

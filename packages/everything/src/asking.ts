@@ -83,7 +83,7 @@ const enums = asks("test_elicitation_sep1330_enums", "Asks by a form with every 
   }
 })
 
-/** Consent is not completion: the visit is queued, and whoever serves announces its end. */
+/** Consent is not completion: the visit is queued, and the program that serves announces its end. */
 const visit = Tools.layer(
   Tool.make("visit", {
     description: "Asks the user to visit a page.",

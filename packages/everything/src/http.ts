@@ -1,5 +1,5 @@
 /**
- * The reference server over Streamable HTTP, on loopback. A module of its own: who serves stdio loads no HTTP.
+ * The reference server over Streamable HTTP, on loopback. A module of its own: a server over stdio loads no HTTP.
  */
 import { NodeHttpServer } from "@effect/platform-node"
 import * as McpServer from "@effect-mcp/server/McpServer"

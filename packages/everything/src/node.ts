@@ -14,7 +14,7 @@ const listen = (http: Server, port: number) =>
     })
   })
 
-/** Waits a second for those who are slow to read. */
+/** Waits a second for clients that read slowly. */
 const close = (http: Server) =>
   Effect.callback<void>((resume) => void http.close(() => resume(Effect.void))).pipe(
     Effect.timeoutOption("1 second"),

@@ -59,7 +59,7 @@ const clients = [
 ] as const
 
 describe("a route of Express", () => {
-  it.live.each(clients)("serves the TypeScript SDK %s, and knows who asks", ([, make, Transport]) =>
+  it.live.each(clients)("serves the TypeScript SDK %s, and knows its principal", ([, make, Transport]) =>
     Effect.gen(function* () {
       const at = yield* origin
       for (const user of ["ada", "bob"]) {

@@ -77,7 +77,7 @@ describe.each(peers)("a server made with $name, that is restarted", ({ call: [to
 })
 
 describe.each(sdks)("a server made with the SDK %s", (_, file) => {
-  it.live("that is restarted is noticed by who only watches", () =>
+  it.live("that is restarted is noticed by a client that only watches", () =>
     Effect.gen(function* () {
       const { client, restart, sessions } = yield* scene({ file, unknown: "400" })
       const events = yield* Queue.unbounded<McpClient.WatchEvent>()

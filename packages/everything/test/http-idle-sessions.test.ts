@@ -1,4 +1,4 @@
-/** What sessions over HTTP leave behind that nobody uses: nothing, once they have expired. */
+/** Idle sessions over HTTP leave nothing behind once they have expired. */
 import { scaled } from "@effect-mcp/spec/Scale"
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"

@@ -114,7 +114,7 @@ const following = <A, E>(stream: Stream.Stream<A, E>) =>
 
 describe.each(sessions)("a session of %s that the server ended", (version) => {
   it.live(
-    "is opened again once, for all who need it, and nothing runs twice",
+    "is opened again once, for all requests that need it, and no request runs twice",
     () =>
       Effect.gen(function* () {
         const { features, runs } = yield* makeWorld
@@ -170,7 +170,7 @@ describe.each(wires)("a server of %s over %s", (version, kind) => {
     })
   )
 
-  it.live("whose connections are all cut has its watchers told of the next update", () =>
+  it.live("whose connections are all cut announces the next update to its watchers", () =>
     Effect.gen(function* () {
       const { features, update } = yield* makeWorld
       const proxy = yield* TcpProxy.make(yield* serve(features, kind))

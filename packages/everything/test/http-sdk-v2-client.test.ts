@@ -62,7 +62,7 @@ for (const [over, serve] of ways) {
       verifies("http.params.validated", "http.params.decoded")
     )
 
-    it.effect("is told of progress on the way", () =>
+    it.effect("gets progress before the result", () =>
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* progress, [0, 50, 100])
       })

@@ -1,4 +1,4 @@
-/** A reader that stops in a flood holds up the flood, and loses nothing of it. */
+/** A reader that stops in a flood holds up the flood, and loses no message. */
 import { it } from "@effect/vitest"
 import { floods, stop } from "./support/slow-reader.ts"
 

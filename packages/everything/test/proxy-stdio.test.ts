@@ -27,21 +27,23 @@ for (const { connector, name } of [
   layer(Layer.effect(Official, connected), { excludeTestServices: true })(
     `${name} drives server-everything through a proxy from stdio to Streamable HTTP`,
     (it) => {
-      it.effect("sees who is behind, and its tools: also those that only its own capabilities open", () =>
-        Effect.gen(function* () {
-          const { answers, client } = yield* Official
-          answers.set("roots/list", () => ({ roots: [{ uri: "file:///project", name: "Work" }] }))
-          assert.deepInclude(client.getServerVersion(), { name: "mcp-servers/everything" })
-          const tools = yield* using((client) => client.allTools())
-          assert.includeMembers(
-            tools.map(({ name }) => name),
-            ["echo", "get-roots-list", "trigger-sampling-request", "trigger-elicitation-request"]
-          )
-          assert.strictEqual(
-            textOf(yield* using((client) => client.callTool("echo", { message: "hello" }))),
-            "Echo: hello"
-          )
-        })
+      it.effect(
+        "sees the name and the tools of the upstream server, also those that only the client's capabilities open",
+        () =>
+          Effect.gen(function* () {
+            const { answers, client } = yield* Official
+            answers.set("roots/list", () => ({ roots: [{ uri: "file:///project", name: "Work" }] }))
+            assert.deepInclude(client.getServerVersion(), { name: "mcp-servers/everything" })
+            const tools = yield* using((client) => client.allTools())
+            assert.includeMembers(
+              tools.map(({ name }) => name),
+              ["echo", "get-roots-list", "trigger-sampling-request", "trigger-elicitation-request"]
+            )
+            assert.strictEqual(
+              textOf(yield* using((client) => client.callTool("echo", { message: "hello" }))),
+              "Echo: hello"
+            )
+          })
       )
 
       it.effect("hears of progress", () =>

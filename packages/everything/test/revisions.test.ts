@@ -210,7 +210,7 @@ for (const { open, revision, title } of cases) {
         assert.strictEqual(textOf(yield* call("test_sampling", { prompt: "?" })), "LLM response: Pieces of eight")
         yield* SubscriptionRef.set(roots, [{ uri: "file:///old" }])
         assert.deepStrictEqual(yield* mcp.callTool(RootsTool, {}), { roots: [{ uri: "file:///old" }] })
-        // A client without a session has nobody to tell.
+        // A client without a session announces no change.
         if (revision.era === "stateless") return
         const events = yield* Stream.runCollect(
           Stream.tap(mcp.callToolStream(RootsTool, { afterChange: true }), ({ _tag }) =>

@@ -176,7 +176,7 @@ describe("one connection that speaks 2025-11-25 and 2026-07-28", () => {
 
 describe("a server of one era only", () => {
   it.live(
-    "that speaks 2026-07-28 names it to whoever asks for a handshake",
+    "that speaks 2026-07-28 names it in its answer to initialize",
     () =>
       Effect.gen(function* () {
         const { ask } = yield* open(["--revision", "2026-07-28"])

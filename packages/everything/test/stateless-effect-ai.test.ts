@@ -88,7 +88,7 @@ for (const protocol of protocols) {
         const waiting = yield* Effect.forkChild(mcp.callTool({ tool: slow, arguments: { label: "given up" } }), {
           startImmediately: true
         })
-        // The request is written before the next one, and answered by nobody.
+        // The request is written before the next one, and has no answer.
         yield* mcp.callTool({ tool: yield* tool("echo"), arguments: { message: "first" } })
         yield* Fiber.interrupt(waiting)
         const labels = Effect.map(mcp.readResource({ uri: "test://interruptions" }), ({ contents: [content] }) =>

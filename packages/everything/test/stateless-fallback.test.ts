@@ -1,4 +1,4 @@
-/** Whoever speaks both eras finds out what the other side speaks: our client everywhere, everyone with our server. */
+/** A client of both eras finds out the era of the server: our client with every server, every client with ours. */
 import { compileCache } from "@effect-mcp/spec/compileCache"
 import { NodeServices } from "@effect/platform-node"
 import { McpClient } from "@effect-mcp/client"

@@ -21,7 +21,7 @@ const timeout = 30_000
 const options = { timeout, excludeTestServices: true }
 const namesOf = (items: ReadonlyArray<{ readonly name: string }>) => items.map(({ name }) => name)
 
-/** An accepting user, a model and a root, for whoever asks. */
+/** The client's answers: an accepting user, a model and a root. */
 const hospitable = (content: object) =>
   Effect.all([
     answering("elicitation/create", () => ({ action: "accept", content })),
@@ -113,7 +113,7 @@ layer(Layer.effect(Modern, connect()), options)("The TypeScript SDK v2 client in
   )
 
   it.effect(
-    "is told of progress, and stops a handler by cancelling its call (2026-07-28)",
+    "gets progress, and stops a handler by cancelling its call (2026-07-28)",
     () =>
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* progress, [0, 50, 100])

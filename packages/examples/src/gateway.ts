@@ -1,4 +1,4 @@
-/** Serves the server at a URL again, over stdio, in every revision: `gateway.ts URL`. What is asked back is asked of whoever calls. */
+/** Serves the server at a URL again, over stdio, in every revision: `gateway.ts URL`. Questions of the server go to the caller. */
 import { NodeRuntime } from "@effect/platform-node"
 import { Http } from "@effect-mcp/client"
 import { Gateway } from "@effect-mcp/gateway"

@@ -74,7 +74,7 @@ export const callResult = (view: View, { content, structuredContent }: CallToolR
     : [...blocks, view.style.dim("Structured content:"), structured].join("\n")
 }
 
-/** A prompt's messages, each under who says it. */
+/** A prompt's messages, each under its role. */
 export const promptResult = (view: View, { description, messages }: GetPromptResult): string => {
   const head = description === undefined ? [] : [view.style.dim(exact(view, description))]
   const said = messages.map(({ content, role }) => `${view.style.bold(`${role}:`)}\n${indent(block(view, content))}`)

@@ -81,7 +81,7 @@ export interface Step {
   readonly signal?: NodeJS.Signals
 }
 
-/** A process of its own, and someone who reacts to what it prints, or ends its stdin at once. */
+/** A process of its own: steps react to what it prints, or its stdin ends at once. */
 export const spawned = (
   command: string,
   args: ReadonlyArray<string>,

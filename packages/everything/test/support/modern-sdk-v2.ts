@@ -26,7 +26,7 @@ export interface Options {
   /** Where the server is, if not in a process of the client's. */
   readonly url?: string
   readonly declare?: object
-  /** Told of the tools whenever they have changed. */
+  /** Called with the tools when they have changed. */
   readonly toolsChanged?: (tools: ReadonlyArray<{ readonly name: string }>) => void
 }
 
@@ -119,7 +119,7 @@ export const listening = Effect.map(
 export const asks = (name: string) => call(`test_input_required_result_${name}`)
 export const textOf = ({ content }: any): string => content[0].text
 
-/** The progress that a call is told of. */
+/** The progress of a call. */
 export const progress = Effect.gen(function* () {
   const events: Array<number> = []
   const onprogress = ({ progress }: { readonly progress: number }) => void events.push(progress)

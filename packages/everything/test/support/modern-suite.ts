@@ -143,7 +143,7 @@ export const suite = <E>(wire: string, connected: Layer.Layer<McpClient.McpClien
     )
 
     it.effect(
-      "listens for as long as someone watches, and keeps what it may (2026-07-28)",
+      "listens for as long as a resource is watched, and caches what the hints allow (2026-07-28)",
       () =>
         Effect.gen(function* () {
           const mcp = yield* client

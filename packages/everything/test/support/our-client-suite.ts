@@ -22,7 +22,7 @@ export const suite = (name: string, args: ReadonlyArray<string>) => suiteOver(na
 export const suiteOver = <E>(name: string, connected: Layer.Layer<McpClient.McpClient | Host, E>) =>
   layer(connected, { excludeTestServices: true })(`Our client drives a server of ${name} over 2025-11-25`, (it) => {
     it.effect(
-      "agrees on the newest revision and learns who the server is",
+      "agrees on the newest revision and learns the server's name",
       () =>
         Effect.gen(function* () {
           const mcp = yield* client
@@ -153,7 +153,7 @@ export const suiteOver = <E>(name: string, connected: Layer.Layer<McpClient.McpC
       })
     )
 
-    it.effect("subscribes for as long as someone watches", () =>
+    it.effect("subscribes for as long as a resource is watched", () =>
       Effect.gen(function* () {
         const mcp = yield* client
         const uri = "fixture://text"
@@ -166,7 +166,7 @@ export const suiteOver = <E>(name: string, connected: Layer.Layer<McpClient.McpC
             assert.include(yield* mcp.readResourceText("fixture://subscriptions"), uri)
           })
         )
-        // Nobody waits for the answer to the last request of a watcher; over HTTP another may be first.
+        // The answer to the last request of a watcher is not awaited; over HTTP another may be first.
         const left = yield* Effect.repeat(mcp.readResourceText("fixture://subscriptions"), {
           until: (text) => !text.includes(uri),
           times: 1000

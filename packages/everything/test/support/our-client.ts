@@ -97,8 +97,7 @@ export const listening = <A, E>(stream: Stream.Stream<A, E>): Effect.Effect<Queu
   })
 
 /**
- * Does something under new names, first `leaf`, until it is heard of: where listening is a request of its own, nobody is told when that
- * has begun.
+ * Acts under new names, first `leaf`, until an event arrives: where listening is a request of its own, its begin is not announced.
  */
 export const untilHeard = <A, E, R>(
   heard: Queue.Queue<A>,

@@ -8,7 +8,7 @@ export interface Proxy {
   readonly cut: (which?: (bytes: number) => boolean) => number
   /** Connections there are. */
   readonly open: () => number
-  /** Told of every piece that passes, and may break its connection (`true`). */
+  /** Called with every chunk that passes; `true` breaks its connection. */
   onPiece: ((bytes: number) => boolean) | undefined
 }
 

@@ -1,6 +1,6 @@
 /**
- * A client as a program: `node client.ts URL [--yes]` adds a note. The user logs in with the browser, when the server wants to know who
- * it is, and again when it takes a scope that was not asked for before; with `--yes` there is no browser, and nobody to object.
+ * A client as a program: `node client.ts URL [--yes]` adds a note. The user logs in with the browser when the server demands it, and
+ * again when a tool needs another scope. With `--yes` there is no browser, and every question is accepted.
  */
 import { AuthorizationCode, Authorizer, Loopback, OAuth, TokenStore } from "@effect-mcp/auth"
 import { McpClient } from "@effect-mcp/client"

@@ -1,6 +1,6 @@
 /**
  * An authorization server as a program, made of `oidc-provider`: `node issuer.ts [PORT] [--yes USER]` issues tokens for servers on this
- * machine, and says who it is. It asks whoever comes for a name, or takes everybody for USER. Its users are made up: for trying out.
+ * machine, and prints its URL. The login page asks for any name; with `--yes` every login is USER. For trying out only.
  */
 import { createServer } from "node:http"
 import { Provider } from "oidc-provider"

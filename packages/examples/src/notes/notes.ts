@@ -1,4 +1,4 @@
-/** Notes, each user's own: who calls, and with which scopes, is known to the handlers and to nobody before they are authenticated. */
+/** Notes, each user's own: handlers know the authenticated caller and its scopes. */
 import { Auth } from "@effect-mcp/auth"
 import { Tool, Tools } from "@effect-mcp/core"
 import { Context, Effect, Layer, Schema } from "effect"
@@ -32,7 +32,7 @@ export const AddNote = Tool.make("add_note", {
   output: { count: Schema.Int }
 })
 
-/** Everybody who may use the server may read; to write takes a scope that a client asks for when it first needs it. */
+/** Every user of the server may read. Writing takes a scope that a client asks for when it first needs it. */
 export const features = Layer.mergeAll(
   Tools.layer(ListNotes, () =>
     Effect.gen(function* () {

@@ -1,6 +1,6 @@
 /**
  * The workspace over HTTP, on loopback: Streamable HTTP at `/mcp`, HTTP with SSE at `/sse` for clients that know nothing newer, or both
- * beside each other. A module of its own: who serves stdio loads no HTTP.
+ * beside each other. A module of its own: a server over stdio loads no HTTP.
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as McpServer from "@effect-mcp/server/McpServer"

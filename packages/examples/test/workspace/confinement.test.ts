@@ -1,4 +1,4 @@
-/** A workspace on a real disk, with links and neighbours that nobody may reach through it. */
+/** A workspace on a real disk, with links and neighbours that no request may reach. */
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Arbitrary, Effect, FileSystem, Path, Schema } from "effect"

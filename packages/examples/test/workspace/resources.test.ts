@@ -80,7 +80,7 @@ describe.each(Revision.all)("files as resources over $version", (revision) => {
     })
   )
 
-  it.effect("are announced to those who watch them when they change, and to no one else", () =>
+  it.effect("are announced to their subscribers when they change, and to no other client", () =>
     Effect.gen(function* () {
       const hub = yield* PubSub.unbounded<Change>()
       const client = yield* connect(revision, { watcher: Watcher.layerTest(hub) })

@@ -1,4 +1,4 @@
-/** Who the server is, and its tools. */
+/** The server's name and its tools. */
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, type Vitest } from "@effect/vitest"
 import { Effect } from "effect"
@@ -8,7 +8,7 @@ import { call, failure, listening, updated, using } from "./calls.ts"
 
 export const tools = (it: Vitest.MethodsNonLive<Official>, name: string): void => {
   it.effect(
-    "learns who the server is and what it offers",
+    "learns the server's name and what it offers",
     () =>
       Effect.gen(function* () {
         const { client } = yield* Official
@@ -176,7 +176,7 @@ export const tools = (it: Vitest.MethodsNonLive<Official>, name: string): void =
   )
 
   it.effect(
-    "is told of the progress of a call it asked progress for",
+    "gets the progress of a call that asked for it",
     () =>
       Effect.gen(function* () {
         const events: Array<unknown> = []
