@@ -18,3 +18,7 @@ export const fields = ({ scope = "private", timeToLive = 0 }: CacheHint) => ({
   ttlMs: Math.min(Math.round(Duration.toMillis(Duration.fromInputUnsafe(timeToLive))), Number.MAX_SAFE_INTEGER),
   cacheScope: scope
 })
+
+/** The fields of a read: private where only some callers see the resource, whatever the hint says. */
+export const ofRead = ({ cache, visible }: { readonly cache?: CacheHint | undefined; readonly visible?: unknown }) =>
+  cache && fields(visible === undefined ? cache : { ...cache, scope: "private" })

@@ -5,6 +5,7 @@
  * stream is one update, and the stream runs only while there are subscribers.
  */
 import * as Base64 from "effect/encoding/Base64"
+import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { Annotations } from "@effect-mcp/protocol/model/Annotations"
 import type { ResourceContents } from "@effect-mcp/protocol/model/Content"
@@ -37,7 +38,7 @@ import { type QueryServices, RequestContext, type RequestServices } from "../req
 /** There is no such resource, or the caller must not know of it. Answered by -32002, or -32602 from 2026-07-28 on. */
 export class ResourceNotFound extends Data.TaggedError("ResourceNotFound")<{ readonly uri: string }> {
   override get message(): string {
-    return `Resource not found: ${this.uri}`
+    return `Resource not found: ${excerpt(this.uri)}`
   }
 }
 
@@ -212,10 +213,6 @@ export const notFound = (uri: string): Effect.Effect<never, McpError.McpError, R
 const isUri = (uri: string): boolean =>
   /^[A-Za-z][A-Za-z0-9+.-]*:(?:[A-Za-z0-9._~:/?#[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*$/.test(uri)
 
-/** The caching hint of a read: private where only some callers see the resource, whatever the option says. */
-const hintOf = ({ cache, visible }: Pick<Options, "cache" | "visible">) =>
-  cache && CacheHint.fields(visible === undefined ? cache : { ...cache, scope: "private" })
-
 /**
  * Offers one resource for as long as the layer lives. With `changes` it can be subscribed to: the stream runs once for all callers to
  * which the resource is `visible`; a check inside `read` does not prevent subscriptions. An invalid `uri` is a defect.
@@ -249,7 +246,7 @@ export const layer = <E extends ReadError, R, RW = never>(
   registrationLayer(ResourceRegistry, (registry, services: Context.Context<Exclude<R, RequestServices> | RW>) => {
     const context = new HandlerContext<R>(services)
     const { uri, mimeType, size, visible } = options
-    const cache = hintOf(options)
+    const cache = CacheHint.ofRead(options)
     if (!isUri(uri)) return Effect.die(new Error(`Not a URI (RFC 3986): ${JSON.stringify(uri)}`))
     return registry.register({
       resource: { uri, ...describe(options), ...(size === undefined ? undefined : { size }) },
@@ -297,7 +294,7 @@ export const layerTemplate = <E extends ReadError, R, RW = never, RL = never, RC
       if (stray !== undefined) return Effect.die(new Error(`The template ${uriTemplate} has no variable ${stray}`))
       const variablesOf = (uri: string) => UriTemplate.match(template.success, uri, { unconfined })
       const context = new HandlerContext<R>(services)
-      const cache = hintOf(options)
+      const cache = CacheHint.ofRead(options)
       return registry.registerTemplate({
         template: { uriTemplate, ...describe(options) },
         read: (uri) => {

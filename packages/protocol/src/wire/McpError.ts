@@ -70,6 +70,9 @@ export const missingClientCapability = (requiredCapabilities: ClientCapabilities
   })
 /** 2026-07-28: the versions of the server, and the requested one. */
 export const unsupportedProtocolVersion = (supported: ReadonlyArray<string>, requested: string): McpError =>
-  make(UnsupportedProtocolVersion, `Unsupported protocol version: ${excerpt(requested)}`, { supported, requested })
+  make(UnsupportedProtocolVersion, `Unsupported protocol version: ${excerpt(requested)}`, {
+    supported,
+    requested: excerpt(requested)
+  })
 /** 2026-07-28: `what` names the header and how it disagrees with the body. */
 export const headerMismatch = (what: string): McpError => make(HeaderMismatch, `Header mismatch: ${what}`)

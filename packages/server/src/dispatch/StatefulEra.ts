@@ -18,7 +18,7 @@ import * as Initialize from "./Initialize.ts"
 import type { Limits } from "../Limits.ts"
 import type { Logging } from "./Logging.ts"
 import type { DecodedResult } from "../request/DecodedRequest.ts"
-import type { Caller, RateLimit, Rule } from "../features/RateLimit.ts"
+import type { Account, RateLimit, Rule } from "../features/RateLimit.ts"
 import type { EraContext } from "../request/RequestServices.ts"
 import { ServerRequest } from "../request/ServerRequest.ts"
 import type { Negotiated, Session } from "../session/Session.ts"
@@ -39,7 +39,7 @@ export interface Options {
 export class StatefulEra {
   private readonly options: Options
   /** Clients without a session, a name and an address share one budget. */
-  private readonly unnamed: Caller = { buckets: [] }
+  private readonly unnamed: Account = { buckets: [] }
   private readonly notInitialized: McpError.McpError
 
   constructor(options: Options) {

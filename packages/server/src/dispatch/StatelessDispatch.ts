@@ -43,7 +43,7 @@ const answer = (sink: Sink, { id }: JsonRpc.Request, exit: Exit.Exit<unknown, Mc
 
 export const make = (era: StatelessEra): Dispatch => {
   // Callers without a name and an address cannot be told apart: they share one budget.
-  const { buckets }: RateLimit.Caller = { buckets: [] }
+  const { buckets }: RateLimit.Account = { buckets: [] }
   return (request, envelope, sink, { address, admitted, closing = Effect.never, base } = {}) => {
     const principal = envelope.principal ?? Principal.anonymous
     const origin = { principal, kept: 0, closing, admitted, buckets, address }

@@ -40,7 +40,7 @@ export interface Options {
 }
 
 /** Where a request of this era came from: the connection of a session, or a POST of its own. */
-export interface Origin extends Holder, RateLimit.Caller {
+export interface Origin extends Holder, RateLimit.Account {
   /** The network address of the client, where it is known. */
   readonly address?: string | undefined
   /** Completes when the server is about to end: subscriptions then end with their result. */

@@ -3,6 +3,7 @@ import { Principal } from "@effect-mcp/core/Principal"
 import { type PromptEntry, PromptRegistry, type PromptSource } from "@effect-mcp/core/Prompts"
 import { type Completer, ownCompleter } from "@effect-mcp/core/Completions"
 import type { QueryServices } from "@effect-mcp/core/RequestContext"
+import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { Prompt } from "@effect-mcp/protocol/model/Prompt"
 import * as Context from "effect/Context"
@@ -22,7 +23,8 @@ const prefixed = (source: PromptSource, prefix: string): PromptSource => ({
 })
 
 /** The error for a name that is not registered, or not visible to the caller. */
-export const unknownPrompt = (name: string): McpError.McpError => McpError.invalidParams(`Unknown prompt: ${name}`)
+export const unknownPrompt = (name: string): McpError.McpError =>
+  McpError.invalidParams(`Unknown prompt: ${excerpt(name)}`)
 
 const unsuggested = Effect.succeed([])
 
@@ -89,7 +91,7 @@ export const make: Effect.Effect<{ readonly prompts: PromptSet; readonly context
         }
         return entry.prompt.arguments?.some((known) => known.name === argument) === true
           ? ownCompleter(entry.complete, argument)
-          : McpError.invalidParams(`The prompt ${name} has no argument ${JSON.stringify(argument)}`)
+          : McpError.invalidParams(`The prompt ${name} has no argument ${excerpt(JSON.stringify(argument))}`)
       }
     }
     return {

@@ -48,7 +48,7 @@ const callersKept = 1024
 const roundsPerRequest = 10
 
 /** The account of a caller without name and address: a session, or the origin of a request without one. */
-export interface Caller {
+export interface Account {
   /** Written by the limiter alone. */
   buckets: Buckets | undefined
 }
@@ -89,13 +89,13 @@ export class RateLimit {
   take(
     rule: Rule,
     resumed: boolean,
-    caller: Caller,
+    account: Account,
     principal: Principal.Principal["Service"],
     address: string | undefined
   ): McpError.McpError | undefined {
     const now = this.clock.currentTimeMillisUnsafe()
     const name = Principal.callerKey(principal, address)
-    const buckets = name === undefined ? (caller.buckets ??= []) : this.bucketsOf(name, now)
+    const buckets = name === undefined ? (account.buckets ??= []) : this.bucketsOf(name, now)
     const index = resumed ? rule.index + 1 : rule.index
     const perSecond = resumed ? rule.perSecond * roundsPerRequest : rule.perSecond
     const bucket = (buckets[index] ??= new TokenBucket(perSecond, now))

@@ -6,6 +6,7 @@ import { type Completer, ownCompleter } from "@effect-mcp/core/Completions"
 import { Principal } from "@effect-mcp/core/Principal"
 import type { QueryServices } from "@effect-mcp/core/RequestContext"
 import { notFound, type ResourceEntry, type ResourceSource, type TemplateEntry } from "@effect-mcp/core/Resources"
+import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Model from "@effect-mcp/protocol/model/Resource"
 import * as UriTemplate from "@effect-mcp/protocol/UriTemplate"
@@ -146,12 +147,14 @@ export class ResourceEntries {
     if (entry !== undefined && sees(entry, caller)) {
       return hasVariable(uriTemplate, variable)
         ? ownCompleter(entry.complete, variable)
-        : McpError.invalidParams(`The resource template ${uriTemplate} has no variable ${JSON.stringify(variable)}`)
+        : McpError.invalidParams(
+            `The resource template ${uriTemplate} has no variable ${excerpt(JSON.stringify(variable))}`
+          )
     }
     const known = this.statics.get(uriTemplate) // a plain URI may be named too; it has nothing to complete
     if (known !== undefined && sees(known, caller)) return undefined
     if (!this.offeredBySource(uriTemplate)) {
-      return McpError.invalidParams(`Unknown resource template: ${uriTemplate}`)
+      return McpError.invalidParams(`Unknown resource template: ${excerpt(uriTemplate)}`)
     }
     return (value, others) =>
       this.owners.choose(

@@ -4,6 +4,7 @@ import { deferred, type HandlerRunner } from "@effect-mcp/core/internal/HandlerC
 import type { QueryServices, RequestServices } from "@effect-mcp/core/RequestContext"
 import { type Limits, type ToolEntry, ToolRegistry, type ToolSource } from "@effect-mcp/core/Tools"
 import * as HeaderParams from "@effect-mcp/protocol/HeaderParams"
+import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type { CallToolParams, CallToolResult, Tool } from "@effect-mcp/protocol/model/Tool"
 import * as Context from "effect/Context"
@@ -21,7 +22,7 @@ const prefixed = (source: ToolSource, prefix: string): ToolSource => ({
 })
 
 /** The error for a name that is not registered, or not visible to the caller. */
-export const unknownTool = (name: string): McpError.McpError => McpError.invalidParams(`Unknown tool: ${name}`)
+export const unknownTool = (name: string): McpError.McpError => McpError.invalidParams(`Unknown tool: ${excerpt(name)}`)
 
 export interface ToolSet extends Pick<ToolSource, "changes"> {
   /** The tools that the caller of `request` sees. */

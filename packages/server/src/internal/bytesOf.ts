@@ -1,5 +1,5 @@
 const encoder = new TextEncoder()
 
-/** A text as UTF-8. `Buffer.from` is a quarter faster than `TextEncoder`, and more for large texts (`packages/bench/NOTES.md`). */
+/** A text as UTF-8. `Buffer.from` is a quarter faster than `TextEncoder`, and more for large texts. */
 export const bytesOf = (text: string): Uint8Array =>
   typeof Buffer === "undefined" ? encoder.encode(text) : Buffer.from(text)

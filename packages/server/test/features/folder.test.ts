@@ -1,4 +1,5 @@
 /** `Resources.folder`: a folder on disk as resources. No URI and no link leads out of it, in any revision and for any feature. */
+import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as Tree from "@effect-mcp/core/folder/Tree"
 import * as Resources from "@effect-mcp/core/Resources"
 import * as McpError from "@effect-mcp/protocol/McpError"
@@ -137,7 +138,7 @@ layer(NodeServices.layer, { excludeTestServices: true })("a folder", (it) => {
             const error = yield* client.refused("resources/read", { uri: `${uri}/${attack}` })
             assert.deepStrictEqual(
               [error.code, error.message],
-              [version >= "2026-07-28" ? -32602 : -32002, `Resource not found: ${uri}/${attack}`]
+              [version >= "2026-07-28" ? -32602 : -32002, `Resource not found: ${excerpt(`${uri}/${attack}`)}`]
             )
             const { completion } = yield* client.request("completion/complete", {
               ref: { type: "ref/resource", uri: `${uri}/{+path}` },
