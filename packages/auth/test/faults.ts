@@ -216,7 +216,7 @@ export const faults: ReadonlyArray<Fault> = [
     file: `${client}/Access.ts`,
     from: "obtain(state, known, used, demand, false)",
     to: "obtain(state, known, used, demand, true)",
-    test: `${clientTest}/Access.model.test.ts`
+    test: `${clientTest}/Renewal.test.ts`
   },
   {
     name: "The exchange of an ID-JAG names no resource",

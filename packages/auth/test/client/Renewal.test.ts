@@ -159,6 +159,35 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
     })
   )
 
+  it.effect("expired tokens whose refresh is refused lead to a login at the issuer that the server names by now", () =>
+    Effect.gen(function* () {
+      const moved = "https://new.example.com"
+      const world = World.make({ token: (body) => ({ ...body, expires_in: 20 }) })
+      const client = yield* newClient(world)
+      yield* client.ask()
+      world.parts.prm = { resource: World.server, authorization_servers: [moved] }
+      world.parts.intercept = ({ form, url }) => {
+        if (form.get("grant_type") === "refresh_token") return World.json({ error: "invalid_grant" }, 400)
+        if (url.origin !== moved) return undefined
+        if (url.pathname === "/register") return World.json({ client_id: "new" }, 201)
+        if (url.pathname === "/token") return World.json({ access_token: "at-new", token_type: "Bearer" })
+        return World.json({
+          issuer: moved,
+          authorization_endpoint: `${moved}/authorize`,
+          token_endpoint: `${moved}/token`,
+          registration_endpoint: `${moved}/register`,
+          code_challenge_methods_supported: ["S256"]
+        })
+      }
+      yield* TestClock.adjust("21 seconds")
+      assert.strictEqual(yield* client.ask(), 200)
+      assert.deepStrictEqual(
+        world.visits.map(({ origin }) => origin),
+        [World.issuer, moved]
+      )
+    })
+  )
+
   it.effect("a login that replaces a dead refresh token and fails leaves no dead token behind", () =>
     Effect.gen(function* () {
       const { client, world } = yield* refused(newClient)
