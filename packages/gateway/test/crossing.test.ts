@@ -27,7 +27,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
   ) => it.effect(title, () => Effect.provide(Effect.scoped(body), Layer.fresh(layer(upstream))))
 
   test(
-    "who answers, and what it offers",
+    "the upstream server's name, instructions and capabilities",
     Effect.gen(function* () {
       const client = yield* join(downstream)
       assert.strictEqual(client.serverInfo.name, "behind")
@@ -78,7 +78,7 @@ describe.each(pairs)("$title", ({ downstream, upstream }) => {
   )
 
   test(
-    "who asks, and what the call carries beside its arguments; what each side declares is its own",
+    "the client's name and a call's `_meta`, without the declaration of the other side",
     Effect.gen(function* () {
       const client = yield* join(downstream, { clientInfo: { name: "asker", version: "9" } })
       const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"

@@ -1,4 +1,4 @@
-/** A server behind HTTP that dies under a call whose stream could be resumed: the call ends, although no GET is answered any more. */
+/** An upstream server over HTTP that dies under a call whose stream could be resumed: the call ends, although no GET is answered. */
 import * as Http from "@effect-mcp/client/Http"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Revision from "@effect-mcp/protocol/Revision"
@@ -9,7 +9,7 @@ import { FetchHttpClient } from "effect/http"
 import * as Gateway from "../src/Gateway.ts"
 import { Behind, behind, join } from "./support/gateway.ts"
 
-/** A `fetch` that reaches the server behind until it dies: then open bodies end and requests are refused. */
+/** A `fetch` that reaches the upstream server until it dies: then open bodies end and requests are refused. */
 const mortal = Effect.gen(function* () {
   const record = yield* Behind
   const served = behind.pipe(Layer.provide(Layer.succeed(Behind, record)))

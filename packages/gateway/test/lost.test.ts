@@ -1,9 +1,10 @@
-/** A server behind that dies under many calls: each of them ends, with a typed error, whether or not the server comes back. */
+/** An upstream server that dies under many calls: each of them ends, with a typed error, whether or not the server comes back. */
 import type { ClientError } from "@effect-mcp/client/ClientError"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import { Memory } from "@effect-mcp/core"
 import * as McpServer from "@effect-mcp/server/McpServer"
+import { quiesce } from "@effect-mcp/testing/Quiesce"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Fiber, Latch, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
@@ -13,7 +14,7 @@ import { Behind, behind, join } from "./support/gateway.ts"
 const versions = ["2025-11-25", "2026-07-28"] as const
 const pairs = versions.flatMap((downstream) => versions.map((upstream) => ({ downstream, upstream })))
 
-/** A gateway whose server behind can die, and comes back when the latch opens. */
+/** A gateway whose upstream server can die, and comes back when the latch opens. */
 const mortal = (upstream: Revision.Version) =>
   Effect.gen(function* () {
     const server = Context.get(yield* Layer.build(behind), McpServer.McpServer)
@@ -42,13 +43,13 @@ const passing = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.raceFirst(
     effect,
     Effect.andThen(
-      Effect.repeat(Effect.andThen(TestClock.adjust("1 second"), Effect.yieldNow), { times: 60 }),
+      Effect.repeat(Effect.andThen(TestClock.adjust("1 second"), quiesce), { times: 60 }),
       Effect.die(new Error("It has not ended within a minute"))
     )
   )
 
 describe.each(pairs)(
-  "A gateway ($downstream before $upstream) whose server behind dies",
+  "A gateway ($downstream before $upstream) whose upstream server dies",
   ({ downstream, upstream }) => {
     it.effect("ends each of 50 calls with an error of the protocol, although the server does not come back", () =>
       Effect.gen(function* () {
@@ -57,9 +58,8 @@ describe.each(pairs)(
         const calls = yield* Effect.forEach(Array.from({ length: 50 }), () =>
           Effect.forkChild(Effect.exit(client.callToolByName("hang")), { startImmediately: true })
         )
-        yield* Effect.flatMap(Gateway.Gateway, (self) =>
-          Effect.repeat(Effect.yieldNow, { until: () => self.calls() === 50 })
-        ).pipe(Effect.provide(gateway))
+        yield* quiesce
+        assert.strictEqual(Context.get(gateway, Gateway.Gateway).calls(), 50)
         yield* die
         const exits = yield* passing(Effect.forEach(calls, Fiber.join))
         for (const exit of exits)

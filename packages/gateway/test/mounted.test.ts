@@ -12,7 +12,7 @@ import { Behind, behind, join, pairs } from "./support/gateway.ts"
 const text = ({ content }: { readonly content: ReadonlyArray<{ readonly type: string }> }) =>
   content.map((block) => ("text" in block ? block.text : block.type)).join()
 
-/** A user who answers each question with a name of their own. */
+/** A user that answers each question with this name. */
 const user = (name: string) =>
   Elicitation.layer({ form: () => Effect.succeed({ action: "accept", content: { name } }) })
 const model = (name: string) =>
@@ -62,7 +62,7 @@ describe.each(pairs)("Mounted features, $title", ({ downstream, upstream }) => {
   )
 
   it.effect(
-    "ask nobody when the caller cannot be asked",
+    "ask no user when the caller cannot be asked",
     () =>
       Effect.gen(function* () {
         const client = yield* join(downstream)

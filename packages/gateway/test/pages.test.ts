@@ -79,7 +79,7 @@ describe("a tool that is refused until a page was visited", () => {
         )
         const entering = yield* Effect.forkChild(client.callToolByName("enter"))
         yield* Queue.take(refusals)
-        // The refusal has to get there first: news of a page that nobody asked for is not passed on.
+        // After the refusal has arrived: completions of unknown URL elicitations are not passed on.
         yield* quiesce
         yield* Deferred.succeed(visited, undefined)
         assert.strictEqual(yield* Queue.take(done), page.elicitationId)

@@ -178,7 +178,7 @@ describe("a request that comes alone", () => {
   )
 
   test(
-    "has no session to subscribe for, and nobody to tell",
+    "has no session that could subscribe or be notified",
     Effect.gen(function* () {
       const { error } = yield* post("resources/subscribe", { uri: "test://news" })
       assert.strictEqual(error.code, -32601)

@@ -173,7 +173,7 @@ const subscribeResource = (state: State, uri: string, updated: (uri: string) => 
     )
   )
 
-/** One subscription to all lists that the server announces changes of, shared by all who listen. */
+/** One subscription to all lists whose changes the server announces, shared by all streams of changes. */
 const listSubscription = Effect.fnUntraced(function* ({
   listening,
   negotiated: { serverCapabilities }

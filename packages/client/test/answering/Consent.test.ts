@@ -19,7 +19,7 @@ describe("consent", () => {
     })
 
   it.effect.each(all)(
-    "over %s is asked before a tool is called, and told of the outcome",
+    "over %s is asked before a tool is called, and gets the outcome",
     (version) =>
       Effect.gen(function* () {
         const asks: Array<Consent.Action> = []

@@ -19,7 +19,7 @@ const required = (...elicitations: ReadonlyArray<object>) =>
 const complete = (server: Scripted, elicitationId: string) =>
   server.peer.notify("notifications/elicitation/complete", { elicitationId })
 
-/** A user who is asked about pages, one by one. */
+/** A user that answers URL elicitations one by one. */
 const user = Effect.gen(function* () {
   const asked = yield* Queue.unbounded<string>()
   const answers = yield* Queue.unbounded<ElicitResult["action"]>()
@@ -148,7 +148,7 @@ describe.each(["2025-11-25"] as const)("a request of %s that needs pages visited
     })
   )
 
-  it.effect("keeps its error when there is nobody to show a page to", () =>
+  it.effect("keeps its error when the client cannot show URLs to a user", () =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({ version, answers: { "tools/call": refusing(required(page("a"))) } })
       assert.strictEqual(((yield* Effect.flip(client.callToolByName("x"))) as McpError.McpError).code, -32042)

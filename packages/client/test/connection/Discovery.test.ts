@@ -42,7 +42,7 @@ describe("a server of 2026-07-28", () => {
     verifies("stdio.compatibility.probes", "stdio.compatibility.probes-modern")
   )
 
-  it.effect("may keep to itself who it is", () =>
+  it.effect("may leave its name and version out of the answer to the probe", () =>
     Effect.gen(function* () {
       const { _meta: _, ...anonymous } = Modern.discovered() as { readonly _meta?: unknown }
       const { client } = yield* Modern.connected({ answers: { "server/discover": () => anonymous } })

@@ -79,7 +79,7 @@ describe("a request of 2026-07-28 that is answered with questions", () => {
     })
   )
 
-  it.effect("tells the user who asks", () =>
+  it.effect("shows the user which server asks", () =>
     Effect.gen(function* () {
       const heard: Array<unknown> = []
       const note = Effect.map(Requester, (asker) => void heard.push(asker))

@@ -1,4 +1,4 @@
-/** Changes of lists in 2026-07-28: one subscription for whoever wants to know. */
+/** Changes of lists in 2026-07-28: one subscription for all streams of changes. */
 import * as McpClient from "@effect-mcp/client/McpClient"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { assert, describe, it } from "@effect/vitest"
@@ -10,7 +10,7 @@ import { following } from "../support/watching.ts"
 describe("changes of lists over 2026-07-28", () => {
   const lists = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true }
 
-  it.effect("are asked for when someone wants to know, once for all", () =>
+  it.effect("are subscribed to when the first stream of changes runs, once for all streams", () =>
     Effect.gen(function* () {
       const { client, next, opened, server } = yield* Modern.listening()
       yield* settle

@@ -10,7 +10,7 @@ import * as Modern from "../support/modern.ts"
 import { endOf, following, updated } from "../support/watching.ts"
 
 describe("watching a resource over 2026-07-28", () => {
-  it.effect("is a subscription for as long as someone watches, and cancelled in the end", () =>
+  it.effect("is a subscription for as long as a watcher runs, and cancelled in the end", () =>
     Effect.gen(function* () {
       const { client, next, server } = yield* Modern.listening()
       const watch = yield* following(client.watchResource("file:///a"))

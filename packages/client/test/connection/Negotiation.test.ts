@@ -12,7 +12,7 @@ import * as Scripted from "../support/scripted.ts"
 
 describe.each(versions)("the handshake with a server of %s", (version) => {
   it.effect(
-    "offers the newest revision, says who it is, and takes what the server picks",
+    "offers the newest revision with its name and version, and takes the revision that the server picks",
     () =>
       Effect.gen(function* () {
         const clientInfo = { name: "tester", version: "2.0.0" }

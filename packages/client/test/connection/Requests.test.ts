@@ -63,7 +63,7 @@ const all = (client: McpClient.McpClient["Service"]) =>
 
 describe("requests of 2026-07-28", () => {
   it.effect(
-    "all say who asks, in which revision, and what may be asked back",
+    "all declare the client, the revision and the questions that may be asked",
     () =>
       Effect.gen(function* () {
         const roots = yield* SubscriptionRef.make<ReadonlyArray<{ readonly uri: string }>>([])
@@ -93,7 +93,7 @@ describe("requests of 2026-07-28", () => {
             {
               elicitation: { form: {} },
               sampling: { tools: {} },
-              // Nobody could be told of changes.
+              // A client without sessions cannot announce changes of its roots.
               roots: {},
               experimental: { x: {} },
               extensions: { "com.example/y": { z: 1 } }

@@ -54,7 +54,7 @@ describe("results of 2026-07-28", () => {
     verifies("json-rpc.result.type-unknown", "json-rpc.result.type-set")
   )
 
-  it.effect("that are malformed are shown to whoever wants to know", () =>
+  it.effect("that are malformed are in the error for inspection", () =>
     Effect.gen(function* () {
       const { client } = yield* Modern.connected({ answers: { "tools/call": () => Modern.complete({ content: 1 }) } })
       const error = yield* Effect.flip(client.callToolByName("t"))
@@ -123,7 +123,7 @@ describe("a server of 2026-07-28", () => {
   )
 
   it.effect(
-    "is told of a request that its caller has left",
+    "gets a cancellation for a request whose caller was interrupted",
     () =>
       Effect.gen(function* () {
         const reached = yield* Deferred.make<void>()

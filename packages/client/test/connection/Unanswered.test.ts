@@ -1,4 +1,4 @@
-/** Questions within requests of 2026-07-28 that are not answered: nobody may ask them, or nobody can. */
+/** Questions within requests of 2026-07-28 that are not answered: the server may not ask them, or the client cannot answer. */
 import * as Elicitation from "@effect-mcp/core/Elicitation"
 import * as Sampling from "@effect-mcp/core/Sampling"
 import { verifies } from "@effect-mcp/spec/verifies"

@@ -30,7 +30,7 @@ describe.each(all)("what a server of %s announces", (version) => {
     })
   )
 
-  it.effect("a slow reader of logs keeps the newest and stalls nobody", () =>
+  it.effect("a slow reader of logs keeps the newest and stalls no other reader", () =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({ version }, { logBuffer: 4 })
       const gate = yield* Latch.make(false)

@@ -122,7 +122,7 @@ describe.each(versions)("watching a resource over %s", (version) => {
     })
   )
 
-  it.effect("leaves the bare requests to those who want them", () =>
+  it.effect("offers subscribe and unsubscribe as requests of their own", () =>
     Effect.gen(function* () {
       const { client, server } = yield* connected({ version, answers })
       const first = yield* Effect.forkChild(Stream.runHead(client.resourceUpdates), { startImmediately: true })

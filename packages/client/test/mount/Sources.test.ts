@@ -93,7 +93,7 @@ describe.each(all)("a client of %s as a source", (version) => {
     })
   )
 
-  it.effect("passes progress on to whoever wants it", () =>
+  it.effect("passes progress on to a caller that asked for it", () =>
     Effect.gen(function* () {
       const { run } = yield* mounted({
         version,

@@ -1,4 +1,4 @@
-/** A client whose connection is lost opens another when somebody needs one. */
+/** A client whose connection is lost opens another when a request needs one. */
 import { TransportError } from "@effect-mcp/core/Transport"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { assert, describe, it } from "@effect/vitest"
@@ -9,7 +9,7 @@ import * as Modern from "../support/modern.ts"
 import { empty, broken, fork, recovering, tool, until } from "../support/recovering.ts"
 
 describe.each(all)("a client of %s whose connection is lost", (version) => {
-  it.effect("opens another for whoever needs it, once however many do", () =>
+  it.effect("opens another for the requests that need it, once for all of them", () =>
     Effect.gen(function* () {
       const { client, opened, server } = yield* recovering({
         version,
@@ -24,7 +24,7 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect("comes back to a server that has no time for all who do", () =>
+  it.effect("returns to a server that refuses some clients as too busy", () =>
     Effect.gen(function* () {
       const busy = new TransportError({ reason: "Status", status: 429, message: "Too many" })
       const { client, server, tries } = yield* recovering({ version, script: (n) => (n === 1 ? busy : {}) })
@@ -38,7 +38,7 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect("does not open another while nobody needs it", () =>
+  it.effect("does not open another while no request needs it", () =>
     Effect.gen(function* () {
       const { client, server, tries } = yield* recovering({ version })
       const closed = yield* fork(Effect.exit(client.awaitClosed))

@@ -160,7 +160,7 @@ const live = Effect.fnUntraced(function* (script: ReadonlyArray<Command>, versio
 
 describe("a client that loses its server at random", () => {
   it.effect.prop(
-    "answers every read, runs no call twice, lets nobody wait, and has its watchers read after the last update",
+    "answers every read, runs no call twice, ends every wait, and has its watchers read after the last update",
     { script: Arbitrary.array(Arbitrary.schema(Command), { maxLength: 25 }), version: Schema.Literals(all) },
     ({ script, version }) => live(script, version),
     { arbitrary: { runs: 150, size: 30 } }

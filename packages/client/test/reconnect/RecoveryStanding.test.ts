@@ -84,7 +84,7 @@ describe("a watch over 2026-07-28 that the server ends", () => {
     })
   )
 
-  it.effect("has changes of lists asked for again, once for all who listen", () =>
+  it.effect("subscribes to changes of lists again, once for all streams of changes", () =>
     Effect.gen(function* () {
       const { client, next, opened } = yield* listening()
       const tools = yield* following(client.toolChanges)

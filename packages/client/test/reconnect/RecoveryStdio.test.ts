@@ -31,7 +31,7 @@ describe.each([
       Effect.provide(Layer.provide(McpClient.layerStdio({ ...options, ...more }), NodeServices.layer))
     )
 
-  it.live("that crashed is started again for whoever needs it, once, and stopped in the end", () =>
+  it.live("that crashed is started again for the next request, once, and stopped in the end", () =>
     Effect.gen(function* () {
       const pids = yield* withClient((client) =>
         Effect.gen(function* () {

@@ -18,38 +18,40 @@ const deaf = (transport: Transport, method: string): Transport => {
 }
 
 describe.each(all)("a client of %s whose connection is lost", (version) => {
-  it.effect("tries so often, ever more slowly; then all who wait are told why, and who comes later starts afresh", () =>
-    Effect.gen(function* () {
-      const times: Array<number> = []
-      const { client, server, tries } = yield* recovering({
-        version,
-        script: (n) => (n === 0 || n === 9 ? {} : refused),
-        hold: () => Effect.map(Clock.currentTimeMillis, (now) => void times.push(now))
+  it.effect(
+    "tries a bounded number of times, ever more slowly; then waiting requests fail with the reason, and a later one starts afresh",
+    () =>
+      Effect.gen(function* () {
+        const times: Array<number> = []
+        const { client, server, tries } = yield* recovering({
+          version,
+          script: (n) => (n === 0 || n === 9 ? {} : refused),
+          hold: () => Effect.map(Clock.currentTimeMillis, (now) => void times.push(now))
+        })
+        server(0).cut()
+        yield* settle
+        const closed = yield* fork(Effect.flip(client.awaitClosed))
+        const waiting = yield* Effect.forEach([1, 2, 3], () => fork(Effect.flip(client.ping)))
+        yield* TestClock.adjust("30 seconds")
+        for (const error of yield* Fiber.joinAll(waiting)) {
+          assert.deepInclude(error, { _tag: "Closed", cause: refused, unsent: true })
+          assert.include(error.message, "Nobody listens")
+        }
+        assert.strictEqual(yield* Fiber.join(closed), refused)
+        const waits = times.slice(2).map((time, index) => time - (times[index + 1] ?? 0))
+        assert.strictEqual(waits.length, 7)
+        waits.forEach((wait, n) => {
+          assert.isAtMost(wait, 200 * 2 ** n)
+          assert.isAtLeast(wait, 100 * 2 ** n)
+        })
+        // The waits are jittered.
+        assert.isTrue(waits.some((wait, n) => wait < 200 * 2 ** n))
+        yield* client.ping
+        assert.strictEqual(tries(), 10)
+        const later = yield* fork(Effect.exit(client.awaitClosed))
+        yield* settle
+        assert.isUndefined(later.pollUnsafe())
       })
-      server(0).cut()
-      yield* settle
-      const closed = yield* fork(Effect.flip(client.awaitClosed))
-      const waiting = yield* Effect.forEach([1, 2, 3], () => fork(Effect.flip(client.ping)))
-      yield* TestClock.adjust("30 seconds")
-      for (const error of yield* Fiber.joinAll(waiting)) {
-        assert.deepInclude(error, { _tag: "Closed", cause: refused, unsent: true })
-        assert.include(error.message, "Nobody listens")
-      }
-      assert.strictEqual(yield* Fiber.join(closed), refused)
-      const waits = times.slice(2).map((time, index) => time - (times[index + 1] ?? 0))
-      assert.strictEqual(waits.length, 7)
-      waits.forEach((wait, n) => {
-        assert.isAtMost(wait, 200 * 2 ** n)
-        assert.isAtLeast(wait, 100 * 2 ** n)
-      })
-      // Not everybody comes at the same moment.
-      assert.isTrue(waits.some((wait, n) => wait < 200 * 2 ** n))
-      yield* client.ping
-      assert.strictEqual(tries(), 10)
-      const later = yield* fork(Effect.exit(client.awaitClosed))
-      yield* settle
-      assert.isUndefined(later.pollUnsafe())
-    })
   )
 
   it.effect("waits no longer than the caller does", () =>

@@ -161,7 +161,7 @@ describe.each(all)("a watch over %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect("has listeners of changed lists wait for whoever gets the next when none can be had", () =>
+  it.effect("keeps streams of changes waiting for the next connection while none can be opened", () =>
     Effect.gen(function* () {
       const { client, server, tries } = yield* watching(
         {

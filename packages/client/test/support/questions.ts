@@ -1,4 +1,4 @@
-/** Questions of every kind to a client, who answers them, and what the client declares and says. */
+/** Questions of every kind to a client, services that answer them, and what the client declares and answers. */
 import * as Elicitation from "@effect-mcp/core/Elicitation"
 import * as Sampling from "@effect-mcp/core/Sampling"
 import * as McpError from "@effect-mcp/protocol/McpError"

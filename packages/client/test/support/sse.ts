@@ -18,7 +18,7 @@ export interface Post {
 export interface Script {
   /** Begins the stream. Default: names `/messages?session=1`. */
   readonly open?: (response: http.ServerResponse) => void
-  /** Told of every message. Default: accepts it. */
+  /** Called with every message. Default: accepts it. */
   readonly posted?: (post: Post, say: (message: object) => void) => void
 }
 

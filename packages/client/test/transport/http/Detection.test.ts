@@ -59,7 +59,7 @@ describe("a server behind a URL", () => {
   )
 
   test(
-    "that does not know who asks, has no time, or is out of order, is not asked in another way",
+    "that wants credentials, is busy or is out of order is not probed in another way",
     Effect.gen(function* () {
       const server = yield* Raw.open
       for (const status of [401, 403, 408, 425, 429, 500, 503]) {

@@ -1,4 +1,4 @@
-/** Answers that nobody should give, and conversations that go on all the same or end at once. */
+/** Answers that no server should give, after which a conversation continues or ends at once. */
 import type { Citation } from "@effect-mcp/spec/verifies"
 import { Closed } from "@effect-mcp/core/Peer"
 import { assert, describe, it } from "@effect/vitest"
@@ -56,7 +56,7 @@ describe("a body that never ends", () => {
   )
 
   test(
-    "of a redirect keeps nobody from going there",
+    "of a redirect does not keep the client from following it",
     Effect.gen(function* () {
       const { peer, server, wake } = yield* scene
       const asked = yield* ask(peer, "tools/list")
@@ -184,7 +184,7 @@ describe("a server that is busy", () => {
   )
 
   test(
-    "is not asked again by who has left meanwhile",
+    "is not sent again for a caller that was interrupted meanwhile",
     Effect.gen(function* () {
       const { peer, server, wake } = yield* scene
       const asked = yield* ask(peer, "tools/list")

@@ -108,7 +108,7 @@ describe.each(versions)("a client of %s", (version) => {
     )
   }
 
-  it.effect("is told of a 401 at the very beginning", () =>
+  it.effect("fails with Unauthorized for a 401 to its first request", () =>
     Effect.gen(function* () {
       const http = Fake.client(unauthorized)
       const error = yield* Effect.flip(Effect.scoped(open(version, http)))
@@ -177,7 +177,7 @@ describe("a session whose connection is lost", () => {
 })
 
 describe("a client of HTTP with SSE", () => {
-  it.effect("is told of a 401 at its GET", () =>
+  it.effect("fails with Unauthorized for a 401 to its GET", () =>
     Effect.gen(function* () {
       const connector = Effect.provideService(Sse.open({ url }), HttpClient.HttpClient, Fake.client(unauthorized))
       const error = yield* Effect.flip(Effect.scoped(McpClient.open(connector, { revisions: ["2024-11-05"] })))
@@ -186,7 +186,7 @@ describe("a client of HTTP with SSE", () => {
     })
   )
 
-  it.effect("is told of a 403 at one of its requests, and calls on", () =>
+  it.effect("fails one request with Forbidden for a 403, and sends the next", () =>
     Effect.gen(function* () {
       const encoder = new TextEncoder()
       let say: (message: object) => void = () => {}

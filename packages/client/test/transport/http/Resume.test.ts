@@ -34,7 +34,7 @@ const scene = Effect.fnUntraced(function* (version: (typeof sessions)[number] = 
 const test = (title: string, body: Effect.Effect<void, unknown, any>, options?: Citation) =>
   it.effect(title, () => Effect.provide(Effect.scoped(body), http) as Effect.Effect<void, unknown>, options)
 
-/** What a server asks for, and a little more: those who are told the same do not come at the same moment. */
+/** The wait that a server asks for, and a little more: waits are jittered. */
 const after = (millis: number) => (slept: number) => slept >= millis && slept <= millis * 1.1
 const about = (millis: number) => (slept: number) => slept >= millis / 2 && slept <= millis
 

@@ -190,7 +190,7 @@ describe.each(cases)("a session of $version over $name", ({ layer, version }) =>
 
 describe("a session", () => {
   it.effect(
-    "tells its id to nobody else, wherever a server sends it",
+    "sends its session id to no other origin, wherever a server redirects",
     () =>
       Effect.gen(function* () {
         const server = yield* Raw.open

@@ -168,7 +168,7 @@ describe.each(Raw.clients)("a request of 2026-07-28 over %s", (_, http) => {
   )
 
   test(
-    "has not left when nobody listens",
+    "is unsent when no server listens at the port",
     Effect.gen(function* () {
       const { url } = yield* Effect.scoped(Raw.open)
       const peer = yield* wired({ url })

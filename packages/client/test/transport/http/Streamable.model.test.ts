@@ -257,7 +257,7 @@ const live = Effect.fnUntraced(function* (script: ReadonlyArray<Command>, loses:
     if (lost) model.session = undefined
   }
   yield* passing(Scope.close(scope, Exit.void))
-  // A listener is told of the end.
+  // The stream of gaps ends with the transport.
   yield* passing(Fiber.join(listener))
   yield* Fiber.interrupt(reader)
 

@@ -187,7 +187,7 @@ describe("an argument with a header", () => {
   ]
 
   test(
-    "that breaks a rule costs its tool the place in the list, and is told of",
+    "that breaks a rule leaves its tool out of the list, with the reason in `dropped`",
     Effect.gen(function* () {
       const dropped: Array<string> = []
       const { client, server } = yield* open({ dropped: (reason) => void dropped.push(reason) })

@@ -12,7 +12,7 @@ export const make: Effect.Effect<Sleeps> = Effect.gen(function* () {
   const asleep = yield* Queue.unbounded<{
     readonly millis: number
     readonly done: Deferred.Deferred<void>
-    /** Nobody waits for its end any more. */
+    /** Whether the sleep was interrupted. */
     over: boolean
   }>()
   const clock: Clock.Clock = {
