@@ -1,9 +1,11 @@
-/** Whatever a handler asks, in whatever order and however much at once: before a gateway it means the same, and runs once. */
+/** Handlers that ask in any order and several questions at once: through a gateway they get the same answers, and run once. */
 import { Elicitation, Memory, Once, type RequestContext, Roots, Sampling, Tool, Tools } from "@effect-mcp/core"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as McpServer from "@effect-mcp/server/McpServer"
 import { assert, describe, it } from "@effect/vitest"
+import { quiesce } from "@effect-mcp/testing/Quiesce"
 import { Arbitrary, Context, Effect, Layer, Schema } from "effect"
+import { TestClock } from "effect/testing"
 import * as Gateway from "../src/Gateway.ts"
 import { join } from "./support/gateway.ts"
 
@@ -46,8 +48,10 @@ const run = (
   }
 }
 
-/** Answers by what is asked, after a while that depends on it. */
-const later = (text: string) => Effect.repeat(Effect.yieldNow, { times: text.length % 7 })
+/** A delay by the length of the question, so that answers do not come in the order of their questions. */
+const later = (text: string) => Effect.sleep(text.length % 7)
+/** Moves the clock by a millisecond whenever no fiber can run. */
+const ticking = Effect.forkScoped(Effect.forever(Effect.andThen(quiesce, TestClock.adjust("1 millis"))))
 const everyone = Layer.mergeAll(
   Elicitation.layer({
     form: ({ message }) => Effect.as(later(message), { action: "accept", content: { name: `answer to ${message}` } })
@@ -70,6 +74,7 @@ describe.each(pairs)("a handler of $upstream, asked by a client of $downstream",
     Effect.gen(function* () {
       const play = (program: typeof programs extends Arbitrary.Arbitrary<infer A> ? A : never) =>
         Effect.gen(function* () {
+          yield* ticking
           const steps: Array<string> = []
           const handler = Effect.forEach(program, (group, at) =>
             Effect.forEach(group, (leaf, n) => run(leaf, `${leaf} ${at}.${n}`, steps), { concurrency: "unbounded" })
