@@ -72,7 +72,7 @@ export const suite = <E>(
         yield* Queue.take(progress)
         yield* Fiber.interrupt(waiting)
         const interrupted = mcp.readResourceText("effect://interrupted")
-        yield* Effect.repeat(interrupted, { until: (labels) => labels === JSON.stringify(["first"]) })
+        yield* Effect.repeat(interrupted, { until: (labels): boolean => JSON.parse(labels).includes("first") })
       })
     )
 
@@ -94,7 +94,7 @@ export const suite = <E>(
           yield* Queue.take(progress)
           yield* Fiber.interrupt(waiting)
           assert.deepInclude(yield* Queue.take(updates), { _tag: "Updated" })
-          assert.strictEqual(yield* mcp.readResourceText("effect://interrupted"), JSON.stringify(["first", "given up"]))
+          assert.include(JSON.parse(yield* mcp.readResourceText("effect://interrupted")), "given up")
           const changes = yield* listening(mcp.toolChanges)
           yield* untilHeard(changes, (name) => call("grow", { name }))
           assert.strictEqual(yield* call("leaf"), "I am leaf.")
