@@ -173,7 +173,7 @@ export const names = ({ exported, file, text }: Module): ReadonlyArray<Finding> 
 
 /** Words that stand for a program as if it were a person, and phrases that have to be decoded. */
 const riddles =
-  /\b(?:who|whoever|whom|nobody|somebody|someone|anybody|everybody)\b|\bTold of\b|\bof ours\b|\bnothing of it\b|\bas it came\b|\bin words\b/i
+  /\b(?:who|whoever|whom|nobody|somebody|someone|anybody|everybody)\b|\bTold of\b|\bof ours\b|\bnothing of it\b|\bas it came\b|\bin words\b|\bcomes to\b|\bgoes on\b/i
 
 const plain =
   (rule: "comments" | "titles") =>

@@ -52,7 +52,7 @@ describe("a table of rounds", () => {
     assert.deepStrictEqual(asked, ["raw", "sdk2", "raw", "raw", "sdk2"])
   })
 
-  it("says what failed, and goes on", async () => {
+  it("says what failed, and continues", async () => {
     const broken: Cell = { key: "ours 2025", round: () => Promise.reject(new Error("no\nway")) }
     const made = await table(title, [cell("raw 2025", cpu(1, 2)), broken], 2)
     assert.match(Report.text(made), /ours 2025 +Error: no way$/m)

@@ -316,7 +316,7 @@ describe("effect-mcp against servers that misbehave", () => {
     })
   )
 
-  it.live("goes on after junk on the wire, and mentions it", () =>
+  it.live("continues after junk on the wire, and mentions it", () =>
     Effect.gen(function* () {
       const { code, stderr } = yield* run(["ping", ...raw("junk")])
       assert.strictEqual(code, 0)

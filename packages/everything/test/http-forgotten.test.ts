@@ -61,7 +61,7 @@ const scene = Effect.fnUntraced(function* ({ file, unknown = "" }: Pick<Peer, "f
 })
 
 describe.each(peers)("a server made with $name, that is restarted", ({ call: [tool, args], file, unknown }) => {
-  it.live("is asked for one new session, in which all goes on", () =>
+  it.live("is asked for one new session, which serves all of them", () =>
     Effect.gen(function* () {
       const { client, restart, sessions } = yield* scene({ file, unknown: unknown ?? "" })
       const first = yield* client.callToolByName(tool, args)

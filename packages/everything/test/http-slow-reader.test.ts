@@ -3,6 +3,6 @@ import { it } from "@effect/vitest"
 import { floods, stop } from "./support/slow-reader.ts"
 
 it.live.each(floods)(
-  "A flood over %s waits for a reader that stops, which gets everything when it goes on",
+  "A flood over %s waits for a reader that stops, which gets everything when it continues",
   ([, begin, args]) => stop(begin, args)
 )

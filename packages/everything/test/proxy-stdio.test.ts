@@ -63,7 +63,7 @@ for (const { connector, name } of [
         })
       )
 
-      it.effect("cancels a call, and goes on", () =>
+      it.effect("cancels a call, and continues", () =>
         Effect.gen(function* () {
           const { client } = yield* Official
           const controller = new AbortController()

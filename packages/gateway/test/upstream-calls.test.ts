@@ -38,7 +38,7 @@ const started = Effect.gen(function* () {
   return { answer, calls, attach, first }
 })
 
-it.effect("A later round that disagrees with the call is refused, and the call goes on for the others", () =>
+it.effect("A later round that disagrees with the call is refused, and the call continues for the others", () =>
   Effect.gen(function* () {
     const { answer, attach, first } = yield* started
     const refusal = McpError.headerMismatch("another region")

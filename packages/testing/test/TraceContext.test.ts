@@ -40,7 +40,7 @@ describe.each(Revision.all)("trace context in $version", (revision) => {
   })
 
   it.effect(
-    "goes on with what a handler asks, baggage and state included",
+    "continues with what a handler asks, baggage and state included",
     () => {
       const { layer } = recording()
       const asked: Array<unknown> = []

@@ -51,7 +51,7 @@ for (const [where, layer] of Object.entries(stores))
     )
 
     test(
-      "forgets a text and goes on counting",
+      "forgets a text and continues counting",
       Effect.gen(function* () {
         const store = yield* TokenStore
         yield* store.swap("a", 0, "one")

@@ -219,7 +219,7 @@ describe.each(revisions)("Auth at %s", (revision) => {
     })
   )
 
-  it.effect("answers 503 while it cannot verify, and goes on with the keys it has", () =>
+  it.effect("answers 503 while it cannot verify, and continues with the keys it has", () =>
     Effect.gen(function* () {
       const { bearer, call, server } = yield* open({ features })
       const headers = yield* bearer({ lifetime: 86_400 })

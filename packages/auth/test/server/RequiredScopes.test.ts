@@ -179,7 +179,7 @@ describe.each(revisions)("Scopes at %s", (revision) => {
 })
 
 describe("RequiredScopes", () => {
-  it.effect("holds in sessions, too, and a token with more scopes goes on in the same one", () =>
+  it.effect("holds in sessions, too, and a token with more scopes continues in the same one", () =>
     Effect.gen(function* () {
       const { bearer, ran, send } = yield* serveAt("2026-07-28")()
       const poor = yield* bearer({ subject: "alice" })

@@ -53,7 +53,7 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
     })
   )
 
-  it.effect("goes on for the others when one of those that wait leaves", () =>
+  it.effect("continues for the others when one of those that wait leaves", () =>
     Effect.gen(function* () {
       const gate = Deferred.makeUnsafe<void>()
       const { client, server, tries } = yield* recovering({

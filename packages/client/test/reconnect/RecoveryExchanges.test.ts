@@ -1,4 +1,4 @@
-/** Where every request has an exchange of its own, one can fail though the conversation goes on. */
+/** Where every request has an exchange of its own, one can fail though the conversation continues. */
 import { TransportError } from "@effect-mcp/core/Transport"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber } from "effect"

@@ -56,7 +56,7 @@ describe("a connection that cannot be opened", () => {
     )
   }
 
-  it.effect("at first leaves nothing open while its caller goes on", () =>
+  it.effect("at first leaves nothing open while its caller continues", () =>
     Effect.scoped(
       Effect.gen(function* () {
         let alive = 0

@@ -1,4 +1,4 @@
-/** What a server says too deeply nested: its request fails and names both depths, and the conversation goes on. */
+/** What a server says too deeply nested: its request fails and names both depths, and the conversation continues. */
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Queue } from "effect"

@@ -119,7 +119,7 @@ describe("messages", () => {
 })
 
 describe("a message that is not accepted", () => {
-  it.live("fails its request with the status, and the conversation goes on", () =>
+  it.live("fails its request with the status, and the conversation continues", () =>
     Effect.gen(function* () {
       const server = yield* serving({
         posted: (post, say) => {

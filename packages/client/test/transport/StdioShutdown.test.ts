@@ -46,7 +46,7 @@ describe("shutting a server down", () => {
   )
 
   it.live(
-    "goes on with SIGTERM when it does not go by itself",
+    "sends SIGTERM when the process does not end by itself",
     () =>
       withProcesses(
         Effect.gen(function* () {

@@ -80,7 +80,7 @@ const hostile = [
 ]
 
 describe.each(Revision.all)("search over $version", (revision) => {
-  it.effect("answers to globs that are made to hang, and the server goes on", () =>
+  it.effect("answers to globs that are made to hang, and the server continues", () =>
     Effect.gen(function* () {
       const files = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`${"a".repeat(200)}/${n}b`, "needle"]))
       const client = yield* connect(revision, { workspace: Workspace.layerMemory(files) })

@@ -139,7 +139,7 @@ class NodeListener {
     if (request.readableDidRead || request.destroyed) return write(response, bodyMissing)
     const exchange = exchanges.enter(cutOf(request, response), http)
     Body.collect(request, admission.maxMessageBytes, (read) => {
-      // The rest is discarded, so that the client comes to read the response.
+      // The rest is discarded, so that the client can read the response.
       if (read === "TooLarge") request.resume()
       if (read === "Gone") exchanges.leave(exchange)
       else this.respond(() => this.endpoint.post(http, read, exchange), exchange, request, response)

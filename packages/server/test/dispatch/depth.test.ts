@@ -1,4 +1,4 @@
-/** A message that is nested too deeply: refused by name at every door and in every revision, while all else goes on. */
+/** A message that is nested too deeply: refused by name at every door and in every revision, while all else continues. */
 import { NodeSocketServer } from "@effect/platform-node"
 import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"

@@ -151,7 +151,7 @@ describe("an observer", () => {
   )
 })
 
-describe("a middleware may change the request that goes on", () => {
+describe("a middleware may change the request that is passed on", () => {
   const Said = Schema.Struct({ said: Schema.String })
   const features = Layer.mergeAll(
     Tools.layer(Tool.make("say", { description: "", input: Said }), ({ said }) => Effect.succeed(said)),

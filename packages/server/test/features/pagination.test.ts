@@ -96,7 +96,7 @@ describe("pages", () => {
         )).flat()
         const first = items.slice(0, size)
         const stays = items.filter((item) => item !== gone || first.includes(item))
-        // One page was made before the change; if its last item is what went, its place is where it goes on.
+        // One page was made before the change; if its last item is what was removed, the list continues at its place.
         assert.deepStrictEqual(
           found.filter((item) => item !== "new!"),
           stays

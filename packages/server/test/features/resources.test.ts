@@ -430,7 +430,7 @@ describe("subscriptions", () => {
     })
   )
 
-  it.effect("survive a watcher that dies: the session goes on", () =>
+  it.effect("survive a watcher that dies: the session continues", () =>
     Effect.gen(function* () {
       const client = yield* session(
         Resources.layer({ uri: "x:", name: "x" }, Effect.succeed("still"), Stream.die(new Error("watcher")))

@@ -99,7 +99,7 @@ describe("framing", () => {
     verifies("stdio.framing.newline", "transport.encoding.utf-8", "json-rpc.message.conformant")
   )
 
-  it.effect("answers a line that is no JSON with -32700, one that is no message with -32600, and goes on", () =>
+  it.effect("answers a line that is no JSON with -32700, one that is no message with -32600, and continues", () =>
     Effect.gen(function* () {
       const server = yield* start(echo)
       yield* server.feed(...handshake.map(line))
@@ -334,7 +334,7 @@ describe.each([
     })
   )
 
-  it.live("answers what is in flight before it goes on SIGTERM, and runs its finalizers", () =>
+  it.live("answers what is in flight before it ends on SIGTERM, and runs its finalizers", () =>
     Effect.gen(function* () {
       const server = yield* run(args)
       yield* server.send(...handshake, call(1, "hang"))

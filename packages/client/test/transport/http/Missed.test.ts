@@ -68,7 +68,7 @@ describe.each(sessions)("the stream of a session of %s", (version) => {
     })
   )
 
-  it.live("that goes on where it stopped has missed nothing", () =>
+  it.live("that continues where it stopped has missed nothing", () =>
     Effect.gen(function* () {
       const { get, leave, next, server } = yield* watching(version)
       yield* get.event({ id: "1", data: updated })

@@ -1,4 +1,4 @@
-/** Streams of a session that outlive their connections, as a client goes on with them. */
+/** Streams of a session that outlive their connections, as a client continues with them. */
 import { Closed } from "@effect-mcp/core/Peer"
 import { type Citation, verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
@@ -40,7 +40,7 @@ const about = (millis: number) => (slept: number) => slept >= millis / 2 && slep
 
 describe.each(sessions)("the stream of a request in %s", (version) => {
   test(
-    "goes on with a GET after the last event, as often as it takes",
+    "continues with a GET after the last event, as often as it takes",
     Effect.gen(function* () {
       const { get, peer, server, wake } = yield* scene(version)
       yield* get.stream()

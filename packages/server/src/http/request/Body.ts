@@ -108,7 +108,7 @@ export const reader = (admission: Admission) => {
     }
     return Effect.callback<A, never, R>((resume) => {
       const stop = collect(source, maxMessageBytes, (read) => {
-        // The rest is discarded, so that the client comes to read the response.
+        // The rest is discarded, so that the client can read the response.
         if (read === "TooLarge") source.resume()
         resume(then(read))
       })
