@@ -136,6 +136,18 @@ describe.each(revisions)("What is hidden at %s", (revision) => {
     })
   )
 
+  it.effect("is private to caches also where only a mounted server is hidden", () =>
+    Effect.gen(function* () {
+      const hidden = mounted.pipe(Auth.requires({ scopes: ["secret"], hide: true }))
+      const { bearer, post } = yield* open({ features: Layer.merge(all("open"), hidden), caching })
+      const caller = yield* bearer({ subject: "alice" })
+      for (const [method] of lists) {
+        const { json } = yield* post(method, {}, caller)
+        assert.strictEqual(json.result.cacheScope, revision === "2026-07-28" ? "private" : undefined)
+      }
+    })
+  )
+
   it.effect("does not exist for callers without the scope: the error is that of a made-up name", () =>
     Effect.gen(function* () {
       const { bearer, post } = yield* open({ features })
