@@ -219,6 +219,34 @@ export const faults: ReadonlyArray<Fault> = [
     test: `${clientTest}/Renewal.test.ts`
   },
   {
+    name: "After a refused refresh, a server without metadata at the well-known URI counts as its own authorization server",
+    file: `${client}/Access.ts`,
+    from: "indicator === undefined ? MetadataDiscovery.resource : MetadataDiscovery.find",
+    to: "MetadataDiscovery.resource",
+    test: `${clientTest}/Renewal.test.ts`
+  },
+  {
+    name: "The URL of the metadata that a challenge named is not stored",
+    file: `${client}/Access.ts`,
+    from: "    ...(metadataUrl === undefined ? undefined : { metadataUrl })",
+    to: "",
+    test: `${clientTest}/Renewal.test.ts`
+  },
+  ...["Access.model.test.ts", "Renewal.test.ts"].map((test) => ({
+    name: `Metadata are looked for at the well-known URIs alone (${test})`,
+    file: `${client}/Access.ts`,
+    from: "const find = indicator === undefined ? MetadataDiscovery.resource : MetadataDiscovery.find",
+    to: "const find = (options: MetadataDiscovery.Options, _?: string) => MetadataDiscovery.resource(options, undefined)",
+    test: `${clientTest}/${test}`
+  })),
+  {
+    name: "The target of a server has another key than in existing stores",
+    file: `${client}/Stored.ts`,
+    from: 'slot("place"',
+    to: 'slot("target"',
+    test: `${clientTest}/TokenStore.test.ts`
+  },
+  {
     name: "The exchange of an ID-JAG names no resource",
     file: `${client}/EnterpriseManaged.ts`,
     from: '      resource: request.resource,\n      scope: request.scopes?.join(" "),\n      subject_token:',

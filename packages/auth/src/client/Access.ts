@@ -12,6 +12,7 @@ import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Predicate from "effect/Predicate"
 import type * as Scope from "effect/Scope"
 import type * as Metadata from "../shared/Metadata.ts"
 import * as MetadataDiscovery from "../shared/MetadataDiscovery.ts"
@@ -42,8 +43,8 @@ export interface Current {
 export interface Access {
   /** The tokens to send; undefined if there are none. */
   readonly current: Effect.Effect<Current | undefined, OAuthError>
-  /** Gets others than `used`, which the server refused with this demand; without a demand they are about to expire. */
-  readonly renew: (used: Current | undefined, demand: Demand | undefined) => Effect.Effect<Current, OAuthError>
+  /** Gets others than `used`, which the server refused with this demand. */
+  readonly renew: (used: Current | undefined, demand: Demand) => Effect.Effect<Current, OAuthError>
   /** The authorization server and resource that the server last led to, from the store. */
   readonly target: Effect.Effect<Stored.AuthorizationTarget | undefined, OAuthError>
   /** Forgets the tokens, here and in the store. */
@@ -72,7 +73,7 @@ interface State<R> {
   /** Whether the store was read. */
   loaded: boolean
   /** The attempt that runs, and the scopes that its demand named. */
-  flight: { readonly needed: Scopes.Scopes; readonly fiber: Fiber.Fiber<Current, OAuthError> } | undefined
+  flight: { readonly needed: Scopes.Scopes; readonly fiber: Fiber.Fiber<Current | undefined, OAuthError> } | undefined
 }
 
 const metadataOf = Effect.fnUntraced(function* <R>(
@@ -165,9 +166,11 @@ const obtain = Effect.fnUntraced(function* <R>(
   const issuer =
     resource.issuers.find((issuer) => issuer === state.current?.target.issuer || options.grant.prefers(issuer)) ??
     resource.issuers[0]
+  const metadataUrl = demand === undefined ? used?.target.metadataUrl : demand.resourceMetadata
   const target: Stored.AuthorizationTarget = {
     issuer,
-    ...(resource.indicator === undefined ? undefined : { resource: resource.indicator })
+    ...(resource.indicator === undefined ? undefined : { resource: resource.indicator }),
+    ...(metadataUrl === undefined ? undefined : { metadataUrl })
   }
   const before = used?.target.issuer === issuer ? used.tokens.requested : []
   const found: Found = { resource, metadata: yield* metadataOf(state, target), demand, before }
@@ -201,30 +204,35 @@ const obtain = Effect.fnUntraced(function* <R>(
 /**
  * One attempt. Tokens that merely expire are refreshed where they are from. After a refusal, and before the user is asked, discovery says
  * which authorization server the resource has now: it may have moved to another one.
+ *
+ * Undefined without a demand where the metadata of a resource are not found: a request without a token then brings the challenge that
+ * names them. The server's own origin is no authorization server for tokens that another issuer has issued.
  */
 const attempt = Effect.fnUntraced(function* <R>(
   state: State<R>,
   used: Current | undefined,
   demand: Demand | undefined
-): Effect.fn.Return<Current, OAuthError, R | TokenStore> {
-  const anew = Effect.flatMap(MetadataDiscovery.resource(state.discovery, demand?.resourceMetadata), (resource) =>
-    obtain(state, resource, used, demand, true)
-  )
-  if (demand !== undefined || used === undefined) return yield* Effect.catchTag(anew, "NotRefreshed", Effect.die)
-  const { issuer, resource: indicator } = used.target
+): Effect.fn.Return<Current | undefined, OAuthError, R | TokenStore> {
+  const { discovery } = state
+  const anew = (resource: MetadataDiscovery.Resource) =>
+    Effect.catchTag(obtain(state, resource, used, demand, true), "NotRefreshed", Effect.die)
+  if (demand !== undefined || used === undefined)
+    return yield* anew(yield* MetadataDiscovery.resource(discovery, demand?.resourceMetadata))
+  const { issuer, metadataUrl, resource: indicator } = used.target
   const known: MetadataDiscovery.Resource = { indicator, issuers: [issuer], scopes: undefined, metadata: undefined }
+  const find = indicator === undefined ? MetadataDiscovery.resource : MetadataDiscovery.find
   return yield* obtain(state, known, used, demand, false).pipe(
-    Effect.catchTag("NotRefreshed", () => anew),
-    Effect.catchTag("NotRefreshed", Effect.die)
+    Effect.catchTag("NotRefreshed", () => Effect.flatMap(find(discovery, metadataUrl), anew)),
+    Effect.catchTag("Absent", () => Effect.sync(() => (state.current = undefined)))
   )
 })
 
-/** Runs one attempt for all fibers that need no more scopes than it asks for. */
+/** Runs one attempt for all fibers that need no more scopes than it asks for. Undefined only without a demand, as `attempt`. */
 const share = Effect.fnUntraced(function* <R>(
   state: State<R>,
   used: Current | undefined,
   demand: Demand | undefined
-): Effect.fn.Return<Current, OAuthError, R | TokenStore> {
+): Effect.fn.Return<Current | undefined, OAuthError, R | TokenStore> {
   const needed = demand?.scopes ?? []
   while (true) {
     const { current, flight } = state
@@ -240,8 +248,10 @@ const share = Effect.fnUntraced(function* <R>(
       state.flight = { needed, fiber }
       return yield* Fiber.join(fiber)
     }
-    if (Scopes.covers(flight.needed, needed)) return yield* Fiber.join(flight.fiber)
-    yield* Fiber.await(flight.fiber)
+    if (Scopes.covers(flight.needed, needed)) {
+      const found = yield* Fiber.join(flight.fiber)
+      if (found !== undefined || demand === undefined) return found
+    } else yield* Fiber.await(flight.fiber)
   }
 })
 
@@ -290,7 +300,8 @@ export const make = Effect.fnUntraced(function* <R>(
   const renew = (used: Current | undefined, demand: Demand | undefined) =>
     Effect.provideContext(share(state, used, demand), context)
   return {
-    renew,
+    // A demand always ends in tokens or an error.
+    renew: (used, demand) => Effect.filterOrElse(renew(used, demand), Predicate.isNotUndefined, Effect.die),
     metadata: (target) => metadataOf(state, target),
     target: Effect.map(state.slot.read, ({ value }) => value),
     current: Effect.gen(function* () {

@@ -61,7 +61,9 @@ export type Account = typeof Account.Type
 export const AuthorizationTarget = Schema.Struct({
   issuer: Schema.String,
   /** The resource indicator; a server of 2025-03-26 has none. */
-  resource: Schema.optionalKey(Schema.String)
+  resource: Schema.optionalKey(Schema.String),
+  /** The URL of the resource metadata, where a challenge named it. */
+  metadataUrl: Schema.optionalKey(Schema.String)
 })
 export type AuthorizationTarget = typeof AuthorizationTarget.Type
 
@@ -97,8 +99,8 @@ const slot =
 export const account = slot("account", Account)
 /** The client's registration, by issuer. */
 export const registration = slot("registration", Registration)
-/** The authorization target of a server, by its URL. */
-export const target = slot("target", AuthorizationTarget)
+/** The authorization target of a server, by its URL. The key is that of existing stores: another one would cost each user a login. */
+export const target = slot("place", AuthorizationTarget)
 
 /** The account of a resource at its issuer. */
 export const accountOf = (store: TokenStore["Service"], { issuer, resource }: AuthorizationTarget): Slot<Account> =>

@@ -5,6 +5,7 @@
  * A server without resource metadata counts as one of 2025-03-26, whose own origin is the authorization server.
  */
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
+import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import type * as HttpClient from "effect/http/HttpClient"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
@@ -91,18 +92,21 @@ const readResource = Effect.fnUntraced(function* (
   return { indicator: metadata.resource, issuers: [first, ...others], scopes: metadata.scopes_supported, metadata }
 })
 
-/** Finds the resource metadata: at the URL of the challenge if there is one, else at the well-known URIs. */
-export const resource = Effect.fnUntraced(function* (
+/** No resource metadata are where they were looked for. */
+export class Absent extends Data.TaggedError("Absent")<{ readonly error: OAuthError }> {}
+
+/** Reads the resource metadata: at the URL of a challenge if there is one, else at the well-known URIs. */
+export const find = Effect.fnUntraced(function* (
   options: Options,
   challenged: string | undefined
-): Effect.fn.Return<Resource, OAuthError> {
+): Effect.fn.Return<Resource, OAuthError | Absent> {
   const step = "resource-metadata"
   if (challenged !== undefined) {
     const url = yield* TrustedUrl.check(step, "`resource_metadata` of the challenge", challenged, options)
     const { status, json } = yield* get(options, step, url)
-    if (status !== 200)
-      return yield* new OAuthError({ step, problem: "the metadata are not there", url: shown(url), status })
-    return yield* readResource(options, url, json)
+    if (status === 200) return yield* readResource(options, url, json)
+    const error = new OAuthError({ step, problem: "the metadata are not there", url: shown(url), status })
+    return yield* status >= 500 ? error : new Absent({ error })
   }
   const urls = resourceMetadataUrls(options.server)
   for (const url of urls) {
@@ -111,14 +115,27 @@ export const resource = Effect.fnUntraced(function* (
     // Many sites answer any path with a web page: that is no metadata.
     if (status === 200 && json !== undefined) return yield* readResource(options, url, json)
   }
-  if (!options.fallback)
-    return yield* new OAuthError({
+  return yield* new Absent({
+    error: new OAuthError({
       step,
       problem: "the server has no Protected Resource Metadata",
       expected: `JSON at ${urls.map(shown).join(" or ")}`
     })
-  return { indicator: undefined, issuers: [options.server.origin], scopes: undefined, metadata: undefined }
+  })
 })
+
+/** `find`; a server without metadata and without a URL of a challenge counts as one of 2025-03-26, unless the options refuse that. */
+export const resource = (options: Options, challenged: string | undefined): Effect.Effect<Resource, OAuthError> =>
+  Effect.catchTag(find(options, challenged), "Absent", ({ error }) =>
+    challenged === undefined && options.fallback
+      ? Effect.succeed<Resource>({
+          indicator: undefined,
+          issuers: [options.server.origin],
+          scopes: undefined,
+          metadata: undefined
+        })
+      : Effect.fail(error)
+  )
 
 /** The endpoints that a server of 2025-03-26 has where it has no metadata. */
 const defaults = (origin: string): Metadata.AuthorizationServer => ({

@@ -56,6 +56,10 @@ interface Refreshable {
   state: "good" | "used" | "dead"
 }
 
+/** Where the server has its metadata: at the well-known URI, or at a URL that only its challenges name. */
+const Metadata = Schema.Literals(["well-known", "challenge"])
+const challenged = "https://mcp.example.com/metadata.json"
+
 /** The server, its issuers and its user; what is wrong with what they see is an assertion's message. */
 class Model {
   now = 0
@@ -77,7 +81,12 @@ class Model {
   readonly refreshes = new Map<string, number>()
   /** The issuers that are asked for tokens now. */
   readonly running = new Set<string>()
+  readonly metadata: typeof Metadata.Type
   private count = 0
+
+  constructor(metadata: typeof Metadata.Type) {
+    this.metadata = metadata
+  }
 
   /** The scopes of the newest refresh token of the current issuer, if it is good: clients keep no older one. */
   get standing(): ReadonlyArray<string> | undefined {
@@ -127,14 +136,19 @@ class Model {
     })
   }
 
+  challenge(parameters: ReadonlyArray<string>): HeadersInit {
+    const named = this.metadata === "challenge" ? [...parameters, `resource_metadata="${challenged}"`] : parameters
+    return { "www-authenticate": ["Bearer", named.join(", ")].join(" ").trim() }
+  }
+
   serve(token: string | undefined, needed: ReadonlyArray<string>): Response {
     const found = token === undefined ? undefined : this.access.get(token)
     if (found !== undefined && found.expires <= this.now) this.faults.push(`${token} was sent after its end`)
     if (found === undefined || found.revoked || found.expires <= this.now || found.issuer !== issuers[this.issuer])
-      return new Response("", { status: 401, headers: { "www-authenticate": "Bearer" } })
+      return new Response("", { status: 401, headers: this.challenge([]) })
     if (needed.every((scope) => found.scopes.includes(scope))) return json({})
-    const challenge = `Bearer error="insufficient_scope", scope="${needed.join(" ")}"`
-    return new Response("", { status: 403, headers: { "www-authenticate": challenge } })
+    const challenge = this.challenge([`error="insufficient_scope"`, `scope="${needed.join(" ")}"`])
+    return new Response("", { status: 403, headers: challenge })
   }
 }
 
@@ -179,7 +193,8 @@ const network = (model: Model) =>
             request.headers["authorization"]?.slice("Bearer ".length),
             (request.headers[scopesHeader] ?? "").split(" ").filter((scope) => scope !== "")
           )
-        if (at.endsWith("/.well-known/oauth-protected-resource/mcp"))
+        const wellKnown = "https://mcp.example.com/.well-known/oauth-protected-resource/mcp"
+        if (at === (model.metadata === "challenge" ? challenged : wellKnown))
           return json({ resource: server, authorization_servers: [issuers[model.issuer]] })
         if (issuer !== undefined && url.pathname === "/.well-known/oauth-authorization-server")
           return json({ issuer, token_endpoint: `${issuer}/token` })
@@ -316,9 +331,9 @@ const run = Effect.fnUntraced(function* (
 describe("Access", () => {
   it.effect.prop(
     "Tokens of one server hold in any history of expiry, revocation, failures, moves and processes",
-    [Schema.Array(Round).check(Schema.isMaxLength(8))],
-    ([history]) => {
-      const model = new Model()
+    [Schema.Array(Round).check(Schema.isMaxLength(8)), Metadata],
+    ([history, metadata]) => {
+      const model = new Model(metadata)
       return Effect.gen(function* () {
         const clients = yield* clientsOf(model)
         for (const round of history) yield* run(model, clients, round)

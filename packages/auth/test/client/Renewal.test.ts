@@ -188,6 +188,87 @@ describe.each(World.revisions)("Renewal at %s", (revision) => {
     })
   )
 
+  for (const fallback of [true, false])
+    for (const stored of ["the URL of its metadata", "no URL"] as const)
+      it.effect(
+        `A refused refresh leads to a login at the issuer of a server whose metadata only its challenge names (the store has ${stored}, fallback ${fallback})`,
+        () =>
+          Effect.gen(function* () {
+            const url = "https://mcp.example.com/metadata.json"
+            const world = World.make({
+              prm: undefined,
+              challenge: `Bearer resource_metadata="${url}"`,
+              token: (body) => ({ ...body, expires_in: 20 })
+            })
+            const honest = (hit: World.Hit) =>
+              hit.url.href === url
+                ? World.json({ resource: World.server, authorization_servers: [World.issuer] })
+                : undefined
+            world.parts.intercept = honest
+            const store = TokenStore.makeMemory()
+            yield* (yield* newClient(world, { fallback }, store)).ask()
+            if (stored === "no URL") {
+              const name = JSON.stringify(["place", World.server])
+              const { version } = yield* store.read(name)
+              yield* store.swap(name, version, JSON.stringify({ issuer: World.issuer, resource: World.server }))
+            }
+            world.parts.intercept = (hit) =>
+              hit.form.get("grant_type") === "refresh_token" ? World.json({ error: "invalid_grant" }, 400) : honest(hit)
+            const client = yield* newClient(world, { fallback }, store)
+            yield* TestClock.adjust("21 seconds")
+            assert.strictEqual(yield* client.ask(), 200)
+            assert.deepStrictEqual(
+              world.visits.map(({ origin, searchParams }) => [origin, searchParams.get("resource")]),
+              [
+                [World.issuer, World.server],
+                [World.issuer, World.server]
+              ]
+            )
+            const sent = world.at(World.server).map(({ headers }) => headers["authorization"])
+            assert.deepStrictEqual(sent.slice(2), stored === "no URL" ? [undefined, "Bearer at-2"] : ["Bearer at-2"])
+          })
+      )
+
+  it.effect("metadata that have moved since the login are found by the challenge to a request without a token", () =>
+    Effect.gen(function* () {
+      const world = World.make({ token: (body) => ({ ...body, expires_in: 20 }) })
+      const client = yield* newClient(world)
+      yield* client.ask()
+      const moved = "https://mcp.example.com/moved.json"
+      const { prm } = world.parts
+      world.parts.prm = undefined
+      world.parts.challenge = `Bearer resource_metadata="${moved}"`
+      world.parts.intercept = ({ form, url }) => {
+        if (form.get("grant_type") === "refresh_token") return World.json({ error: "invalid_grant" }, 400)
+        return url.href === moved ? World.json(prm) : undefined
+      }
+      yield* TestClock.adjust("21 seconds")
+      assert.strictEqual(yield* client.ask(), 200)
+      assert.deepStrictEqual(
+        world.visits.map(({ origin }) => origin),
+        [World.issuer, World.issuer]
+      )
+    })
+  )
+
+  it.effect("A token refreshed before its end keeps the URL of the metadata for a later login", () =>
+    Effect.gen(function* () {
+      const world = World.make({ token: (body) => ({ ...body, expires_in: 20 }) })
+      const store = TokenStore.makeMemory()
+      const client = yield* newClient(world, {}, store)
+      yield* client.ask()
+      yield* TestClock.adjust("21 seconds")
+      yield* client.ask()
+      assert.strictEqual(world.grants("refresh_token").length, 1)
+      const { text } = yield* store.read(JSON.stringify(["place", World.server]))
+      assert.deepStrictEqual(JSON.parse(text ?? ""), {
+        issuer: World.issuer,
+        resource: World.server,
+        metadataUrl: World.prmUrl
+      })
+    })
+  )
+
   it.effect("a login that replaces a dead refresh token and fails leaves no dead token behind", () =>
     Effect.gen(function* () {
       const { client, world } = yield* refused(newClient)

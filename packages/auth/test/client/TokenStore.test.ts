@@ -4,6 +4,7 @@ import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { Effect, FileSystem, Layer, Redacted } from "effect"
+import * as World from "./support/world.ts"
 
 const key = Redacted.make(new Uint8Array(32).fill(7))
 const temporary = Layer.unwrap(
@@ -242,6 +243,32 @@ describe("TokenStore, encrypted", () => {
     Effect.gen(function* () {
       const error = yield* Effect.flip(over(makeMemory(), Redacted.make(new Uint8Array(16))))
       assert.match(error.message, /32 bytes/)
+    })
+  )
+})
+
+describe("Entries of a store", () => {
+  it.effect("A client finds its tokens under the keys of existing stores, so that an upgrade costs no login", () =>
+    Effect.gen(function* () {
+      const world = World.make()
+      const store = makeMemory()
+      yield* store.swap(
+        JSON.stringify(["place", World.server]),
+        0,
+        JSON.stringify({ issuer: World.issuer, resource: World.server })
+      )
+      yield* store.swap(
+        JSON.stringify(["account", World.issuer, World.server]),
+        0,
+        JSON.stringify({ tokens: { accessToken: "at-0", tokenType: "Bearer", requested: [] } })
+      )
+      const client = yield* World.client(world, {}, store)
+      assert.strictEqual(yield* client.ask(), 200)
+      assert.strictEqual(world.visits.length, 0)
+      assert.deepStrictEqual(
+        world.hits.map(({ headers }) => headers["authorization"]),
+        ["Bearer at-0"]
+      )
     })
   )
 })
