@@ -1,8 +1,8 @@
 /**
  * The questions and steps of one round: what a handler's `ClientInput` does while the handler is replayed on a journal.
  *
- * Owns the keys of questions, the answers that are known, the steps that ran, and when a round has nothing left to do but wait for
- * answers. Running and interrupting the handler is `Replay`'s.
+ * Owns the keys of questions, the answers that are known, the steps that ran, and how long a round waits for siblings that may ask.
+ * Running and interrupting the handler is `Replay`'s.
  */
 import {
   type ClientDeclaration,
@@ -58,6 +58,14 @@ interface NewQuestion {
   readonly name: string
 }
 
+/**
+ * Turns of the scheduler: a guess at whether a sibling is about to ask, which only groups questions. A question that is missed is asked
+ * in the next round.
+ */
+const quietTurns = 8
+/** How many turns a round waits without a change while one of its fibers is ready in each. */
+const busyTurns = 64
+
 const suspend: Effect.Effect<never> = Effect.interruptible(Effect.never)
 
 const askFailed = (message: string): McpError.McpError => McpError.internalError(message)
@@ -74,7 +82,7 @@ export class Questions implements Pick<ClientInput["Service"], "ask" | "once"> {
   private readonly counts = new Map<string, number>()
   private readonly noStepRuns = Latch.makeUnsafe(true)
   private runningSteps = 0
-  /** Questions asked and steps ended. */
+  /** Questions asked and steps recorded. */
   private changes = 0
   private over = false
 
@@ -209,7 +217,7 @@ export class Questions implements Pick<ClientInput["Service"], "ask" | "once"> {
         Effect.sync(() => {
           // A step that failed may be tried again under its name.
           if (Exit.isFailure(exit)) this.usedSteps.delete(name)
-          this.changes++
+          else this.changes++
           if (--this.runningSteps === 0) this.noStepRuns.openUnsafe()
         })
       )
@@ -217,18 +225,30 @@ export class Questions implements Pick<ClientInput["Service"], "ask" | "once"> {
   }
 
   /**
-   * Completes when no step runs and no fiber of the round is ready to run: siblings that could ask have asked by then. `seen` is the
-   * number of changes when the turn began: what a question or the end of a step sets going is waited for, too.
+   * Completes when no step ran and no fiber of the round was ready for `quietTurns`, or one of both was so in `busyTurns`. A new question
+   * or a recorded step begins the wait anew, since siblings may ask because of it.
    */
-  settled(seen?: number): Effect.Effect<void> {
-    return Effect.andThen(Effect.yieldNow, this.noStepRuns.await).pipe(
-      Effect.andThen(
-        Effect.suspend(() => {
-          const isQuiet = this.changes === seen && this.runningSteps === 0 && !this.options.isReady()
-          return isQuiet ? Effect.void : this.settled(this.changes)
-        })
-      )
-    )
+  get settled(): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      let seen = this.changes
+      let quiet = 0
+      let busy = 0
+      const stepsEnded = Effect.suspend(() => {
+        const isBusy = this.runningSteps > 0 || this.options.isReady()
+        quiet = isBusy ? 0 : quiet + 1
+        if (isBusy) busy++
+        return this.noStepRuns.await
+      })
+      const turn: Effect.Effect<void> = Effect.andThen(Effect.andThen(Effect.yieldNow, stepsEnded), () => {
+        if (this.changes !== seen) {
+          seen = this.changes
+          quiet = 0
+          busy = 0
+        }
+        return quiet >= quietTurns || busy >= busyTurns ? Effect.void : turn
+      })
+      return turn
+    })
   }
 }
 

@@ -104,7 +104,7 @@ export class Round {
 
   private settle<A, E>(fiber: Fiber.Fiber<A, E>): Effect.Effect<Outcome<A, E>> {
     const { questions } = this
-    const settled = Effect.as(questions.settled(), Option.none<Exit.Exit<A, E>>())
+    const settled = Effect.as(questions.settled, Option.none<Exit.Exit<A, E>>())
     return Effect.flatMap(
       Effect.raceFirst(Effect.asSome(Fiber.await(fiber)), settled),
       (exit): Effect.Effect<Outcome<A, E>> => {

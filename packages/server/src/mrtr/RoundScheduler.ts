@@ -1,14 +1,14 @@
 /**
  * The scheduler that handlers run on: counts, per round, the tasks of its fibers that wait for their turn.
  *
- * A round ends when its handler has nothing left to do but wait for answers. Effect does not say whether a fiber is ready to run; its
+ * A round waits for siblings that may ask before it ends. Effect does not say whether a fiber is ready to run; its
  * scheduler knows, since a fiber that yields, or that was just forked, is a task of a dispatcher. Handlers that ask nothing pay for it
- * once per fiber that yields or forks. All else is the scheduler that it is made over.
+ * once per fiber that yields or forks. The rest is the ambient scheduler's.
  */
 import { ClientInput } from "@effect-mcp/core/ClientInput"
 import * as Context from "effect/Context"
 import * as Fiber from "effect/Fiber"
-import type { Scheduler, SchedulerDispatcher } from "effect/Scheduler"
+import { MixedScheduler, type Scheduler, type SchedulerDispatcher } from "effect/Scheduler"
 
 /** How many tasks of a round wait for their turn. */
 export interface ReadyTasks {
@@ -37,21 +37,25 @@ class CountingDispatcher implements SchedulerDispatcher {
   }
 }
 
+/** Effect asks before every operation of every fiber: Effect's own method, which needs no `this`, is not wrapped. */
+const shouldYieldOf = (ambient: Scheduler): Scheduler["shouldYield"] =>
+  ambient.shouldYield === MixedScheduler.prototype.shouldYield
+    ? ambient.shouldYield
+    : (fiber) => ambient.shouldYield(fiber)
+
 /** `roundOf` says which round a `ClientInput` belongs to; undefined for one that belongs to none. */
 export const over = (
   ambient: Scheduler,
   roundOf: (input: ClientInput["Service"]) => ReadyTasks | undefined
-): Scheduler =>
-  // Inherited, not delegated: Effect asks `shouldYield` before every operation of every fiber.
-  Object.create(ambient, {
-    makeDispatcher: {
-      value: (): SchedulerDispatcher => {
-        const dispatcher = ambient.makeDispatcher()
-        // A dispatcher is made by the fiber that it is for.
-        const context = Fiber.getCurrent()?.context
-        const input = context && Context.getOrUndefined(context, ClientInput)
-        const round = input && roundOf(input)
-        return round === undefined ? dispatcher : new CountingDispatcher(dispatcher, round)
-      }
-    }
-  })
+): Scheduler => ({
+  executionMode: ambient.executionMode,
+  shouldYield: shouldYieldOf(ambient),
+  makeDispatcher: () => {
+    const dispatcher = ambient.makeDispatcher()
+    // A dispatcher is made by the fiber that it is for.
+    const context = Fiber.getCurrent()?.context
+    const input = context && Context.getOrUndefined(context, ClientInput)
+    const round = input && roundOf(input)
+    return round === undefined ? dispatcher : new CountingDispatcher(dispatcher, round)
+  }
+})

@@ -122,6 +122,13 @@ export const coreFaults: ReadonlyArray<Fault> = [
     ids: ["subscriptions.acknowledged.nothing-before", "subscriptions.acknowledged.first"]
   },
   {
+    name: "a round ends before a sibling asks that another fiber wakes",
+    file: "packages/server/src/mrtr/Questions.ts",
+    from: "const quietTurns = 8",
+    to: "const quietTurns = 1",
+    test: "packages/server/test/mrtr/Replay.test.ts"
+  },
+  {
     name: "a second question of one name vanishes",
     file: "packages/server/src/mrtr/Questions.ts",
     from: "if (MethodInfo.serverRequests[method].sameForAll === true) return suspend",

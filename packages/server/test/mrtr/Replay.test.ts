@@ -5,13 +5,18 @@ import * as Roots from "@effect-mcp/core/Roots"
 import * as Sampling from "@effect-mcp/core/Sampling"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
-import { Cause, Deferred, Effect, Exit, Fiber, Schema } from "effect"
+import { Cause, Deferred, Effect, Exit, Fiber, Queue, Schema } from "effect"
+import { Scheduler } from "effect/Scheduler"
 import * as Journal from "../../src/mrtr/Journal.ts"
-import { isSuspension } from "../../src/mrtr/Replay.ts"
+import { isSuspension, scheduler } from "../../src/mrtr/Replay.ts"
 import { accept, messageOf, play, round } from "./rounds.ts"
 
 const Name = Schema.Struct({ name: Schema.String })
 const ask = (message: string, key?: string) => Effect.map(Elicitation.form(message, Name, { key }), ({ name }) => name)
+/** Runs a handler on the scheduler that a server gives its handlers. */
+const onRoundScheduler = <A, E, R>(handler: Effect.Effect<A, E, R>) =>
+  Effect.flatMap(Scheduler, (ambient) => Effect.provideService(handler, Scheduler, scheduler(ambient)))
+const failingStep = Once.run("flaky", Schema.String, Effect.andThen(Effect.yieldNow, Effect.fail("no")))
 /** Answers every question with its own message. */
 const echo = (request: Parameters<typeof messageOf>[0]) => accept({ name: messageOf(request) })
 
@@ -72,6 +77,45 @@ describe("a replayed handler", () => {
       assert.lengthOf(Object.keys(outcome.requests), 4)
     })
   )
+
+  it.effect("asks in one round what a sibling asks after a hop through the worker of a service", () =>
+    Effect.gen(function* () {
+      const jobs = yield* Queue.unbounded<Deferred.Deferred<void>>()
+      const job = Effect.flatMap(Queue.take(jobs), (done) =>
+        Effect.andThen(Effect.yieldNow, Deferred.done(done, Exit.void))
+      )
+      yield* Effect.forkScoped(Effect.forever(job))
+      const sibling = Effect.gen(function* () {
+        const done = yield* Deferred.make<void>()
+        yield* Queue.offer(jobs, done)
+        yield* Deferred.await(done)
+        return yield* ask("b")
+      })
+      const both = Effect.all([ask("a"), sibling], { concurrency: "unbounded" })
+      const outcome = yield* round(onRoundScheduler(both))
+      assert(outcome._tag === "InputRequired")
+      assert.deepStrictEqual(Object.values(outcome.requests).map(messageOf), ["a", "b"])
+    })
+  )
+
+  const alwaysReady: ReadonlyArray<readonly [string, Effect.Effect<never, never, ClientInput>]> = [
+    ["yields without end", Effect.forever(Effect.yieldNow)],
+    ["computes without end", Effect.forever(Effect.sync(() => {}))],
+    ["sleeps for no time without end", Effect.forever(Effect.sleep(0))],
+    ["tries a failing step without end", Effect.forever(Effect.ignore(failingStep))]
+  ]
+  for (const [what, busy] of alwaysReady) {
+    it.effect(`asks although another fiber of it ${what}`, () =>
+      Effect.gen(function* () {
+        const beside = Effect.andThen(Effect.forkChild(busy), ask("a"))
+        for (const handler of [beside, Effect.race(ask("a"), busy)]) {
+          const { asked, exit } = yield* play(onRoundScheduler(handler), echo)
+          assert.deepStrictEqual(exit, Exit.succeed("a"))
+          assert.lengthOf(asked, 1)
+        }
+      })
+    )
+  }
 
   it.effect("gives each of two siblings its own answer although they ask in another order the next time", () =>
     Effect.gen(function* () {

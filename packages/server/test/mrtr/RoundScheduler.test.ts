@@ -67,6 +67,16 @@ describe("The scheduler of a round", () => {
     assert.isTrue(over.shouldYield(Effect.runFork(Effect.void)))
   })
 
+  it("asks an ambient scheduler with private fields whether to yield", () => {
+    class Private extends MixedScheduler {
+      readonly #yields = true
+      override shouldYield(): boolean {
+        return this.#yields
+      }
+    }
+    assert.isTrue(scheduler(new Private()).shouldYield(Effect.runFork(Effect.void)))
+  })
+
   it("runs the tasks of a fiber without a round on a dispatcher of the ambient scheduler", () => {
     const ran: Array<number> = []
     const dispatcher = scheduler(new MixedScheduler()).makeDispatcher()
