@@ -37,25 +37,30 @@ class CountingDispatcher implements SchedulerDispatcher {
   }
 }
 
-/** Effect asks before every operation of every fiber: Effect's own method, which needs no `this`, is not wrapped. */
-const shouldYieldOf = (ambient: Scheduler): Scheduler["shouldYield"] =>
+/** Effect asks before every operation of every fiber: its own method is inherited, another one may need its own `this`. */
+const delegated = (ambient: Scheduler): PropertyDescriptorMap =>
   ambient.shouldYield === MixedScheduler.prototype.shouldYield
-    ? ambient.shouldYield
-    : (fiber) => ambient.shouldYield(fiber)
+    ? {}
+    : {
+        executionMode: { value: ambient.executionMode },
+        shouldYield: { value: (fiber: Fiber.Fiber<unknown, unknown>) => ambient.shouldYield(fiber) }
+      }
 
 /** `roundOf` says which round a `ClientInput` belongs to; undefined for one that belongs to none. */
 export const over = (
   ambient: Scheduler,
   roundOf: (input: ClientInput["Service"]) => ReadyTasks | undefined
-): Scheduler => ({
-  executionMode: ambient.executionMode,
-  shouldYield: shouldYieldOf(ambient),
-  makeDispatcher: () => {
-    const dispatcher = ambient.makeDispatcher()
-    // A dispatcher is made by the fiber that it is for.
-    const context = Fiber.getCurrent()?.context
-    const input = context && Context.getOrUndefined(context, ClientInput)
-    const round = input && roundOf(input)
-    return round === undefined ? dispatcher : new CountingDispatcher(dispatcher, round)
-  }
-})
+): Scheduler =>
+  Object.create(ambient, {
+    ...delegated(ambient),
+    makeDispatcher: {
+      value: (): SchedulerDispatcher => {
+        const dispatcher = ambient.makeDispatcher()
+        // A dispatcher is made by the fiber that it is for.
+        const context = Fiber.getCurrent()?.context
+        const input = context && Context.getOrUndefined(context, ClientInput)
+        const round = input && roundOf(input)
+        return round === undefined ? dispatcher : new CountingDispatcher(dispatcher, round)
+      }
+    }
+  })
