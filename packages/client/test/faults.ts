@@ -158,6 +158,13 @@ export const faults: ReadonlyArray<Fault> = [
     test: "packages/client/test/features/Budgets.test.ts"
   },
   {
+    name: "an open connection without events counts as a lost server",
+    file: "packages/client/src/transport/http/ResumeStream.ts",
+    from: 'tries.failures === 0 || ended === "Read"',
+    to: "tries.failures === 0",
+    test: "packages/client/test/transport/http/Resume.test.ts"
+  },
+  {
     name: "streams that end at once are opened again without a growing wait",
     file: "packages/client/src/transport/http/ResumeStream.ts",
     from: "this.minDelay * Math.min(growth, 2 ** brief)",

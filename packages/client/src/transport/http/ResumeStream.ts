@@ -27,7 +27,7 @@ export interface Options {
    * ended within a second.
    */
   readonly minDelay?: Duration.Input | undefined
-  /** How long a request waits for a connection that brings something. Default: as long as its attempts take. */
+  /** How long the connections for a request may fail in a row. Default: as long as its attempts take. */
   readonly timeout?: Duration.Input | undefined
 }
 
@@ -148,21 +148,22 @@ export class ResumeStream {
 
   /**
    * Resumes the stream of a request over as many connections as it takes until it is `done`. Ends with `Refused` when the server refuses,
-   * and with `Failed` after `attempts` failures in a row or after `timeout`.
+   * and with `Failed` after `attempts` failures in a row, or once no connection was made for `timeout`.
    */
   resume(
     position: Body.Position,
     deliver: (message: Decoded) => Effect.Effect<void>,
     done: () => boolean
   ): Effect.Effect<Ended> {
-    const next = (tries: Tries, silentSince: number): Effect.Effect<Ended> =>
+    const next = (tries: Tries, failingSince: number): Effect.Effect<Ended> =>
       Effect.andThen(this.pause(position, tries), this.attempt(tries, position, this.connect(position, deliver))).pipe(
         Effect.flatMap(([ended, tries]) => {
           if (done() || ended === "Refused" || ended === "Gone" || ended === "Denied") return Effect.succeed(ended)
           if (tries.failures >= this.attempts) return Effect.succeed<Ended>("Failed")
           return Effect.flatMap(Elapsed.now, (now) => {
-            if (tries.failures === 0) return next(tries, now)
-            return now - silentSince < this.timeout ? next(tries, silentSince) : Effect.succeed<Ended>("Failed")
+            // A connection that was open shows that the server lives, also without events.
+            if (tries.failures === 0 || ended === "Read") return next(tries, now)
+            return now - failingSince < this.timeout ? next(tries, failingSince) : Effect.succeed<Ended>("Failed")
           })
         })
       )

@@ -2,7 +2,8 @@
 import { Closed } from "@effect-mcp/core/Peer"
 import { type Citation, verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Effect, Fiber, Queue } from "effect"
+import { Clock, type Duration, Effect, Fiber, Queue } from "effect"
+import { TestClock } from "effect/testing"
 import * as Sleeps from "./support/clock.ts"
 import { sessions, shakeHands, type Wired, wired } from "./support/peer.ts"
 import * as Raw from "./support/raw.ts"
@@ -24,10 +25,14 @@ interface Scene {
   readonly get: Raw.Hit
 }
 
-const scene = Effect.fnUntraced(function* (version: (typeof sessions)[number] = "2025-11-25") {
+const scene = Effect.fnUntraced(function* (
+  version: (typeof sessions)[number] = "2025-11-25",
+  timeout?: Duration.Input
+) {
   const { clock, wake } = yield* Sleeps.make
   const server = yield* Raw.open
-  const peer = yield* Effect.provideService(wired({ url: server.url, resume: { minDelay: 0 } }), Clock.Clock, clock)
+  const resume = { minDelay: 0, timeout }
+  const peer = yield* Effect.provideService(wired({ url: server.url, resume }), Clock.Clock, clock)
   const get = yield* shakeHands(peer, server, { version })
   return { server, peer, wake, get } satisfies Scene
 })
@@ -182,6 +187,51 @@ describe("the stream of a request", () => {
         yield* wake((millis) => millis >= 1500 && about(slept)(millis))
       }
       yield* (yield* server.take("GET")).status(500)
+      assert.include((yield* closed(asked)).message, "resumed")
+    })
+  )
+
+  for (const end of ["end", "destroy"] as const)
+    test(
+      `A resumed stream that is open without events for longer than \`timeout\` is resumed again after its ${end}`,
+      Effect.gen(function* () {
+        const { get, peer, server, wake } = yield* scene("2025-11-25", "1 second")
+        yield* get.stream()
+        const asked = yield* call(peer)
+        const post = yield* server.next
+        yield* post.stream()
+        yield* post.event({ id: "1", retry: 5, data: "" })
+        yield* post.end
+        yield* wake(after(5))
+        const silent = yield* server.take("GET")
+        yield* silent.stream()
+        yield* silent.write(": the handler still runs\n\n")
+        yield* TestClock.adjust("1 minute")
+        yield* silent[end]
+        yield* wake(about(1000))
+        const resumed = yield* server.take("GET")
+        yield* resumed.stream()
+        yield* resumed.event({ data: { jsonrpc: "2.0", id: post.message.id, result: { ok: true } } })
+        assert.deepStrictEqual(yield* Fiber.join(asked), { ok: true })
+      })
+    )
+
+  test(
+    "A request fails when no connection was made for `timeout`, before its attempts are used up",
+    Effect.gen(function* () {
+      const { get, peer, server, wake } = yield* scene("2025-11-25", "1 second")
+      yield* get.stream()
+      const asked = yield* call(peer)
+      const post = yield* server.next
+      yield* post.stream()
+      yield* post.event({ id: "1", retry: 5, data: "" })
+      yield* post.end
+      yield* wake(after(5))
+      yield* (yield* server.take("GET")).status(503)
+      yield* wake(about(1000))
+      const failing = yield* server.take("GET")
+      yield* TestClock.adjust("1 second")
+      yield* failing.status(503)
       assert.include((yield* closed(asked)).message, "resumed")
     })
   )
