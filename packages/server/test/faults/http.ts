@@ -8,6 +8,7 @@ const session = "packages/server/src/http/session/HttpSession.ts"
 const sessions = "packages/server/src/http/session/HttpSessions.ts"
 const sessionEndpoint = "packages/server/src/http/session/SessionEndpoint.ts"
 const sessionTest = "packages/server/test/http/session/HttpSession.test.ts"
+const connectingTest = "packages/server/test/http/session/connecting.test.ts"
 const sessionModel = "packages/server/test/http/session/HttpSession.model.test.ts"
 const storeModel = "packages/server/test/http/session/EventStore.model.test.ts"
 
@@ -172,6 +173,27 @@ export const httpFaults: ReadonlyArray<Fault> = [
     from: "for (const id of this.responses?.keys() ?? [])",
     to: "for (const id of new Array<JsonRpc.Id>())",
     test: "packages/server/test/http/session/incoming.test.ts"
+  },
+  {
+    name: "A session that has ended while it was connected takes a request that it cannot answer",
+    file: sessions,
+    from: " && table.get(session.id) === session",
+    to: "",
+    test: connectingTest
+  },
+  {
+    name: "A client that hangs up while its session is connected leaves the session open",
+    file: session,
+    from: "() => Effect.sync(() => this.over())",
+    to: "() => Effect.void",
+    test: connectingTest
+  },
+  {
+    name: "A session that is closed while it is connected waits for its connection",
+    file: session,
+    from: "      this.opening?.interruptUnsafe()\n",
+    to: "",
+    test: connectingTest
   },
   {
     name: "Anonymous callers of one address open sessions without a limit",

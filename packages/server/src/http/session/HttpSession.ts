@@ -11,6 +11,7 @@ import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Latch from "effect/Latch"
 import * as Scope from "effect/Scope"
@@ -56,6 +57,8 @@ export class HttpSession implements Transport.Sink, ConnectOptions, Owner, Respo
   readonly config: Config
   /** The fiber that is the session: it only waits, and its end closes the scope. Undefined before `start`. */
   private fiber: Fiber.Fiber<void> | undefined = undefined
+  /** Connects the session; undefined once that has ended. */
+  private opening: Fiber.Fiber<Session> | undefined = undefined
   /** The transport as this session made it; undefined but while it is connected. */
   transport: Transport.Transport | undefined = undefined
   /** The conversation. Undefined before it is connected, and where that failed. */
@@ -95,8 +98,8 @@ export class HttpSession implements Transport.Sink, ConnectOptions, Owner, Respo
   // ---- its life
 
   /**
-   * Opens the conversation; `session` is undefined afterwards where that failed. The session's fiber runs in the endpoint's context: it
-   * outlives the request that opens it. `HttpSessions` ends it at the latest with the endpoint.
+   * Opens the conversation; `session` is undefined afterwards where that failed. Interruption ends the session. The session's fiber runs in
+   * the endpoint's context: it outlives the request that opens it. `HttpSessions` ends it at the latest with the endpoint.
    */
   start(
     connect: (transport: Transport.Transport, options: ConnectOptions) => Effect.Effect<Session, never, Scope.Scope>
@@ -107,12 +110,21 @@ export class HttpSession implements Transport.Sink, ConnectOptions, Owner, Respo
       const transport = this.makeTransport()
       this.transport = transport
       const opening = runFork(Scope.provide(connect(transport, this), this.scope))
-      return Effect.map(Fiber.await(opening), (exit) => {
-        this.transport = undefined
-        if (exit._tag === "Success") this.session = exit.value
-        else this.fiber?.interruptUnsafe()
-      })
+      const done = opening.pollUnsafe()
+      if (done !== undefined) return Effect.sync(() => this.connected(done))
+      this.opening = opening
+      return Effect.onInterrupt(
+        Effect.map(Fiber.await(opening), (exit) => this.connected(exit)),
+        () => Effect.sync(() => this.over())
+      )
     })
+  }
+
+  private connected(exit: Exit.Exit<Session>): void {
+    this.transport = undefined
+    this.opening = undefined
+    if (exit._tag === "Success") this.session = exit.value
+    else this.fiber?.interruptUnsafe()
   }
 
   /** Only waits: there are many sessions, and each fiber holds what its effect refers to. */
@@ -123,7 +135,7 @@ export class HttpSession implements Transport.Sink, ConnectOptions, Owner, Respo
     })
   }
 
-  /** Called when the conversation is over, and by `close`. */
+  /** Ends the session in the table of its endpoint. */
   over(): void {
     this.config.ended(this)
   }
@@ -132,6 +144,7 @@ export class HttpSession implements Transport.Sink, ConnectOptions, Owner, Respo
   close(reason: string): Effect.Effect<void> {
     return Effect.suspend(() => {
       this.session?.peer.interrupt(reason)
+      this.opening?.interruptUnsafe()
       return Effect.andThen(
         this.fiber === undefined ? Effect.void : Fiber.interrupt(this.fiber),
         Effect.suspend(() => {

@@ -18,7 +18,7 @@ export type Opened = HttpSession & { readonly session: Session }
 export interface HttpSessions {
   /** The error response where no further session may be opened for that caller: by 503 for all, by 429 for its limit. */
   readonly refusal: (http: HttpRequest, id: JsonRpc.Id) => ErrorResponse | undefined
-  /** Opens a session for the caller, under a new id: the error response (500) where it cannot be connected. */
+  /** Opens a session for the caller, under a new id: the error response (500) where it cannot be connected, or ends meanwhile. */
   readonly create: (http: HttpRequest, id: JsonRpc.Id | undefined) => Effect.Effect<Opened | ErrorResponse>
   /**
    * The session that the request names, which counts as a use of it. The error response is 400 without an id and for a version that is
@@ -56,7 +56,7 @@ export const make = ({ config, served, server, table, unserved }: Options): Http
       const session = new HttpSession(globalThis.crypto.randomUUID(), principalOf(http), http.address, config)
       table.add(session)
       return Effect.map(session.start(server.connect), () =>
-        isConnected(session) ? session : refuse(500, McpError.internalError(), id)
+        isConnected(session) && table.get(session.id) === session ? session : refuse(500, McpError.internalError(), id)
       )
     }),
 

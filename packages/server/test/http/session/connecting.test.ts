@@ -1,0 +1,83 @@
+/** A session over HTTP that ends while it is connected: its POST is answered, and the session leaves the table. */
+import * as Transport from "@effect-mcp/core/Transport"
+import type { Options } from "@effect-mcp/server/internal/Endpoint"
+import type * as McpServer from "@effect-mcp/server/McpServer"
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Fiber, Layer, Stream } from "effect"
+import { TestClock } from "effect/testing"
+import { make, type Sent, until } from "../support/endpoint.ts"
+import { echo } from "../support/http.ts"
+import { callOf, initialize, revisions } from "../support/session.ts"
+
+type Server = McpServer.McpServer["Service"]
+
+/** Serves an echo by a server whose `connect` is another one. */
+const serve = (options: Options, connect: (server: Server) => Server["connect"]) =>
+  make(echo, options, Layer.empty, (server) => ({ ...server, connect: connect(server) }))
+
+const cut = new Transport.TransportError({ reason: "Read", message: "cut" })
+const changes: ReadonlyArray<readonly [string, Partial<Transport.Transport>]> = [
+  ["whose transport ends", { incoming: Stream.empty }],
+  ["whose transport fails", { incoming: Stream.fail(cut) }],
+  ["whose transport breaks", { broken: Effect.fail(cut) }]
+]
+
+describe.each(revisions)("A session of %s while it is connected", (version) => {
+  const posts: ReadonlyArray<readonly [string, Options, Sent]> = [
+    ["at an endpoint with sessions", {}, { body: initialize(version) }],
+    ["at an endpoint without sessions", { sessions: false }, { body: initialize(version) }],
+    [
+      "for a call without sessions",
+      { sessions: false },
+      { headers: { "mcp-protocol-version": version }, body: callOf("echo", { text: "hei" }) }
+    ]
+  ]
+
+  for (const [where, options, sent] of posts) {
+    for (const [how, change] of changes) {
+      it.effect(`A session ${how} while it is connected ${where} is answered by 500`, () =>
+        Effect.gen(function* () {
+          const endpoint = yield* serve(
+            options,
+            ({ connect }) =>
+              (transport, connecting) =>
+                connect({ ...transport, ...change }, connecting)
+          )
+          assert.strictEqual((yield* endpoint.ask(sent)).status, 500)
+          yield* until(() => endpoint.openSessions() === 0, "the end of the session")
+        })
+      )
+    }
+
+    it.effect(`A shutdown does not wait for a session that is connected ${where}: it is answered by 500`, () =>
+      Effect.gen(function* () {
+        const endpoint = yield* serve({ drain: 0, ...options }, () => () => Effect.never)
+        const reply = yield* endpoint.send(sent)
+        const ending = yield* Effect.forkChild(endpoint.end, { startImmediately: true })
+        yield* TestClock.adjust("1 second")
+        yield* until(() => reply.status !== undefined, "a status")
+        yield* Fiber.join(ending)
+        assert.strictEqual(reply.status, 500)
+      })
+    )
+
+    it.effect(`A client that hangs up while its session is connected ${where} ends the session`, () =>
+      Effect.gen(function* () {
+        const interrupted = yield* Deferred.make<void>()
+        const waiting = Effect.onInterrupt(Effect.never, () => Deferred.succeed(interrupted, undefined))
+        const waits = [true]
+        const limit: Options = options.sessions === false ? {} : { sessions: { capacity: 1 } }
+        const endpoint = yield* serve(
+          { ...options, ...limit },
+          ({ connect }) =>
+            (...connecting) =>
+              waits.pop() === true ? waiting : connect(...connecting)
+        )
+        const reply = yield* endpoint.send(sent)
+        reply.leave()
+        yield* Deferred.await(interrupted)
+        assert.strictEqual((yield* endpoint.ask(sent)).status, 200)
+      })
+    )
+  }
+})
