@@ -105,8 +105,8 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "A login for fewer scopes is waited for as if it were for all",
     file: `${client}/Access.ts`,
-    from: "if (Scopes.covers(flight.needed, needed)) return",
-    to: "if (true) return",
+    from: "if (Scopes.covers(flight.needed, needed)) {",
+    to: "if (true) {",
     test: `${clientTest}/Renewal.test.ts`
   },
   {

@@ -115,7 +115,7 @@ const relays = (ask: Ask, downstream: Downstream): Context.Context<never> => {
       elicit: (params) => ask("elicitation/create", params.mode === "url" ? withElicitationId(params) : params)
     } satisfies Elicitation["Service"])
   }
-  if (capabilities.sampling !== undefined && revision.clientRequests["sampling/createMessage"] !== undefined) {
+  if (capabilities.sampling !== undefined && revision.serverRequests["sampling/createMessage"] !== undefined) {
     map.set(Sampling.key, {
       capabilities: ClientInput.samplingCapabilities(downstream),
       createMessage: (params) => ask("sampling/createMessage", params)

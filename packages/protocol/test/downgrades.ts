@@ -32,15 +32,15 @@ const at =
 const version = "2025-11-25"
 const who = { name: "n", version: "1" }
 export const client = at(
-  (r) => r.requests["initialize"]?.params,
+  (r) => r.clientRequests["initialize"]?.params,
   (f) => ({ protocolVersion: version, capabilities: f, clientInfo: who })
 )
 const server = at(
-  (r) => r.requests["initialize"]?.result,
+  (r) => r.clientRequests["initialize"]?.result,
   (f) => ({ protocolVersion: version, capabilities: f, serverInfo: who })
 )
 const implementation = at(
-  (r) => r.requests["initialize"]?.params,
+  (r) => r.clientRequests["initialize"]?.params,
   (f) => ({
     protocolVersion: version,
     capabilities: {},
@@ -48,11 +48,11 @@ const implementation = at(
   })
 )
 export const called = at(
-  (r) => r.requests["tools/call"]?.result,
+  (r) => r.clientRequests["tools/call"]?.result,
   (f) => f
 )
 const block = at(
-  (r) => r.requests["tools/call"]?.result,
+  (r) => r.clientRequests["tools/call"]?.result,
   (f) => ({ content: [f] })
 )
 const text: Place = (f) => block({ type: "text", text: "t", ...f })
@@ -62,37 +62,37 @@ const textContents: Place = (f) => block({ type: "resource", resource: { uri: "a
 const blobContents: Place = (f) => block({ type: "resource", resource: { uri: "a:b", blob: "AAAA", ...f } })
 const annotations: Place = (f) => text({ annotations: { priority: 1, ...f } })
 export const tool = at(
-  (r) => r.requests["tools/list"]?.result,
+  (r) => r.clientRequests["tools/list"]?.result,
   (f) => ({ tools: [{ name: "t", inputSchema: { type: "object" }, ...f }] })
 )
 const tools = at(
-  (r) => r.requests["tools/list"]?.result,
+  (r) => r.clientRequests["tools/list"]?.result,
   (f) => ({ tools: [], ...f })
 )
 const prompt = at(
-  (r) => r.requests["prompts/list"]?.result,
+  (r) => r.clientRequests["prompts/list"]?.result,
   (f) => ({ prompts: [{ name: "p", ...f }] })
 )
 const prompts = at(
-  (r) => r.requests["prompts/list"]?.result,
+  (r) => r.clientRequests["prompts/list"]?.result,
   (f) => ({ prompts: [], ...f })
 )
 const argument: Place = (f) => prompt({ arguments: [{ name: "a", ...f }] })
 const resource = at(
-  (r) => r.requests["resources/list"]?.result,
+  (r) => r.clientRequests["resources/list"]?.result,
   (f) => ({ resources: [{ uri: "a:b", name: "r", ...f }] })
 )
 const resources = at(
-  (r) => r.requests["resources/list"]?.result,
+  (r) => r.clientRequests["resources/list"]?.result,
   (f) => ({ resources: [], ...f })
 )
 const templates = at(
-  (r) => r.requests["resources/templates/list"]?.result,
+  (r) => r.clientRequests["resources/templates/list"]?.result,
   (f) => ({ resourceTemplates: [], ...f })
 )
 const template: Place = (f) => templates({ resourceTemplates: [{ uriTemplate: "a:{b}", name: "r", ...f }] })
 const read = at(
-  (r) => r.requests["resources/read"]?.result,
+  (r) => r.clientRequests["resources/read"]?.result,
   (f) => ({ contents: [], ...f })
 )
 const progress = at(
@@ -100,15 +100,15 @@ const progress = at(
   (f) => ({ progressToken: 1, progress: 1, ...f })
 )
 const calling = at(
-  (r) => r.requests["tools/call"]?.params,
+  (r) => r.clientRequests["tools/call"]?.params,
   (f) => ({ name: "t", ...f })
 )
 const getting = at(
-  (r) => r.requests["prompts/get"]?.params,
+  (r) => r.clientRequests["prompts/get"]?.params,
   (f) => ({ name: "p", ...f })
 )
 const reading = at(
-  (r) => r.requests["resources/read"]?.params,
+  (r) => r.clientRequests["resources/read"]?.params,
   (f) => ({ uri: "a:b", ...f })
 )
 const cancelled = at(
@@ -116,7 +116,7 @@ const cancelled = at(
   (f) => f
 )
 const complete = at(
-  (r) => r.requests["completion/complete"]?.params,
+  (r) => r.clientRequests["completion/complete"]?.params,
   (f) => ({
     ref: { type: "ref/prompt", name: "p" },
     argument: { name: "a", value: "" },
@@ -125,21 +125,21 @@ const complete = at(
 )
 const reference: Place = (f) => complete({ ref: { type: "ref/prompt", name: "p", ...f } })
 const root = at(
-  (r) => r.clientRequests["roots/list"]?.result,
+  (r) => r.serverRequests["roots/list"]?.result,
   (f) => ({ roots: [{ uri: "file:///a", ...f }] })
 )
 export const ask = at(
-  (r) => r.clientRequests["sampling/createMessage"]?.params,
+  (r) => r.serverRequests["sampling/createMessage"]?.params,
   (f) => ({ messages: [], maxTokens: 1, ...f })
 )
 export const hello = { type: "text", text: "hello" }
 const message: Place = (f) => ask({ messages: [{ role: "user", content: hello, ...f }] })
 export const answer = at(
-  (r) => r.clientRequests["sampling/createMessage"]?.result,
+  (r) => r.serverRequests["sampling/createMessage"]?.result,
   (f) => ({ role: "assistant", model: "m", content: hello, ...f })
 )
 const form = at(
-  (r) => r.clientRequests["elicitation/create"]?.params,
+  (r) => r.serverRequests["elicitation/create"]?.params,
   (f) => ({
     message: "m",
     requestedSchema: { type: "object", properties: {} },
@@ -149,11 +149,11 @@ const form = at(
 const schema: Place = (f) => form({ requestedSchema: { type: "object", properties: {}, ...f } })
 const property: Place = (f) => schema({ properties: { p: f } })
 const url = at(
-  (r) => r.clientRequests["elicitation/create"]?.params,
+  (r) => r.serverRequests["elicitation/create"]?.params,
   (f) => ({ mode: "url", message: "m", url: "https://a.b", ...f })
 )
 const reply = at(
-  (r) => r.clientRequests["elicitation/create"]?.result,
+  (r) => r.serverRequests["elicitation/create"]?.result,
   (f) => ({ action: "accept", ...f })
 )
 

@@ -25,8 +25,8 @@ interface Call {
 }
 
 export interface WireTables {
-  readonly requests: { readonly [method: string]: Call }
   readonly clientRequests: { readonly [method: string]: Call }
+  readonly serverRequests: { readonly [method: string]: Call }
   readonly clientNotifications: { readonly [method: string]: Wire }
   readonly serverNotifications: { readonly [method: string]: Wire }
   /** What goes around messages since 2026-07-28. */
@@ -297,7 +297,7 @@ export const wire = (version: Version): WireTables => {
         fields(...asking, { requestState: Str })
       )
     },
-    requests: {
+    clientRequests: {
       "server/discover": {
         params: fields(asks),
         result: fields(...answers, cached, {
@@ -341,7 +341,7 @@ export const wire = (version: Version): WireTables => {
       "tools/call": { params: fields(asks, retry, { name: Str, arguments: opt(obj) }), result: called },
       "tools/list": paged("tools", tool)
     },
-    clientRequests: {
+    serverRequests: {
       ping,
       "roots/list": {
         params: optional(fields(questions)),

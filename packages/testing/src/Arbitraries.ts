@@ -133,7 +133,7 @@ const requestOf = <M extends keyof Method.ClientRequests>(
   revision: Revision,
   method: M
 ): Arbitrary.Arbitrary<WireRequest> | undefined => {
-  const codec = revision.requests[method]
+  const codec = revision.clientRequests[method]
   if (codec === undefined) return undefined
   const encode = Schema.encodeExit(codec.params)
   return Arbitrary.filterMap(Arbitrary.schema(canonical[method]), (value) => {

@@ -30,7 +30,7 @@ describe("arbitraries", () => {
       [Arbitraries.request(revision)],
       ([{ method, params }]) => {
         const table: { readonly [method: string]: Revision.MethodCodec<any, any> | undefined } = {
-          ...revision.requests
+          ...revision.clientRequests
         }
         Schema.decodeUnknownSync(table[method]!.params)(params)
       }

@@ -180,7 +180,7 @@ export const make = (
     conversation: Conversation
   ) =>
     Effect.suspend(() => {
-      const codec = conversation.revision.clientRequests[method]
+      const codec = conversation.revision.serverRequests[method]
       if (handler === undefined || codec === undefined) return Effect.fail(refuse(McpError.methodNotFound(method)))
       const { params, result } = Codecs.coders(codec)
       const { asked, token } = withoutToken(request.params)

@@ -88,7 +88,7 @@ export const probe = Effect.fnUntraced(function* (
 
   const refusals: Array<Revision.Revision> = []
   const ask = (revision: Revision.Revision): Effect.Effect<Negotiated | undefined, NegotiationError> => {
-    const codec = revision.requests["server/discover"]
+    const codec = revision.clientRequests["server/discover"]
     if (codec === undefined) return older(revision.version)
     return Effect.flatMap(Declaration.entries(revision.version, options), (meta) =>
       peer.request("server/discover", { _meta: meta }, { timeout: options.timeout })
@@ -125,7 +125,7 @@ export const probe = Effect.fnUntraced(function* (
 
   const accept = (
     revision: Revision.Revision,
-    codec: NonNullable<Revision.Revision["requests"]["server/discover"]>,
+    codec: NonNullable<Revision.Revision["clientRequests"]["server/discover"]>,
     wire: unknown
   ): Effect.Effect<Negotiated | undefined, NegotiationError> =>
     Effect.matchEffect(Codecs.coders(codec).result.decode(wire), {

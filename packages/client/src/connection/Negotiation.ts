@@ -70,7 +70,7 @@ const attempt = Effect.fnUntraced(function* (
   offered: Revision.Revision,
   options: Options
 ): Effect.fn.Return<unknown, NegotiationError> {
-  const codec = offered.requests.initialize
+  const codec = offered.clientRequests.initialize
   if (codec === undefined) return yield* unsupported(offered.version, [])
   const params = yield* Effect.mapError(
     Codecs.coders(codec).params.encode({
@@ -107,7 +107,7 @@ export const initialize = Effect.fnUntraced(function* (
   const picked = isJsonObject(answer) ? answer.protocolVersion : undefined
   if (typeof picked !== "string") return yield* invalid("The answer to initialize has no protocolVersion", answer)
   const revision = revisions.find(({ version }) => version === picked)
-  const codec = revision?.requests.initialize
+  const codec = revision?.clientRequests.initialize
   if (revision === undefined || codec === undefined) return yield* unsupported(offered.version, [picked])
   const { capabilities, instructions, serverInfo } = yield* Effect.mapError(
     Codecs.coders(codec).result.decode(answer),

@@ -18,7 +18,7 @@ const codersOf = <M extends keyof Requests>(
   revision: Revision,
   method: M
 ): Codecs.Coders<Requests[M]["params"], Requests[M]["result"]> | undefined => {
-  const codec = revision.requests[method]
+  const codec = revision.clientRequests[method]
   return codec === undefined ? undefined : Codecs.coders(codec)
 }
 

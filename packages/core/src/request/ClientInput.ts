@@ -146,7 +146,7 @@ export const remote = (
     Effect.suspend(() => {
       const { peer, ready, relatedTo, revision, timeout } = options
       const missing = missingCapability(method, params, options)
-      const codec = revision.clientRequests[method]
+      const codec = revision.serverRequests[method]
       if (missing !== undefined || codec === undefined) {
         return Effect.fail(CapabilityMissing.of(missing ?? method))
       }

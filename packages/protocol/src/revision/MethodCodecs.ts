@@ -68,7 +68,7 @@ export const without = <T extends object, K extends keyof T>(table: T, message: 
 
 /** The codecs of all methods in revision `v`, by kind of message. */
 export const methodCodecs = (v: Version) => ({
-  requests: {
+  clientRequests: {
     initialize: codec(initializeParams, initializeResult, v),
     ping: codec(noParams, empty, v),
     "completion/complete": codec(completeParams, completeResult, v),
@@ -83,7 +83,7 @@ export const methodCodecs = (v: Version) => ({
     "tools/call": codec(callToolParams, callToolResult, v),
     "tools/list": codec(page, listToolsResult, v)
   },
-  clientRequests: {
+  serverRequests: {
     ping: codec(noParams, empty, v),
     "roots/list": codec(noParams, listRootsResult, v),
     "sampling/createMessage": codec(createMessageParams, createMessageResult, v),

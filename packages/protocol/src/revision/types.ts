@@ -60,9 +60,9 @@ export interface Revision {
   readonly version: Version
   readonly era: Era
   /** Requests of a client. */
-  readonly requests: RequestTable<Method.ClientRequests>
+  readonly clientRequests: RequestTable<Method.ClientRequests>
   /** Requests of a server: sent as such (stateful), or inside a result (stateless). */
-  readonly clientRequests: RequestTable<Method.ServerRequests>
+  readonly serverRequests: RequestTable<Method.ServerRequests>
   readonly clientNotifications: NotificationTable<Method.ClientNotifications>
   readonly serverNotifications: NotificationTable<Method.ServerNotifications>
   readonly rules: Rules

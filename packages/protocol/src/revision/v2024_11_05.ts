@@ -6,14 +6,14 @@ import { methodCodecs, without } from "./MethodCodecs.ts"
 import { revision as next } from "./v2025_03_26.ts"
 
 const all = methodCodecs("2024-11-05")
-const clientRequests = without(all.clientRequests, "elicitation/create")
+const serverRequests = without(all.serverRequests, "elicitation/create")
 const serverNotifications = without(all.serverNotifications, "notifications/elicitation/complete")
 
 export const revision: Revision = {
   ...all,
   version: "2024-11-05",
   era: "stateful",
-  clientRequests,
+  serverRequests,
   serverNotifications,
   rules: { ...next.rules, batches: false, completionsDeclared: false, progressMessage: false }
 }

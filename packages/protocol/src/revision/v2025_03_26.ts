@@ -8,14 +8,14 @@ import { methodCodecs, without } from "./MethodCodecs.ts"
 import { revision as next } from "./v2025_06_18.ts"
 
 const all = methodCodecs("2025-03-26")
-const clientRequests = without(all.clientRequests, "elicitation/create")
+const serverRequests = without(all.serverRequests, "elicitation/create")
 const serverNotifications = without(all.serverNotifications, "notifications/elicitation/complete")
 
 export const revision: Revision = {
   ...all,
   version: "2025-03-26",
   era: "stateful",
-  clientRequests,
+  serverRequests,
   serverNotifications,
   rules: {
     ...next.rules,

@@ -2,7 +2,7 @@
  * 2025-11-25: the newest revision with sessions.
  *
  * New in it: icons, elicitation by URL, sampling with tools and arrays of content, richer enums and defaults in forms,
- * `execution` of a tool. The fields are dated in `Downgrade`.
+ * `execution` of a tool, streams that clients poll. The fields are dated in `Downgrade`.
  */
 import type { Revision } from "./types.ts"
 import { methodCodecs } from "./MethodCodecs.ts"

@@ -3,7 +3,7 @@
  *
  * New in it: every request declares its revision and capabilities in `_meta`, discovery, subscriptions as one long request, the
  * server's questions inside results, types of results, caching hints, structured content of any JSON type. Gone are the handshake,
- * ping, the request for a log level, and requests from server to client.
+ * ping, the request for a log level, subscriptions by resource, polling, and requests from server to client.
  */
 import type * as Schema from "effect/Schema"
 import { lazy } from "../internal/lazy.ts"
@@ -20,8 +20,8 @@ import { revision as previous } from "./v2025_11_25.ts"
 
 const version = "2026-07-28"
 const acknowledged = perRevision(AcknowledgedParams)
-const { requests, clientRequests, clientNotifications, serverNotifications } = methodCodecs(version)
-const questions = without(clientRequests, "ping")
+const { clientRequests, serverRequests, clientNotifications, serverNotifications } = methodCodecs(version)
+const questions = without(serverRequests, "ping")
 
 /** A method whose result codec is wrapped by `end`, when it is needed. */
 const ending = <P, R>(
@@ -52,19 +52,19 @@ export const inputRequired: Schema.Codec<InputRequiredResult, unknown> = lazyCod
 export const revision: Revision = {
   version,
   era: "stateless",
-  requests: {
+  clientRequests: {
     "server/discover": cached(codec(perRevision(RequestParams), perRevision(DiscoverResult), version)),
     "subscriptions/listen": final(codec(perRevision(ListenParams), perRevision(ListenResult), version)),
-    "completion/complete": final(requests["completion/complete"]),
-    "prompts/get": final(requests["prompts/get"]),
-    "prompts/list": cached(requests["prompts/list"]),
-    "resources/list": cached(requests["resources/list"]),
-    "resources/templates/list": cached(requests["resources/templates/list"]),
-    "resources/read": cached(requests["resources/read"]),
-    "tools/call": final(requests["tools/call"]),
-    "tools/list": cached(requests["tools/list"])
+    "completion/complete": final(clientRequests["completion/complete"]),
+    "prompts/get": final(clientRequests["prompts/get"]),
+    "prompts/list": cached(clientRequests["prompts/list"]),
+    "resources/list": cached(clientRequests["resources/list"]),
+    "resources/templates/list": cached(clientRequests["resources/templates/list"]),
+    "resources/read": cached(clientRequests["resources/read"]),
+    "tools/call": final(clientRequests["tools/call"]),
+    "tools/list": cached(clientRequests["tools/list"])
   },
-  clientRequests: questions,
+  serverRequests: questions,
   clientNotifications: {
     get "notifications/cancelled"() {
       return clientNotifications["notifications/cancelled"]

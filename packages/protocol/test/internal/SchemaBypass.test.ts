@@ -13,7 +13,7 @@ import { canonical } from "../canonical.ts"
 type AnyCodec = Schema.Codec<unknown, unknown>
 
 const named = (revision: Revision.Revision): ReadonlyArray<readonly [string, AnyCodec]> => [
-  ...(["requests", "clientRequests"] as const).flatMap((side) =>
+  ...(["clientRequests", "serverRequests"] as const).flatMap((side) =>
     Object.entries<{ params: AnyCodec; result: AnyCodec }>({ ...revision[side] } as never).flatMap(([method, codec]) =>
       (["params", "result"] as const).map((part) => [`${side} ${method} ${part}`, codec[part]] as const)
     )

@@ -8,8 +8,8 @@ import { Effect } from "effect"
 const names = (tables: ReadonlyArray<object>) => [...new Set(tables.flatMap((table) => Object.keys(table)))].toSorted()
 
 const directions = [
-  ["requests of a client", MethodInfo.clientRequests, Revision.all.map((revision) => revision.requests)],
-  ["requests of a server", MethodInfo.serverRequests, Revision.all.map((revision) => revision.clientRequests)],
+  ["requests of a client", MethodInfo.clientRequests, Revision.all.map((revision) => revision.clientRequests)],
+  ["requests of a server", MethodInfo.serverRequests, Revision.all.map((revision) => revision.serverRequests)],
   [
     "notifications of a client",
     MethodInfo.clientNotifications,
@@ -23,7 +23,7 @@ const directions = [
 ] as const
 
 const stateless = Revision.get("2026-07-28")!
-const statelessRequests = Object.keys(stateless.requests) as ReadonlyArray<keyof typeof stateless.requests>
+const statelessRequests = Object.keys(stateless.clientRequests) as ReadonlyArray<keyof typeof stateless.clientRequests>
 
 describe("The table of methods", () => {
   it.each(directions)(
@@ -49,14 +49,14 @@ describe("The table of methods", () => {
           "completion/complete": { completion: { values: [] } },
           "subscriptions/listen": { _meta: { "io.modelcontextprotocol/subscriptionId": 1 } }
         }
-        const wire = yield* Codecs.coders(stateless.requests[method]!).result.encode(results[method] as never)
+        const wire = yield* Codecs.coders(stateless.clientRequests[method]!).result.encode(results[method] as never)
         assert.strictEqual("cacheScope" in (wire as object), MethodInfo.ofRequest(method)?.cacheable === true, method)
       }
     })
   )
 
   it("says of methods that 2026-07-28 removed that they need a session, or are the handshake and ping", () => {
-    const gone = names([MethodInfo.clientRequests]).filter((method) => !(method in stateless.requests))
+    const gone = names([MethodInfo.clientRequests]).filter((method) => !(method in stateless.clientRequests))
     assert.deepStrictEqual(
       gone.filter((method) => MethodInfo.ofRequest(method)?.needsSession !== true),
       ["initialize", "ping"]

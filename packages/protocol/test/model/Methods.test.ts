@@ -53,8 +53,8 @@ describe("the methods of a revision", () => {
   for (const revision of Revision.stateful) {
     const { asks = [], tells = [] } = listed[revision.version] ?? {}
     it(`${revision.version} has the methods of its published schema, and no others`, () => {
-      assert.deepStrictEqual(names(revision.requests), clientRequests)
-      assert.deepStrictEqual(names(revision.clientRequests), [...serverRequests, ...asks].toSorted())
+      assert.deepStrictEqual(names(revision.clientRequests), clientRequests)
+      assert.deepStrictEqual(names(revision.serverRequests), [...serverRequests, ...asks].toSorted())
       assert.deepStrictEqual(names(revision.clientNotifications), clientNotifications)
       assert.deepStrictEqual(names(revision.serverNotifications), [...serverNotifications, ...tells].toSorted())
     })
@@ -64,8 +64,8 @@ describe("the methods of a revision", () => {
     const july = Revision.get("2026-07-28")!
     const gone = ["initialize", "logging/setLevel", "ping", "resources/subscribe", "resources/unsubscribe"]
     const kept = clientRequests.filter((method) => !gone.includes(method))
-    assert.deepStrictEqual(names(july.requests), [...kept, "server/discover", "subscriptions/listen"].toSorted())
-    assert.deepStrictEqual(names(july.clientRequests), ["elicitation/create", "roots/list", "sampling/createMessage"])
+    assert.deepStrictEqual(names(july.clientRequests), [...kept, "server/discover", "subscriptions/listen"].toSorted())
+    assert.deepStrictEqual(names(july.serverRequests), ["elicitation/create", "roots/list", "sampling/createMessage"])
     assert.deepStrictEqual(names(july.clientNotifications), ["notifications/cancelled"])
     const told = [...serverNotifications, "notifications/subscriptions/acknowledged"]
     assert.deepStrictEqual(names(july.serverNotifications), told.toSorted())
@@ -73,11 +73,11 @@ describe("the methods of a revision", () => {
 
   it("share a codec where revisions do not differ", () => {
     const [first, second, third, fourth] = Revision.stateful
-    assert.strictEqual(first?.requests["tools/call"]?.params, fourth?.requests["tools/call"]?.params)
-    assert.strictEqual(first?.requests["prompts/list"]?.result, second?.requests["prompts/list"]?.result)
-    assert.notStrictEqual(second?.requests["prompts/list"]?.result, third?.requests["prompts/list"]?.result)
-    assert.strictEqual(third?.clientRequests["roots/list"]?.result, fourth?.clientRequests["roots/list"]?.result)
+    assert.strictEqual(first?.clientRequests["tools/call"]?.params, fourth?.clientRequests["tools/call"]?.params)
+    assert.strictEqual(first?.clientRequests["prompts/list"]?.result, second?.clientRequests["prompts/list"]?.result)
+    assert.notStrictEqual(second?.clientRequests["prompts/list"]?.result, third?.clientRequests["prompts/list"]?.result)
+    assert.strictEqual(third?.serverRequests["roots/list"]?.result, fourth?.serverRequests["roots/list"]?.result)
     const [newest] = Revision.stateless
-    assert.strictEqual(newest?.requests["prompts/list"]?.params, fourth?.requests["prompts/list"]?.params)
+    assert.strictEqual(newest?.clientRequests["prompts/list"]?.params, fourth?.clientRequests["prompts/list"]?.params)
   })
 })

@@ -6,7 +6,7 @@ import { inputRequired, revision } from "@effect-mcp/protocol/internal/v2026_07_
 import { verifies } from "@effect-mcp/spec/verifies"
 
 type AnyCodec = Schema.Codec<unknown, unknown>
-const codec = (method: keyof typeof revision.requests): AnyCodec => revision.requests[method]!.result
+const codec = (method: keyof typeof revision.clientRequests): AnyCodec => revision.clientRequests[method]!.result
 
 /** The smallest result of every method. */
 const results = {
@@ -32,7 +32,7 @@ const cacheable = new Set<string>([
 
 describe("a result of 2026-07-28", () => {
   it("has a case here for every method", () => {
-    assert.deepStrictEqual(Object.keys(results).toSorted(), Object.keys(revision.requests).toSorted())
+    assert.deepStrictEqual(Object.keys(results).toSorted(), Object.keys(revision.clientRequests).toSorted())
   })
 
   for (const [method, result] of Object.entries(results)) {
@@ -83,7 +83,7 @@ describe("a result of 2026-07-28", () => {
   })
 
   it("is not known to the revisions before", () => {
-    const { result } = Revision.latestStateful.requests["tools/call"]!
+    const { result } = Revision.latestStateful.clientRequests["tools/call"]!
     assert.deepStrictEqual(Schema.encodeSync(result)({ content: [] }), { content: [] })
   })
 })

@@ -14,12 +14,12 @@ type AnyCodec = Schema.Codec<unknown, unknown>
 /** Every codec of a revision beside the strict wire schema it must agree with. */
 const codecs = (revision: Revision.Revision) => {
   const oracle = wire(revision.version)
-  const calls = (["requests", "clientRequests"] as const).flatMap((side) =>
+  const calls = (["clientRequests", "serverRequests"] as const).flatMap((side) =>
     Object.entries<{ params: AnyCodec; result: AnyCodec }>({ ...revision[side] } as never).flatMap(([method, codec]) =>
       (["params", "result"] as const).map((part) => ({
         name: `${side} ${method} ${part}`,
         // Which revision a request speaks stands in `_meta`, around what the codecs of params know.
-        declare: revision.era === "stateless" && side === "requests" && part === "params" ? declared : asItIs,
+        declare: revision.era === "stateless" && side === "clientRequests" && part === "params" ? declared : asItIs,
         codec: codec[part],
         strict: oracle[side][method]![part]
       }))

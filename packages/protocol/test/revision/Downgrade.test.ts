@@ -38,7 +38,7 @@ describe("a value that an older revision lacks", () => {
     const annotations = { audience: ["user"], priority: 0.5 }
     const messages = [{ role: "user", content: { ...audio, annotations: { ...annotations, lastModified: "x" } } }]
     const spoken = { type: "text", text: "[audio: audio/wav, 4 bytes]", annotations }
-    assert.deepStrictEqual(Schema.encodeUnknownSync(first.requests["prompts/get"]!.result)({ messages }), {
+    assert.deepStrictEqual(Schema.encodeUnknownSync(first.clientRequests["prompts/get"]!.result)({ messages }), {
       messages: [{ role: "user", content: spoken }]
     })
     assert.deepStrictEqual(ask({ messages, maxTokens: 1 }).write(first), {

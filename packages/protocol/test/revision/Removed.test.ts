@@ -16,17 +16,19 @@ const client = (capabilities: Fields) => {
   return (write(declaration, meta) as Fields)[clientKey]
 }
 const server = (capabilities: Fields) =>
-  (write(july.requests["server/discover"]?.result, { supportedVersions: [], capabilities }) as Fields)["capabilities"]
+  (write(july.clientRequests["server/discover"]?.result, { supportedVersions: [], capabilities }) as Fields)[
+    "capabilities"
+  ]
 const base = { name: "t", inputSchema: { type: "object" } }
 const tool = (fields: Fields) => {
-  const { tools } = write(july.requests["tools/list"]?.result, { tools: [{ ...base, ...fields }] }) as {
+  const { tools } = write(july.clientRequests["tools/list"]?.result, { tools: [{ ...base, ...fields }] }) as {
     tools: ReadonlyArray<Fields>
   }
   const { name: _name, inputSchema: _schema, ...rest } = tools[0]!
   return rest
 }
 const cancelled = (fields: Fields) => write(july.serverNotifications["notifications/cancelled"], fields)
-const elicit = (params: Fields) => write(july.clientRequests["elicitation/create"]?.params, params)
+const elicit = (params: Fields) => write(july.serverRequests["elicitation/create"]?.params, params)
 const form = (property: Fields) => ({ message: "m", requestedSchema: { type: "object", properties: { p: property } } })
 const property = (fields: Fields) => (elicit(form(fields)) as ReturnType<typeof form>).requestedSchema.properties.p
 
@@ -87,13 +89,13 @@ describe("a value that 2026-07-28 no longer has", () => {
   it("is still said by the revisions that have it", () => {
     const november = Revision.get("2025-11-25")!
     const page = { ...url, elicitationId: "1" }
-    assert.strictEqual(write(november.clientRequests["elicitation/create"]?.params, page), page)
+    assert.strictEqual(write(november.serverRequests["elicitation/create"]?.params, page), page)
     const choice = form(named)
-    assert.strictEqual(write(november.clientRequests["elicitation/create"]?.params, choice), choice)
+    assert.strictEqual(write(november.serverRequests["elicitation/create"]?.params, choice), choice)
   })
 
   it("is still read", () => {
-    const read = Schema.decodeUnknownSync(july.clientRequests["elicitation/create"]!.params)
+    const read = Schema.decodeUnknownSync(july.serverRequests["elicitation/create"]!.params)
     const choice = form(named)
     assert.deepStrictEqual(read(choice), choice as never)
   })

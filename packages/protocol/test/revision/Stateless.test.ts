@@ -79,7 +79,7 @@ describe("the revision 2026-07-28", () => {
 
   it("tells what a server speaks and offers", () => {
     assert.isTrue(
-      survives(revision.requests["server/discover"]!.result, {
+      survives(revision.clientRequests["server/discover"]!.result, {
         resultType: "complete",
         supportedVersions: ["2026-07-28", "2025-11-25"],
         capabilities: { tools: { listChanged: true }, extensions: { "com.example/a": {} } },
@@ -92,7 +92,7 @@ describe("the revision 2026-07-28", () => {
   })
 
   it("opens, acknowledges and ends a subscription", () => {
-    const { params, result } = revision.requests["subscriptions/listen"]!
+    const { params, result } = revision.clientRequests["subscriptions/listen"]!
     const notifications = { toolsListChanged: true, promptsListChanged: false, resourceSubscriptions: ["a:b"] }
     const mine = (id: unknown) => ({ _meta: { "io.modelcontextprotocol/subscriptionId": id } })
     assert.isTrue(survives(params, { _meta: meta, notifications }))
@@ -137,29 +137,31 @@ describe("the revision 2026-07-28", () => {
   it("takes answers with the next request, without decoding them", () => {
     const answers = { inputResponses: { floor: { action: "accept", content: { floor: 3 } }, "?": { a: 1 } } }
     assert.isTrue(
-      survives(revision.requests["tools/call"]!.params, {
+      survives(revision.clientRequests["tools/call"]!.params, {
         _meta: meta,
         name: "lift",
         ...answers,
         requestState: "opaque"
       })
     )
-    assert.isTrue(survives(revision.requests["prompts/get"]!.params, { _meta: meta, name: "lift", ...answers }))
+    assert.isTrue(survives(revision.clientRequests["prompts/get"]!.params, { _meta: meta, name: "lift", ...answers }))
     assert.isTrue(
-      survives(revision.requests["resources/read"]!.params, { _meta: meta, uri: "a:b", requestState: "opaque" })
+      survives(revision.clientRequests["resources/read"]!.params, { _meta: meta, uri: "a:b", requestState: "opaque" })
     )
-    assert.isTrue(isRefused(revision.requests["tools/call"]!.params, { name: "lift", inputResponses: { floor: 3 } }))
-    assert.isTrue(isRefused(revision.requests["tools/call"]!.params, { name: "lift", requestState: {} }))
+    assert.isTrue(
+      isRefused(revision.clientRequests["tools/call"]!.params, { name: "lift", inputResponses: { floor: 3 } })
+    )
+    assert.isTrue(isRefused(revision.clientRequests["tools/call"]!.params, { name: "lift", requestState: {} }))
   })
 
   it("has structured content of any JSON type, and output schemas with any root", () => {
     for (const structuredContent of [[1], "a", 0, false, null, { a: 1 }]) {
       const wire = { resultType: "complete", content: [], structuredContent }
-      assert.isTrue(survives(revision.requests["tools/call"]!.result, wire))
+      assert.isTrue(survives(revision.clientRequests["tools/call"]!.result, wire))
     }
     const tool = { name: "t", inputSchema: { type: "object" }, outputSchema: { type: "array", items: true } }
     assert.isTrue(
-      survives(revision.requests["tools/list"]!.result, {
+      survives(revision.clientRequests["tools/list"]!.result, {
         resultType: "complete",
         ttlMs: 0,
         cacheScope: "private",

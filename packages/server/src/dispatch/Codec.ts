@@ -12,7 +12,7 @@ export interface Codec {
 
 /** Undefined for a method that the revision lacks. */
 export const codecOf = (revision: Revision, method: string): Codec | undefined => {
-  const table: { readonly [method: string]: MethodCodec<any, any> | undefined } = revision.requests
+  const table: { readonly [method: string]: MethodCodec<any, any> | undefined } = revision.clientRequests
   const codec = Object.hasOwn(table, method) ? table[method] : undefined
   if (codec === undefined) return undefined
   const { params, result }: Codecs.Coders<unknown, unknown> = Codecs.coders(codec)

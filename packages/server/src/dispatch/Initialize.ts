@@ -54,7 +54,7 @@ export const initialize = (
       info.revisions.filter(({ era }) => era === "stateful"),
       requested
     )
-    const codec = revision?.requests.initialize
+    const codec = revision?.clientRequests.initialize
     if (revision === undefined || codec === undefined) {
       // A client may show its user only this error, so it names the versions that are served.
       const supported = info.revisions.map(({ version }) => version)

@@ -126,7 +126,7 @@ export class Questions implements Pick<ClientInput["Service"], "ask" | "once"> {
       const { client } = this.options
       const missing = missingCapability(method, params, client)
       const codec: MethodCodec<Method.ServerRequests[M]["params"], Method.ServerRequests[M]["result"]> | undefined =
-        client.revision.clientRequests[method]
+        client.revision.serverRequests[method]
       if (missing !== undefined || codec === undefined) {
         return Effect.fail(CapabilityMissing.of(missing ?? method))
       }
