@@ -176,9 +176,12 @@ export class InboundRequests implements Registry {
     return true
   }
 
-  interrupt(reason: string, id?: JsonRpc.Id): void {
-    const entries = id === undefined ? [...(this.pending?.values() ?? []), ...this.running.values()] : [this.find(id)]
-    for (const entry of entries) if (entry !== undefined) this.end(entry, { reason }, reason)
+  /** Interrupts one request, or all; false when there is none. */
+  interrupt(reason: string, id?: JsonRpc.Id): boolean {
+    const all = id === undefined ? [...(this.pending?.values() ?? []), ...this.running.values()] : [this.find(id)]
+    const entries = all.filter((entry) => entry !== undefined)
+    for (const entry of entries) this.end(entry, { reason }, reason)
+    return entries.length > 0
   }
 
   private end(entry: InboundRequest, ended: Exclude<InboundRequest["ended"], undefined>, reason: string | undefined) {

@@ -120,8 +120,8 @@ class Router implements PeerWithoutTransport {
     return Effect.sync(() => this.inbound.view)
   }
 
-  interrupt(reason: string, id?: JsonRpc.Id): void {
-    this.inbound.interrupt(reason, id)
+  interrupt(reason: string, id?: JsonRpc.Id): boolean {
+    return this.inbound.interrupt(reason, id)
   }
 
   get idle(): Effect.Effect<void> {

@@ -89,8 +89,11 @@ export interface Peer {
   readonly inFlight: Effect.Effect<ReadonlyArray<InFlight>>
   /** How many requests of this peer wait for an answer. */
   readonly outstanding: () => number
-  /** Interrupts one request of the other side, or all, with a reason. Unlike a cancelled request it is answered, by -31503. */
-  readonly interrupt: (reason: string, id?: JsonRpc.Id) => void
+  /**
+   * Interrupts one request of the other side, or all, with a reason. Unlike a cancelled request it is answered, by -31503. False where no
+   * such request runs or waits.
+   */
+  readonly interrupt: (reason: string, id?: JsonRpc.Id) => boolean
   /** Ends the conversation as if the transport had broken. */
   readonly abort: (error: TransportError) => void
   /** Completes when no request of the other side runs or waits; subscriptions do not count. */

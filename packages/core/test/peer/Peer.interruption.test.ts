@@ -14,7 +14,7 @@ describe("an interruption that its sender did not ask for", () => {
       const { receive, peer, messages } = yield* serve(() => Effect.never)
       receive(request(1))
       receive(request(2))
-      peer.interrupt("An operator said so", 1)
+      assert.isTrue(peer.interrupt("An operator said so", 1))
       yield* settle
       assert.deepStrictEqual(messages(), [
         { jsonrpc: "2.0", id: 1, error: { code: McpError.Interrupted, message: "An operator said so" } }
@@ -45,7 +45,7 @@ describe("an interruption that its sender did not ask for", () => {
     Effect.gen(function* () {
       const { receive, peer, messages } = yield* serve(() => Effect.never)
       receive(request("1"))
-      peer.interrupt("?", 1)
+      assert.isFalse(peer.interrupt("?", 1))
       yield* settle
       assert.deepStrictEqual(messages(), [])
     })

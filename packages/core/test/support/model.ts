@@ -204,7 +204,7 @@ export class Model {
         for (const call of this.alive()) {
           if ((command.id === undefined || call.id === command.id) && call.gate === undefined) call.over = true
         }
-        return peer.interrupt("an operator", command.id)
+        return void peer.interrupt("an operator", command.id)
       }
       case "CallCancel": {
         const asked = this.asks.filter(({ ended }) => ended === undefined)[command.index]

@@ -9,6 +9,7 @@ const sessions = "packages/server/src/http/session/HttpSessions.ts"
 const sessionEndpoint = "packages/server/src/http/session/SessionEndpoint.ts"
 const sessionTest = "packages/server/test/http/session/HttpSession.test.ts"
 const connectingTest = "packages/server/test/http/session/connecting.test.ts"
+const incomingTest = "packages/server/test/http/session/incoming.test.ts"
 const sessionModel = "packages/server/test/http/session/HttpSession.model.test.ts"
 const storeModel = "packages/server/test/http/session/EventStore.model.test.ts"
 
@@ -172,7 +173,21 @@ export const httpFaults: ReadonlyArray<Fault> = [
     file: session,
     from: "for (const id of this.responses?.keys() ?? [])",
     to: "for (const id of new Array<JsonRpc.Id>())",
-    test: "packages/server/test/http/session/incoming.test.ts"
+    test: incomingTest
+  },
+  {
+    name: "A request that its session has not received is never answered once its client has gone",
+    file: session,
+    from: "this.session?.peer.interrupt(reason, id) !== true",
+    to: "this.session?.peer.interrupt(reason, id) === undefined",
+    test: incomingTest
+  },
+  {
+    name: "An error of a changed transport does not end its session",
+    file: session,
+    from: "            resume(Effect.die(defect))\n",
+    to: "",
+    test: incomingTest
   },
   {
     name: "A session that has ended while it was connected takes a request that it cannot answer",

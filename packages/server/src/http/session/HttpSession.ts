@@ -148,10 +148,7 @@ export class HttpSession implements Transport.Sink, ConnectOptions, Owner, Respo
       return Effect.andThen(
         this.fiber === undefined ? Effect.void : Fiber.interrupt(this.fiber),
         Effect.suspend(() => {
-          // The peer does not know of requests that a changed transport has not delivered.
-          const error = McpError.interrupted(reason)
-          for (const id of this.responses?.keys() ?? [])
-            this.responses?.get(id)?.send(JsonRpc.failure(id, error), "control")
+          for (const id of this.responses?.keys() ?? []) this.refuse(id, reason)
           this.endGetStream()
           return this.log?.close ?? Effect.void
         })
@@ -176,11 +173,19 @@ export class HttpSession implements Transport.Sink, ConnectOptions, Owner, Respo
 
   private makeTransport(): Transport.Transport {
     const incoming = Transport.fromCallback((receive) =>
-      Effect.callback<void>(() => {
-        this.reader = receive
+      Effect.callback<void>((resume) => {
         const { unread = [] } = this
         this.unread = undefined
-        for (const inbound of unread) receive(inbound)
+        this.reader = (inbound) => {
+          try {
+            receive(inbound)
+          } catch (defect) {
+            // What arrives from now on is answered by the end of the session.
+            this.reading()
+            resume(Effect.die(defect))
+          }
+        }
+        for (const inbound of unread) this.hand(inbound)
       })
     )
     return { ...incoming, sink: this, broken: Effect.never }
@@ -188,6 +193,7 @@ export class HttpSession implements Transport.Sink, ConnectOptions, Owner, Respo
 
   /** Called when the server reads the transport: its `connect` was given another one than this session made. */
   reading(): void {
+    this.reader = undefined
     this.unread = []
   }
 
@@ -195,8 +201,12 @@ export class HttpSession implements Transport.Sink, ConnectOptions, Owner, Respo
   receive(inbound: Transport.Single | Transport.RequestAborted, response?: SessionResponse): void {
     if (this.reader === undefined && this.unread === undefined) return this.session?.peer.receive(inbound, response)
     const addressed = response === undefined || inbound._tag !== "Message" ? inbound : { ...inbound, replyTo: response }
-    if (this.reader === undefined) this.unread?.push(addressed)
-    else this.reader(addressed)
+    this.hand(addressed)
+  }
+
+  private hand(inbound: Transport.Inbound): void {
+    if (this.reader === undefined) this.unread?.push(inbound)
+    else this.reader(inbound)
   }
 
   /** Fails a question of the server that no client can answer. */
@@ -266,7 +276,13 @@ export class HttpSession implements Transport.Sink, ConnectOptions, Owner, Respo
   }
 
   interrupt(id: JsonRpc.Id, response: SessionResponse, reason: string): void {
-    if (this.responses?.get(id) === response) this.session?.peer.interrupt(reason, id)
+    if (this.responses?.get(id) === response && this.session?.peer.interrupt(reason, id) !== true)
+      this.refuse(id, reason)
+  }
+
+  /** Answers a request that the peer does not know: a changed transport has not delivered it. */
+  private refuse(id: JsonRpc.Id, reason: string): void {
+    this.responses?.get(id)?.send(JsonRpc.failure(id, McpError.interrupted(reason)), "control")
   }
 
   /** A session of one POST ends in the next microtask: the peer still handles the answer. */

@@ -156,6 +156,8 @@ export class SessionResponse implements Sink, Owner {
   }
 
   private answer(message: JsonRpc.Response): void {
+    // A changed transport may deliver a request after it was interrupted, or twice.
+    if (this.state === "Done") return
     this.write(message)
     this.settle(message.id ?? undefined)
   }
@@ -170,7 +172,7 @@ export class SessionResponse implements Sink, Owner {
 
   private settle(id: JsonRpc.Id | undefined): void {
     if (id !== undefined) this.session.settled(id, this)
-    if (--this.expected > 0) return
+    if (this.state === "Done" || --this.expected > 0) return
     this.state = "Done"
     if (this.leftBehind) this.session.config.leftBehind(-1, this.session.caller)
     this.stopTimer()

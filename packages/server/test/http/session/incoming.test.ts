@@ -1,10 +1,12 @@
 /** The transport of a session over HTTP: what its POSTs bring can be tapped, changed, dropped and broken, as on any other transport. */
 import type { Inbound } from "@effect-mcp/core/Transport"
 import * as Transport from "@effect-mcp/core/Transport"
+import type { Options } from "@effect-mcp/server/internal/Endpoint"
 import type * as McpServer from "@effect-mcp/server/McpServer"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Layer, Stream } from "effect"
+import { TestClock } from "effect/testing"
 import { make, until } from "../support/endpoint.ts"
 import { echo } from "../support/http.ts"
 import { callOf, initialize, revisions } from "../support/session.ts"
@@ -12,12 +14,12 @@ import { callOf, initialize, revisions } from "../support/session.ts"
 type Change = (transport: Transport.Transport) => Transport.Transport
 
 /** Opens a session on a changed transport; gives what posts to it. */
-const open = Effect.fnUntraced(function* (version: string, change: Change) {
+const open = Effect.fnUntraced(function* (version: string, change: Change, options: Options = {}) {
   const changed = (server: McpServer.McpServer["Service"]): McpServer.McpServer["Service"] => ({
     ...server,
     connect: (transport, options) => server.connect(change(transport), options)
   })
-  const endpoint = yield* make(echo, {}, Layer.empty, changed)
+  const endpoint = yield* make(echo, options, Layer.empty, changed)
   const opened = yield* endpoint.ask({ body: initialize(version) })
   assert.strictEqual(opened.status, 200)
   const headers = { "mcp-session-id": String(opened.headers["mcp-session-id"]), "mcp-protocol-version": version }
@@ -91,6 +93,41 @@ describe.each(revisions)("the transport of a session of %s", (version) => {
       const dropped = yield* endpoint.send({ headers, body: callOf("echo", { text: "hei" }, 1) })
       assert.strictEqual((yield* post({ jsonrpc: "2.0", id: 2, method: "ping" })).status, 200)
       assert.isUndefined(dropped.status)
+    })
+  )
+
+  it.effect("A dropped request of a client that hangs up counts until its time is over, and its session expires", () =>
+    Effect.gen(function* () {
+      const { endpoint, headers, post } = yield* open(
+        version,
+        Transport.filter((inbound) => methodOf(inbound) !== "tools/call"),
+        { inFlight: 2, sessions: { idle: "10 minutes" } }
+      )
+      for (const id of [1, 2, 3]) {
+        const dropped = yield* endpoint.send({ headers, body: callOf("echo", { text: "hei" }, id) })
+        dropped.leave()
+      }
+      yield* TestClock.adjust("3 minutes")
+      assert.strictEqual((yield* post({ jsonrpc: "2.0", id: 1, method: "ping" })).status, 200)
+      yield* TestClock.adjust("11 minutes")
+      yield* until(() => endpoint.openSessions() === 0, "the end of the session")
+    })
+  )
+
+  it.effect("An error that a tap throws ends the session, and its open requests are answered by an error", () =>
+    Effect.gen(function* () {
+      const { endpoint, headers, post } = yield* open(
+        version,
+        Transport.tap((inbound) => {
+          if (methodOf(inbound) === "tools/list") throw new Error("tap")
+        })
+      )
+      assert.strictEqual((yield* post(callOf("echo", { text: "hei" }))).status, 200)
+      const failed = yield* post({ jsonrpc: "2.0", id: 3, method: "tools/list" })
+      assert.strictEqual(failed.json.error.code, -31503)
+      yield* until(() => endpoint.openSessions() === 0, "the end of the session")
+      const next = yield* endpoint.ask({ headers, body: { jsonrpc: "2.0", id: 3, method: "ping" } })
+      assert.strictEqual(next.status, 404)
     })
   )
 
