@@ -167,6 +167,8 @@ const endOf = (handle: ChildProcessHandle): Effect.Effect<End> =>
 
 /** How long the last output of an ended process may take to arrive. */
 const drainTime = "250 millis"
+/** How long stderr of an ended process may stay open, which another process may hold: errors show its end. */
+const stderrDrainTime = "1 second"
 /** How long a server that has never written to stdout may take to exit, unless the options say otherwise. */
 const silentExitTimeout = "250 millis"
 /** How long a server whose stdout has ended may take to exit, so that errors can say how. */
@@ -237,7 +239,7 @@ export const open = Effect.fnUntraced(function* (
 
   // The end of stderr may still be on the way.
   const exitError: Effect.Effect<never, TransportError> = Effect.flatMap(exited, ({ exitCode, how }) =>
-    Effect.flatMap(Effect.timeoutOption(stderr.end, drainTime), () =>
+    Effect.flatMap(Effect.timeoutOption(stderr.end, stderrDrainTime), () =>
       Effect.fail(
         new TransportError({
           reason: "Exited",
