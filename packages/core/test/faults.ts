@@ -19,9 +19,23 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "A reason that is no string is taken for one",
     file: "packages/core/src/peer/Inbound.ts",
-    from: 'typeof params?.reason === "string" ? excerpt(params.reason) : undefined',
-    to: "params?.reason === undefined ? undefined : excerpt(String(params.reason))",
+    from: 'typeof params?.reason === "string" ? beginning(params.reason) : undefined',
+    to: "params?.reason === undefined ? undefined : beginning(String(params.reason))",
     test: "packages/core/test/peer/CancelReason.test.ts"
+  },
+  {
+    name: "The reason of a cancel is escaped as it arrives",
+    file: "packages/core/src/peer/Inbound.ts",
+    from: "beginning(params.reason)",
+    to: "excerpt(params.reason)",
+    test: "packages/core/test/peer/CancelReason.test.ts"
+  },
+  {
+    name: "A member of a batch has an answer of its own",
+    file: "packages/core/src/peer/Peer.ts",
+    from: "this.receiveMessage(single.message, single.envelope, sink)",
+    to: "this.receiveMessage(single.message, single.envelope, single.replyTo ?? sink)",
+    test: "packages/core/test/transport/Incoming.test.ts"
   },
   {
     name: "A role is not told of a cancel",

@@ -23,9 +23,27 @@ export const escaped = (text: string): string => text.replace(inLine, escapeOf)
 /** The same for text of several lines: tabs and line feeds stay. A JSON text keeps its value. */
 export const escapedLines = (text: string): string => text.replace(inLines, escapeOf)
 
-/** The beginning of the text, `escaped`; "…" stands for the rest. `limit` counts UTF-16 units before the escapes, and cuts no pair in two. */
-export const excerpt = (text: string, limit: number = maxLength): string => {
-  if (text.length <= limit) return escaped(text)
+/** The beginning of the text as data, with nothing escaped; "…" stands for the rest. `limit` counts UTF-16 units, and cuts no pair in two. */
+export const beginning = (text: string, limit: number = maxLength): string => {
+  if (text.length <= limit) return text
   const last = text.charCodeAt(limit - 1)
-  return `${escaped(text.slice(0, last >= 0xd800 && last < 0xdc00 ? limit - 1 : limit))}…`
+  return `${text.slice(0, last >= 0xd800 && last < 0xdc00 ? limit - 1 : limit)}…`
+}
+
+/**
+ * The beginning of the text, `escaped`; "…" stands for the rest. `limit` counts UTF-16 units of what is shown, so a character counts as
+ * long as its escape, and is shown whole or not at all. A second pass with the same limit changes nothing.
+ */
+export const excerpt = (text: string, limit: number = maxLength): string => {
+  if (text.length <= limit) {
+    const whole = escaped(text)
+    if (whole.length <= limit) return whole
+  }
+  let shown = ""
+  for (const character of text) {
+    const next = shown + escaped(character)
+    if (next.length > limit) break
+    shown = next
+  }
+  return `${shown}…`
 }

@@ -1,7 +1,7 @@
 /** Text of another party: no character of it steers a terminal or hides, and an excerpt is bounded. */
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { escaped, escapedLines, excerpt, maxLength } from "@effect-mcp/protocol/Excerpt"
+import { beginning, escaped, escapedLines, excerpt, maxLength } from "@effect-mcp/protocol/Excerpt"
 
 /** First and last code point of each range that is not drawn, or that a terminal obeys. */
 const hidden: ReadonlyArray<readonly [what: string, first: number, last: number]> = [
@@ -73,12 +73,39 @@ describe("An excerpt", () => {
   it("of a long text is its beginning and dots", () => {
     assert.strictEqual(excerpt("x".repeat(1_000_000)), `${"x".repeat(maxLength)}…`)
     assert.strictEqual(excerpt("abcd", 3), "abc…")
-    assert.strictEqual(excerpt("\u0000\u0000", 1), "\\u0000…")
+    assert.strictEqual(excerpt("\u0000\u0000", 11), "\\u0000…")
   })
 
   it("never ends in half of a surrogate pair", () => {
     assert.strictEqual(excerpt("a🙂b", 1), "a…")
     assert.strictEqual(excerpt("a🙂b", 2), "a…")
     assert.strictEqual(excerpt("a🙂b", 3), "a🙂…")
+  })
+
+  it("counts an escape as long as it is, and shows it whole or not at all", () => {
+    assert.strictEqual(excerpt("\n".repeat(maxLength)), `${"\\u000a".repeat(33)}…`)
+    assert.strictEqual(excerpt("a\u{e0041}", 12), "a…")
+    assert.strictEqual(excerpt("a\u{e0041}", 13), String.raw`a\udb40\udc41`)
+  })
+
+  it.prop(
+    "is within its limit, and the same when it is taken again",
+    [Schema.String, Schema.Literals([0, 1, 5, 6, 7, 20])],
+    ([text, limit]) => {
+      for (const long of [text, `${text}\n\u{e0041}🙂${text}`]) {
+        const once = excerpt(long, limit)
+        assert.isAtMost(once.length, limit + 1)
+        assert.strictEqual(excerpt(once, limit), once)
+      }
+    }
+  )
+})
+
+describe("The beginning of a text", () => {
+  it("is the text unchanged up to the limit, and ends in no half of a surrogate pair", () => {
+    assert.strictEqual(beginning("a\n\u200c🙂"), "a\n\u200c🙂")
+    assert.strictEqual(beginning("a\n🙂b", 2), "a\n…")
+    assert.strictEqual(beginning("a\n🙂b", 3), "a\n…")
+    assert.strictEqual(beginning("a\n🙂b", 4), "a\n🙂…")
   })
 })

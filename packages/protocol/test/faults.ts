@@ -16,10 +16,17 @@ export const faults: ReadonlyArray<Fault> = [
     test: excerptTest
   },
   {
-    name: "An excerpt ends in half of a surrogate pair",
+    name: "The beginning of a text ends in half of a surrogate pair",
     file: excerpt,
     from: "last >= 0xd800 && last < 0xdc00 ? limit - 1 : limit",
     to: "limit",
+    test: excerptTest
+  },
+  {
+    name: "An excerpt is longer than its limit by an escape",
+    file: excerpt,
+    from: "if (next.length > limit) break",
+    to: "if (next.length > limit + 6) break",
     test: excerptTest
   },
   {

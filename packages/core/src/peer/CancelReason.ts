@@ -2,7 +2,7 @@
  * The reason of a cancellation (spec: basic/patterns/cancellation): an annotation of the interruption, so that it reaches the finalizers of
  * a handler and the requests that the handler waits for.
  */
-import { excerpt } from "@effect-mcp/protocol/Excerpt"
+import { beginning } from "@effect-mcp/protocol/Excerpt"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 
@@ -24,18 +24,20 @@ export class CancelReason extends Context.Service<CancelReason, string>()("@effe
 export const annotation = (reason: string): Context.Context<never> => Context.make(CancelReason, reason)
 
 /**
- * The reason of an interruption, cut at 200 characters; undefined where it has none.
+ * The reason of an interruption, cut at 200 characters; undefined where it has none. It may be a text of the other side: `excerpt` makes
+ * it fit for a log or a terminal.
  *
  * @example
  * ```ts
  * import { CancelReason } from "@effect-mcp/core"
+ * import { excerpt } from "@effect-mcp/protocol/Excerpt"
  * import { Effect } from "effect"
  *
  * declare const work: Effect.Effect<string>
  *
  * export const noted = Effect.suspend(() =>
  *   Effect.onExit(work, (exit) =>
- *     exit._tag === "Failure" ? Effect.logInfo(CancelReason.of(exit.cause) ?? "No reason") : Effect.void
+ *     exit._tag === "Failure" ? Effect.logInfo(excerpt(CancelReason.of(exit.cause) ?? "No reason")) : Effect.void
  *   )
  * )
  * ```
@@ -43,7 +45,7 @@ export const annotation = (reason: string): Context.Context<never> => Context.ma
 export const of = (cause: Cause.Cause<unknown>): string | undefined => {
   for (const reason of cause.reasons) {
     const text: unknown = Cause.isInterruptReason(reason) ? reason.annotations.get(CancelReason.key) : undefined
-    if (typeof text === "string") return excerpt(text)
+    if (typeof text === "string") return beginning(text)
   }
   return undefined
 }

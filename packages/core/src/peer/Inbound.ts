@@ -4,7 +4,7 @@
  * Synchronous. Tables are made when they are first needed: a server may hold many conversations in which no request runs.
  */
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
-import { excerpt } from "@effect-mcp/protocol/Excerpt"
+import { beginning, excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
@@ -170,7 +170,7 @@ export class InboundRequests implements Registry {
     if (entry === undefined) return false
     // Initialization cannot be cancelled.
     if (entry.request.method === "initialize") return true
-    const reason = typeof params?.reason === "string" ? excerpt(params.reason) : undefined
+    const reason = typeof params?.reason === "string" ? beginning(params.reason) : undefined
     this.end(entry, "cancelled", reason)
     this.handlers.cancelled?.(entry.request, reason)
     return true

@@ -55,6 +55,8 @@ class Router implements PeerWithoutTransport {
 
   receive(inbound: Inbound, sink: Sink = this.sink): void {
     if (this.closing) return
+    if (inbound._tag === "Message")
+      return this.receiveMessage(inbound.message, inbound.envelope, inbound.replyTo ?? sink)
     if (inbound._tag === "Batch") return this.receiveBatch(inbound.members, sink)
     if (inbound._tag !== "RequestAborted") return this.receiveSingle(inbound, sink)
     const { error: cause, id, unsent } = inbound
@@ -68,7 +70,7 @@ class Router implements PeerWithoutTransport {
   }
 
   private receiveSingle(single: Single, sink: Sink): void {
-    if (single._tag === "Message") return this.receiveMessage(single.message, single.envelope, single.replyTo ?? sink)
+    if (single._tag === "Message") return this.receiveMessage(single.message, single.envelope, sink)
     if (!single.response) return this.answerInvalid(single.id, single.error, sink)
     // A response is never answered, not even with an error.
     if (single.id === undefined || !this.outbound.fail(single.id, single.error)) {

@@ -41,7 +41,10 @@ export interface ReceivedMessage {
   readonly _tag: "Message"
   readonly message: JsonRpc.Message
   readonly envelope: Envelope
-  /** Where the answer leaves, and what else relates to the request: the response of a POST. Default the transport's `sink`. */
+  /**
+   * Where the answer leaves, and what else relates to the request: the response of a POST. Default the transport's `sink`.
+   * Without effect in a batch, whose answers leave together.
+   */
   readonly replyTo?: Sink | undefined
 }
 
@@ -153,23 +156,34 @@ export const fromCallback: (
   run: Incoming.Delivery<Inbound, TransportError>["run"]
 ) => Required<Incoming.Incoming<Inbound, TransportError>> = Incoming.fromCallback
 
-/** What each message becomes. A function of Stream that is put in the place of `incoming` does the same, without the push path. */
+/** The transport with another source. Lists the members: a spread loses those that a class has as getters. */
+const withIncoming = (
+  { address, broken, era, headers, missed, sink }: Transport,
+  { delivery, incoming }: Incoming.Incoming<Inbound, TransportError>
+): { readonly [Member in keyof Required<Transport>]: Transport[Member] } => ({
+  incoming,
+  delivery,
+  sink,
+  broken,
+  missed,
+  headers,
+  address,
+  era
+})
+
+/** What each message becomes, in a transport without other members than these. A function of Stream that is put in the place of `incoming` does the same, without the push path. */
 export const map: {
-  (f: (inbound: Inbound) => Inbound): <T extends Transport>(self: T) => T
-  <T extends Transport>(self: T, f: (inbound: Inbound) => Inbound): T
-} = dual(2, <T extends Transport>(self: T, f: (inbound: Inbound) => Inbound): T => ({
-  ...self,
-  ...Incoming.map(self, f)
-}))
+  (f: (inbound: Inbound) => Inbound): (self: Transport) => Transport
+  (self: Transport, f: (inbound: Inbound) => Inbound): Transport
+} = dual(2, (self: Transport, f: (inbound: Inbound) => Inbound): Transport => withIncoming(self, Incoming.map(self, f)))
 
 /** Drops what does not satisfy the predicate, as if it had not arrived: a request among it is not answered. */
 export const filter: {
-  (predicate: (inbound: Inbound) => boolean): <T extends Transport>(self: T) => T
-  <T extends Transport>(self: T, predicate: (inbound: Inbound) => boolean): T
-} = dual(2, <T extends Transport>(self: T, predicate: (inbound: Inbound) => boolean): T => ({
-  ...self,
-  ...Incoming.filter(self, predicate)
-}))
+  (predicate: (inbound: Inbound) => boolean): (self: Transport) => Transport
+  (self: Transport, predicate: (inbound: Inbound) => boolean): Transport
+} = dual(2, (self: Transport, predicate: (inbound: Inbound) => boolean): Transport =>
+  withIncoming(self, Incoming.filter(self, predicate))
+)
 
 /**
  * Calls `f` with what arrives, before the reader handles it. It runs in the reader: it must not block, and an error that it throws ends
@@ -186,9 +200,9 @@ export const filter: {
  * ```
  */
 export const tap: {
-  (f: (inbound: Inbound) => void): <T extends Transport>(self: T) => T
-  <T extends Transport>(self: T, f: (inbound: Inbound) => void): T
-} = dual(2, <T extends Transport>(self: T, f: (inbound: Inbound) => void): T =>
+  (f: (inbound: Inbound) => void): (self: Transport) => Transport
+  (self: Transport, f: (inbound: Inbound) => void): Transport
+} = dual(2, (self: Transport, f: (inbound: Inbound) => void): Transport =>
   map(self, (inbound) => {
     f(inbound)
     return inbound

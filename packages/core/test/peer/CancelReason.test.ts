@@ -30,6 +30,8 @@ describe("the reason of a cancel that arrives", () => {
   it.effect.each([
     ["is seen by the handler's finalizers", "No longer needed", "No longer needed"],
     ["is cut at 200 characters", long, `${long.slice(0, 200)}…`],
+    ["keeps lines, joiners and emoji", "too slow:\n\t1. 👩‍💻 می‌خواهم", "too slow:\n\t1. 👩‍💻 می‌خواهم"],
+    ["is not cut within a surrogate pair", `${long.slice(0, 199)}🙂🙂`, `${long.slice(0, 199)}…`],
     ["may be absent", undefined, undefined],
     ["does not count unless it is a string", { text: "No" }, undefined]
   ] as const)("%s", ([, given, seen]) =>
@@ -51,10 +53,11 @@ describe("the reason of a cancel that arrives", () => {
       const served = yield* serve(handle)
       served.receive(request(1, "ask"))
       yield* settle
-      served.receive(cancel(1, "The user left"))
+      const reason = "The user left:\n\t👩‍💻"
+      served.receive(cancel(1, reason))
       yield* settle
-      assert.deepStrictEqual(cancels(served), ["The user left"])
-      assert.deepStrictEqual(reasons, ["The user left"])
+      assert.deepStrictEqual(cancels(served), [reason])
+      assert.deepStrictEqual(reasons, [reason])
     })
   )
 })

@@ -223,6 +223,42 @@ describe("a transport", () => {
     )
   }
 
+  it("that is an instance of a class keeps its getters when it is mapped, filtered or tapped", () => {
+    const sink = sinkTo([])
+    class Socket implements Transport.Transport {
+      readonly incoming = Stream.empty
+      readonly broken = Effect.never
+      get sink() {
+        return sink
+      }
+      get address() {
+        return "here"
+      }
+      get headers() {
+        return true
+      }
+    }
+    for (const change of [Transport.map((inbound) => inbound), Transport.filter(() => true), Transport.tap(() => {})]) {
+      const { address, headers, sink: kept } = change(new Socket())
+      assert.deepStrictEqual([address, headers, kept], ["here", true, sink])
+    }
+  })
+
+  it.effect("has the answers of a batch leave together, wherever a member of it says", () =>
+    Effect.gen(function* () {
+      const { peer, sent } = yield* serve(() => Effect.succeed({ done: true }), { batches: () => true })
+      const elsewhere: Array<unknown> = []
+      const [first, second] = [message(request(1)), message(request(2))]
+      assert(first._tag === "Message" && second._tag === "Message")
+      peer.receive({ _tag: "Batch", members: [{ ...first, replyTo: sinkTo(elsewhere) }, second] })
+      assert.deepStrictEqual(elsewhere, [])
+      assert.deepStrictEqual(
+        sent.flatMap(({ message }) => message).map(({ id }) => id),
+        [1, 2]
+      )
+    })
+  )
+
   it.effect("has the answers to a message leave where the message says", () =>
     Effect.gen(function* () {
       const { peer, sent } = yield* serve(() => Effect.succeed({ done: true }))

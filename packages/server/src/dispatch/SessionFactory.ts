@@ -132,7 +132,7 @@ class SessionCallbacks implements Peer.Handlers, Peer.Options {
 
   cancelled({ id, method }: JsonRpc.Request, reason = "no reason was given"): void {
     const named = `${excerpt(method)} (${excerpt(JSON.stringify(id))})`
-    this.shared.runFork(Effect.logDebug(`${named} was cancelled: ${reason}`))
+    this.shared.runFork(Effect.logDebug(`${named} was cancelled: ${excerpt(reason)}`))
   }
 
   dropped(reason: string): void {
