@@ -88,7 +88,7 @@ export const make = (options: Options): Methods => {
           (resources) => ({ resources })
         ),
       cacheHint: "resources",
-      variesByCaller: () => resources.isRestricted()
+      variesByCaller: () => resources.isRestricted("resources")
     },
     "resources/templates/list": {
       handle: (params) =>
@@ -100,7 +100,7 @@ export const make = (options: Options): Methods => {
           (resourceTemplates) => ({ resourceTemplates })
         ),
       cacheHint: "resourceTemplates",
-      variesByCaller: () => resources.isRestricted()
+      variesByCaller: () => resources.isRestricted("templates")
     },
     "resources/read": { handle: (params) => resources.read(params) ?? notFound(params.uri) },
     "resources/subscribe": {

@@ -4,8 +4,9 @@
 import type { CacheHint } from "@effect-mcp/core/CacheHint"
 
 /**
- * One hint per list; a list without one is stale at once and private. A list with an entry that is `visible` to some callers only is
- * private, whatever its hint says.
+ * One hint per list; a list without one is stale at once and private. A list that may depend on its caller is private, whatever
+ * its hint says: one with an entry that is `visible` to some callers only, with those of a mounted source, or with members that a
+ * template lists.
  *
  * @example
  * ```ts

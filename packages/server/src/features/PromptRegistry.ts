@@ -8,7 +8,7 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import type { Prompt } from "@effect-mcp/protocol/model/Prompt"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import { hasVisibility, Registry, uniqueBy } from "./Registry.ts"
+import { isRestricted, Registry, uniqueBy } from "./Registry.ts"
 import { SourceOwners } from "./SourceOwners.ts"
 
 const prefixed = (source: PromptSource, prefix: string): PromptSource => ({
@@ -30,7 +30,7 @@ const unsuggested = Effect.succeed([])
 
 export interface PromptSet extends PromptSource {
   readonly isEmpty: () => boolean
-  /** Whether some prompts are visible to some callers only. */
+  /** Whether the list may depend on its caller. */
   readonly isRestricted: () => boolean
   readonly hasCompleters: () => boolean
   /** The completer of one argument; undefined when it has none; an error for a prompt or argument that does not exist. */
@@ -54,17 +54,16 @@ export const make: Effect.Effect<{ readonly prompts: PromptSet; readonly context
       )
     })
     const owners = new SourceOwners<PromptSource>(registry)
-    const listing = (name: string) => (source: PromptSource) =>
-      Effect.map(source.list, (prompts) => prompts.some((prompt) => prompt.name === name))
-    const mounted: PromptSource["get"] = (params) =>
-      owners.choose(params.name, (source) => source.get(params), listing(params.name))
+    const listing = (source: PromptSource) =>
+      Effect.map(source.list, (prompts) => ({ names: new Set(prompts.map(({ name }) => name)) }))
+    const mounted: PromptSource["get"] = (params) => owners.choose(params.name, (source) => source.get(params), listing)
     const mountedCompleter =
       (name: string, argument: string): Completer<QueryServices> =>
       (value, others) =>
         owners.choose(
           name,
           (source) => source.get({ name }) && (source.completerOf?.(name, argument)?.(value, others) ?? unsuggested),
-          listing(name)
+          listing
         ) ?? unsuggested
     const get: PromptSource["get"] = (params) => {
       const { name } = params
@@ -79,7 +78,7 @@ export const make: Effect.Effect<{ readonly prompts: PromptSet; readonly context
       get,
       changes: registry.changes,
       isEmpty: () => registry.isEmpty,
-      isRestricted: () => registry.entries.some(hasVisibility),
+      isRestricted: () => isRestricted(registry),
       hasCompleters: () =>
         registry.sources.some((source) => source.completerOf !== undefined) ||
         registry.entries.some((entry) => Object.keys(entry.complete).length > 0),

@@ -189,8 +189,14 @@ export const listOf = <Entry, A>(item: (entry: Entry) => A): ((view: ReadonlyArr
   }
 }
 
-/** Whether an entry is visible to some callers only. */
-export const hasVisibility = ({ visible }: { readonly visible?: unknown }): boolean => visible !== undefined
+/** Whether the list of a registry may depend on its caller, which each mounted source may read. */
+export const isRestricted = ({
+  entries,
+  sources
+}: {
+  readonly entries: ReadonlyArray<{ readonly visible?: unknown }>
+  readonly sources: ReadonlyArray<unknown>
+}): boolean => sources.length > 0 || entries.some(({ visible }) => visible !== undefined)
 
 /** The first item of every key. */
 export const uniqueBy = <A>(items: ReadonlyArray<A>, key: (item: A) => string): ReadonlyArray<A> => {

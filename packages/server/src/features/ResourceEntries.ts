@@ -14,7 +14,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
 import { type Registry, uniqueBy } from "./Registry.ts"
-import { SourceOwners } from "./SourceOwners.ts"
+import { type Listing, SourceOwners } from "./SourceOwners.ts"
 
 type Caller = Principal["Service"]
 type Listed<A> = Effect.Effect<ReadonlyArray<A>, McpError.McpError, QueryServices>
@@ -25,12 +25,6 @@ export type WatchKey =
   | { readonly kind: "template"; readonly uri: string; readonly uriTemplate: string }
 
 const unsuggested = Effect.succeed([])
-
-const matches = (uriTemplate: string, uri: string): boolean =>
-  Result.match(UriTemplate.parse(uriTemplate), {
-    onFailure: () => false,
-    onSuccess: (template) => UriTemplate.match(template, uri) !== undefined
-  })
 
 const hasVariable = (uriTemplate: string, variable: string): boolean =>
   Result.match(UriTemplate.parse(uriTemplate), {
@@ -44,13 +38,21 @@ const sees = (entry: ResourceEntry | TemplateEntry, caller: Caller, uri?: string
 const seen = <A extends ResourceEntry | TemplateEntry>(entries: ReadonlyArray<A>, caller: Caller, uri?: string) =>
   entries.filter((entry) => sees(entry, caller, uri))
 
-/** Whether a source lists a URI, or a template that matches it. */
-const listing = (uri: string) => (source: ResourceSource) =>
+/** The URIs and templates of a source. */
+const listing = (source: ResourceSource) =>
   Effect.map(
     Effect.all([source.list, source.templates], { concurrency: "unbounded" }),
-    ([resources, templates]) =>
-      resources.some((resource) => resource.uri === uri) ||
-      templates.some(({ uriTemplate }) => uriTemplate === uri || matches(uriTemplate, uri))
+    ([resources, templates]): Listing => {
+      const uriTemplates = templates.map(({ uriTemplate }) => uriTemplate)
+      const parsed = uriTemplates.flatMap((uriTemplate) => {
+        const result = UriTemplate.parse(uriTemplate)
+        return Result.isSuccess(result) ? [result.success] : []
+      })
+      return {
+        names: new Set([...resources.map(({ uri }) => uri), ...uriTemplates]),
+        matches: (uri) => parsed.some((template) => UriTemplate.match(template, uri) !== undefined)
+      }
+    }
   )
 
 export class ResourceEntries {
@@ -92,7 +94,7 @@ export class ResourceEntries {
   readonly read: ResourceSource["read"] = (params) => {
     const { uri } = params
     const { patterns, statics } = this
-    const mounted = () => this.owners.choose(uri, (source) => source.read(params), listing(uri))
+    const mounted = () => this.owners.choose(uri, (source) => source.read(params), listing)
     const matching = patterns.entries.filter((entry) => entry.read(uri) !== undefined)
     if (statics.get(uri) === undefined && matching.length === 0) return mounted()
     const elsewhere: ResourceEntry["read"] = Effect.suspend(() => mounted() ?? notFound(uri))
@@ -162,7 +164,7 @@ export class ResourceEntries {
         (source) =>
           source.read({ uri: uriTemplate }) &&
           (source.completerOf?.(uriTemplate, variable)?.(value, others) ?? unsuggested),
-        listing(uriTemplate)
+        listing
       ) ?? unsuggested
   }
 }

@@ -17,14 +17,14 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { hasVisibility, Registry } from "./Registry.ts"
+import { isRestricted, Registry } from "./Registry.ts"
 import { ResourceEntries } from "./ResourceEntries.ts"
 import * as Watchers from "./ResourceWatchers.ts"
 
 export interface ResourceSet extends ResourceSource {
   readonly isEmpty: () => boolean
-  /** Whether some resources or templates are visible to some callers only. */
-  readonly isRestricted: () => boolean
+  /** Whether the list of resources, or that of templates, may depend on its caller. */
+  readonly isRestricted: (list: "resources" | "templates") => boolean
   readonly hasCompleters: () => boolean
   /** Whether anything can be subscribed to. */
   readonly watchable: () => boolean
@@ -103,7 +103,11 @@ export const make: Effect.Effect<
     },
     changes: Stream.merge(statics.changes, templates.changes),
     isEmpty: () => statics.isEmpty && templates.isEmpty,
-    isRestricted: () => statics.entries.some(hasVisibility) || templates.entries.some(hasVisibility),
+    isRestricted: (list) =>
+      isRestricted(statics) ||
+      isRestricted(templates) ||
+      // The effect that lists the members of a template may read its caller.
+      (list === "resources" && templates.entries.some((entry) => entry.list !== undefined)),
     watchable: () =>
       statics.sources.length > 0 ||
       statics.entries.some((entry) => entry.watch !== undefined) ||

@@ -1,15 +1,58 @@
 /**
  * Which of several mounted sources answers for a name: the first that lists it, in the order in which they were mounted.
  *
- * Owns what the lists said, per caller, until a list changes. A single source is never asked for its list. A source whose list cannot
- * be read is passed over; a name that no source lists goes to the first, whose error says so.
+ * Owns what the sources list, per caller and scopes, until a list changes; names that clients send are not kept. A single source is never
+ * asked for its list. A source whose list cannot be read is passed over; a name that no source lists goes to the first, whose error says
+ * so.
  */
-import { Principal } from "@effect-mcp/core/Principal"
+import { callerKey, Principal } from "@effect-mcp/core/Principal"
 import type * as McpError from "@effect-mcp/protocol/McpError"
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+
+/** What a source lists. */
+export interface Listing {
+  readonly names: ReadonlySet<string>
+  /** Whether a template of the source matches the name. */
+  readonly matches?: ((name: string) => boolean) | undefined
+}
+
+/** One read of a source's list, shared by the look-ups that wait for it. */
+class ListRead {
+  /** Undefined until the read has ended. */
+  listing: Listing | undefined = undefined
+  readonly ended = Deferred.makeUnsafe<void>()
+  /** When the read began, in milliseconds. */
+  readonly at: number
+
+  constructor(at: number) {
+    this.at = at
+  }
+}
+
+/** Listed names that are kept, of all callers. */
+const maxNames = 100_000
+/** For how many milliseconds a name that no list has is believed to be in none: not every server announces its changes. */
+const missLifetime = 1000
+
+const nothing: Listing = { names: new Set() }
+const lists = ({ matches, names }: Listing, name: string): boolean => names.has(name) || matches?.(name) === true
+const sizeOf = (read: ListRead | undefined): number => (read?.listing === undefined ? 0 : read.listing.names.size + 1)
+
+/** A caller without a name is told apart by its object. */
+const keyOf = (principal: Principal["Service"]): string | Principal["Service"] => {
+  const key = callerKey(principal)
+  return key === undefined ? principal : `${key} ${principal.scopes.join(" ")}`
+}
+
+type CallerKey = ReturnType<typeof keyOf>
+type ReadList<Source, R> = (source: Source) => Effect.Effect<Listing, McpError.McpError, R>
 
 export class SourceOwners<Source> {
-  private known = new WeakMap<Principal["Service"], Map<string, Source>>()
+  private reads = new Map<CallerKey, Map<Source, ListRead>>()
+  private keptNames = 0
   private knownVersion = -1
   private readonly registry: { readonly version: number; readonly sources: ReadonlyArray<Source> }
 
@@ -22,7 +65,7 @@ export class SourceOwners<Source> {
   choose<A, E, R, R2>(
     name: string,
     offer: (source: Source) => Effect.Effect<A, E, R> | undefined,
-    lists: (source: Source) => Effect.Effect<boolean, McpError.McpError, R2>
+    list: ReadList<Source, R2>
   ): Effect.Effect<A, E, R | R2 | Principal> | undefined {
     const offers = new Map<Source, Effect.Effect<A, E, R>>()
     for (const source of this.registry.sources) {
@@ -31,7 +74,7 @@ export class SourceOwners<Source> {
     }
     const [first] = offers.values()
     if (offers.size <= 1 || first === undefined) return first
-    return Effect.flatMap(this.find(name, [...offers.keys()], lists), (owner) =>
+    return Effect.flatMap(this.find(name, [...offers.keys()], list), (owner) =>
       owner === undefined ? first : (offers.get(owner) ?? first)
     )
   }
@@ -39,30 +82,82 @@ export class SourceOwners<Source> {
   private find<R>(
     name: string,
     sources: ReadonlyArray<Source>,
-    lists: (source: Source) => Effect.Effect<boolean, McpError.McpError, R>
+    list: ReadList<Source, R>
   ): Effect.Effect<Source | undefined, never, R | Principal> {
     return Effect.flatMap(Principal, (principal) => {
-      const owner = this.ownersFor(principal).get(name)
-      if (owner !== undefined && sources.includes(owner)) return Effect.succeed(owner)
-      const { version } = this.registry
-      return Effect.map(
-        Effect.forEach(sources, (source) => Effect.orElseSucceed(lists(source), () => false), {
-          concurrency: "unbounded"
-        }),
-        (listed) => {
-          const found = sources[listed.indexOf(true)]
-          if (found !== undefined && version === this.registry.version) this.ownersFor(principal).set(name, found)
-          return found
-        }
+      const key = keyOf(principal)
+      const known = this.known(key, name, sources)
+      if (known !== undefined) return Effect.succeed(known)
+      return Effect.flatMap(Clock.currentTimeMillis, (now) =>
+        Effect.map(
+          Effect.forEach(sources, (source) => this.listing(key, source, list, now), { concurrency: "unbounded" }),
+          (listings) => sources[listings.findIndex((listing) => lists(listing, name))]
+        )
       )
     })
   }
 
-  private ownersFor(principal: Principal["Service"]): Map<string, Source> {
-    if (this.knownVersion !== this.registry.version) this.known = new WeakMap()
+  /** The owner of a name, where the lists that were read say it. */
+  private known(key: CallerKey, name: string, sources: ReadonlyArray<Source>): Source | undefined {
+    const reads = this.readsFor(key)
+    for (const source of sources) {
+      const listing = reads.get(source)?.listing
+      if (listing === undefined) return undefined
+      if (lists(listing, name)) return source
+    }
+    return undefined
+  }
+
+  private listing<R>(
+    key: CallerKey,
+    source: Source,
+    list: ReadList<Source, R>,
+    now: number
+  ): Effect.Effect<Listing, never, R> {
+    return Effect.suspend(() => {
+      const reads = this.readsFor(key)
+      const last = reads.get(source)
+      if (last !== undefined && last.listing === undefined) {
+        // A read that was interrupted is left to the next look-up that waits for it.
+        return Effect.flatMap(Deferred.await(last.ended), () =>
+          last.listing === undefined ? this.listing(key, source, list, now) : Effect.succeed(last.listing)
+        )
+      }
+      if (last?.listing !== undefined && now - last.at < missLifetime) return Effect.succeed(last.listing)
+      const read = new ListRead(now)
+      reads.set(source, read)
+      this.keptNames -= sizeOf(last)
+      return Effect.onExit(
+        Effect.orElseSucceed(list(source), () => nothing),
+        (exit) =>
+          Effect.sync(() => {
+            const isCurrent = this.reads.get(key)?.get(source) === read
+            if (Exit.isSuccess(exit)) {
+              read.listing = exit.value
+              if (isCurrent) this.keep(key, source, read)
+            } else if (isCurrent && reads.delete(source) && reads.size === 0) this.reads.delete(key)
+            Deferred.doneUnsafe(read.ended, Effect.void)
+          })
+      )
+    })
+  }
+
+  /** Counts the names of a read that has ended, and forgets all others where they are too many. */
+  private keep(key: CallerKey, source: Source, read: ListRead): void {
+    this.keptNames += sizeOf(read)
+    if (this.keptNames <= maxNames) return
+    this.reads = new Map([[key, new Map([[source, read]])]])
+    this.keptNames = sizeOf(read)
+  }
+
+  private readsFor(key: CallerKey): Map<Source, ListRead> {
+    if (this.knownVersion !== this.registry.version) {
+      this.reads = new Map()
+      this.keptNames = 0
+    }
     this.knownVersion = this.registry.version
-    const owners = this.known.get(principal) ?? new Map<string, Source>()
-    this.known.set(principal, owners)
-    return owners
+    const reads = this.reads.get(key) ?? new Map<Source, ListRead>()
+    this.reads.set(key, reads)
+    return reads
   }
 }

@@ -10,7 +10,7 @@ import type { CallToolParams, CallToolResult, Tool } from "@effect-mcp/protocol/
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import { hasVisibility, listOf, Registry, uniqueBy } from "./Registry.ts"
+import { isRestricted, listOf, Registry, uniqueBy } from "./Registry.ts"
 import { SourceOwners } from "./SourceOwners.ts"
 import * as ToolLimits from "./ToolLimits.ts"
 
@@ -33,7 +33,7 @@ export interface ToolSet extends Pick<ToolSource, "changes"> {
     request?: HandlerRunner
   ) => Effect.Effect<CallToolResult, McpError.McpError, RequestServices>
   readonly isEmpty: () => boolean
-  /** Whether some tools are visible to some callers only. */
+  /** Whether the list may depend on its caller. */
   readonly isRestricted: () => boolean
   /** The arguments of one of the server's own tools that travel in headers too; none where the caller sees no such tool. */
   readonly headerParams: (name: unknown, principal: Principal["Service"]) => ReadonlyArray<HeaderParams.HeaderParam>
@@ -63,7 +63,7 @@ export const make = (
       owners.choose(
         params.name,
         (source) => source.call(params),
-        (source) => Effect.map(source.list, (tools) => tools.some(({ name }) => name === params.name))
+        (source) => Effect.map(source.list, (tools) => ({ names: new Set(tools.map(({ name }) => name)) }))
       )
     const call: ToolSet["call"] = (params, request = deferred) => {
       const { name } = params
@@ -88,7 +88,7 @@ export const make = (
       headerParams,
       changes: registry.changes,
       isEmpty: () => registry.isEmpty,
-      isRestricted: () => registry.entries.some(hasVisibility)
+      isRestricted: () => isRestricted(registry)
     }
     return {
       tools,

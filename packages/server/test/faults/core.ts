@@ -129,6 +129,27 @@ export const coreFaults: ReadonlyArray<Fault> = [
     test: "packages/server/test/mrtr/Replay.test.ts"
   },
   {
+    name: "a list with those of mounted sources is cached for all callers",
+    file: "packages/server/src/features/Registry.ts",
+    from: "sources.length > 0 || entries.some",
+    to: "entries.some",
+    test: "packages/server/test/dispatch/stateless/features.test.ts"
+  },
+  {
+    name: "a list with the members of templates is cached for all callers",
+    file: "packages/server/src/features/ResourceRegistry.ts",
+    from: '(list === "resources" && templates',
+    to: '(list === "templates" && templates',
+    test: "packages/server/test/dispatch/stateless/features.test.ts"
+  },
+  {
+    name: "the lists of mounted sources are read for each new principal object of one caller",
+    file: "packages/server/src/features/SourceOwners.ts",
+    from: "return key === undefined ? principal : ",
+    to: "return key !== undefined ? principal : ",
+    test: "packages/server/test/features/source-owners.test.ts"
+  },
+  {
     name: "a second question of one name vanishes",
     file: "packages/server/src/mrtr/Questions.ts",
     from: "if (MethodInfo.serverRequests[method].sameForAll === true) return suspend",

@@ -5,7 +5,8 @@ import * as Resources from "@effect-mcp/core/Resources"
 import * as Tools from "@effect-mcp/core/Tools"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, PubSub, Stream } from "effect"
+import { Effect, Fiber, Latch, Layer, PubSub, Stream } from "effect"
+import { TestClock } from "effect/testing"
 import { connect, everyVersion, serve, settle } from "../support/raw.ts"
 
 /** A source that may be called by any name, as a client's is, and counts how often its list is read. */
@@ -88,6 +89,65 @@ describe.each(everyVersion())("Several sources mounted without a prefix, %s", (v
       const as = (subject: string) => connect(server, { version, principal: { subject, scopes: [], claims: {} } })
       assert.deepStrictEqual(yield* texts(yield* as("admin"), "a"), ["first a"])
       assert.deepStrictEqual(yield* texts(yield* as("guest"), "a"), ["second a"])
+    })
+  )
+
+  it.effect("the lists are read once for all requests of one caller, and for calls at the same time", () =>
+    Effect.gen(function* () {
+      const first = toolSource("first", () => ["a"])
+      const second = toolSource("second", () => ["b"])
+      const reading = yield* Latch.make()
+      const listed = Effect.andThen(reading.await, first.source.list)
+      const server = yield* serve({ features: mountTools({ ...first.source, list: listed }, second.source) })
+      // A principal is a new object with every request.
+      const as = () => connect(server, { version, principal: { subject: "user", scopes: ["read"], claims: {} } })
+      const clients = [yield* as(), yield* as()]
+      const calls = yield* Effect.forEach(clients, (client) =>
+        Effect.forkChild(texts(client, "a", "b"), { startImmediately: true })
+      )
+      yield* settle
+      yield* reading.open
+      assert.deepStrictEqual(yield* Effect.forEach(calls, Fiber.join), [
+        ["first a", "second b"],
+        ["first a", "second b"]
+      ])
+      assert.deepStrictEqual([first.state.lists, second.state.lists], [1, 1])
+    })
+  )
+
+  it.effect("a look-up that is cancelled while it reads a list leaves the read to the others that wait for it", () =>
+    Effect.gen(function* () {
+      const first = toolSource("first", () => ["a"])
+      const second = toolSource("second", () => ["b"])
+      const reading = yield* Latch.make()
+      const listed = Effect.andThen(reading.await, first.source.list)
+      const server = yield* serve({ features: mountTools({ ...first.source, list: listed }, second.source) })
+      const client = yield* connect(server, { version })
+      const other = yield* connect(server, { version })
+      const cancelled = yield* Effect.forkChild(client.call("b"), { startImmediately: true })
+      yield* settle
+      const call = yield* Effect.forkChild(texts(other, "b"), { startImmediately: true })
+      yield* settle
+      yield* Fiber.interrupt(cancelled)
+      yield* settle
+      yield* reading.open
+      assert.deepStrictEqual(yield* Fiber.join(call), ["second b"])
+    })
+  )
+
+  it.effect("the lists are read at most once a second for names that none of them has", () =>
+    Effect.gen(function* () {
+      let names = ["b"]
+      const first = toolSource("first", () => ["a"])
+      const second = toolSource("second", () => names)
+      const client = yield* connect(yield* serve({ features: mountTools(first.source, second.source) }), { version })
+      for (const name of ["x", "y", "x"]) yield* client.refused("tools/call", { name })
+      assert.strictEqual(first.state.lists, 1)
+      // Not every server announces its changes.
+      names = ["b", "x"]
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(yield* texts(client, "x"), ["second x"])
+      assert.strictEqual(first.state.lists, 2)
     })
   )
 

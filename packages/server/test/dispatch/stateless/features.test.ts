@@ -2,7 +2,7 @@
 import { Elicitation, Principal, Prompt, Prompts, Resources, Tool, Tools } from "@effect-mcp/core"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
-import { type Context, Deferred, Effect, Fiber, Layer, Schema } from "effect"
+import { type Context, Deferred, Effect, Fiber, Layer, Schema, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { connect, serve, session, settle, versions } from "../../support/raw.ts"
 import { join, modern, open } from "../../support/modern.ts"
@@ -136,6 +136,45 @@ describe("caching hints", () => {
       ] as const) {
         assert.deepInclude(yield* client.request(method, params), { ttlMs: 1000, cacheScope: "private" }, method)
       }
+    })
+  )
+
+  it.effect("are private where a mounted source or a template lists, which may read the caller (2026-07-28)", () =>
+    Effect.gen(function* () {
+      const cache = { timeToLive: 1000, scope: "public" } as const
+      const caching = { tools: cache, prompts: cache, resources: cache, resourceTemplates: cache }
+      const adminOnly = <A>(item: A) =>
+        Effect.map(Principal.Principal, ({ subject }) => (subject === "admin" ? [item] : []))
+      const changes = Stream.never
+      const mounted = Layer.effectDiscard(
+        Effect.gen(function* () {
+          const tools = yield* Tools.ToolRegistry
+          const prompts = yield* Prompts.PromptRegistry
+          const resources = yield* Resources.ResourceRegistry
+          const wipe = { name: "wipe", inputSchema: { type: "object" as const } }
+          yield* tools.mount({ list: adminOnly(wipe), call: () => undefined, changes })
+          yield* prompts.mount({ list: adminOnly({ name: "wipe" }), get: () => undefined, changes })
+          yield* resources.mount({
+            list: adminOnly({ uri: "a://wipe", name: "wipe" }),
+            templates: adminOnly({ uriTemplate: "a://{wipe}", name: "wipe" }),
+            read: () => undefined,
+            watch: () => undefined,
+            changes
+          })
+        })
+      )
+      const ofSources = yield* open(mounted, {}, { caching })
+      const lists = ["tools/list", "prompts/list", "resources/list", "resources/templates/list"]
+      for (const method of lists) {
+        assert.deepInclude(yield* ofSources.request(method), { ttlMs: 1000, cacheScope: "private" }, method)
+      }
+      const members = Resources.layerTemplate(
+        { uriTemplate: "m://{id}", name: "m", list: adminOnly({ uri: "m://1", name: "m" }) },
+        () => Effect.succeed("x")
+      )
+      const ofMembers = yield* open(members, {}, { caching })
+      assert.deepInclude(yield* ofMembers.request("resources/list"), { cacheScope: "private" })
+      assert.deepInclude(yield* ofMembers.request("resources/templates/list"), { cacheScope: "public" })
     })
   )
 

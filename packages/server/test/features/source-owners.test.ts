@@ -1,0 +1,69 @@
+/** What is kept of the lists of mounted sources: by caller, within a bound, and no name that a client sends. */
+import { anonymous, Principal } from "@effect-mcp/core/Principal"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { SourceOwners } from "../../src/features/SourceOwners.ts"
+
+const user = (subject: string, ...scopes: ReadonlyArray<string>): Principal["Service"] => ({
+  ...anonymous,
+  subject,
+  scopes
+})
+
+/** Looks names up in two sources, of which the second has the template `b:*` and `size` names. */
+const make = (size: number) => {
+  const names = new Set(Array.from({ length: size }, (_, n) => `name ${n}`))
+  const state = { lists: 0 }
+  const owners = new SourceOwners<string>({ version: 0, sources: ["a", "b"] })
+  const list = (source: string) =>
+    Effect.sync(() => {
+      if (source === "a") return { names: new Set<string>() }
+      state.lists++
+      return { names, matches: (name: string) => name.startsWith("b:") }
+    })
+  const find = (name: string, caller: Principal["Service"]) =>
+    Effect.provideService(owners.choose(name, Effect.succeed, list) ?? Effect.undefined, Principal, caller)
+  return { find, state }
+}
+
+describe("The owners of names in mounted sources", () => {
+  it.effect("are found by one list for any number of names that match a template", () =>
+    Effect.gen(function* () {
+      const { find, state } = make(0)
+      for (let n = 0; n < 1000; n++) assert.strictEqual(yield* find(`b:${n}`, user("one")), "b")
+      assert.strictEqual(state.lists, 1)
+    })
+  )
+
+  it.effect("are looked up for each subject and for other scopes of one subject", () =>
+    Effect.gen(function* () {
+      const { find, state } = make(1)
+      for (const caller of [user("one"), user("one"), user("two"), user("one", "admin")]) yield* find("name 0", caller)
+      assert.strictEqual(state.lists, 3)
+    })
+  )
+
+  it.effect("are looked up for each principal without a subject, whose claims may differ", () =>
+    Effect.gen(function* () {
+      const { find, state } = make(1)
+      for (const caller of [anonymous, anonymous, { ...anonymous, claims: { tenant: "t" } }]) {
+        yield* find("name 0", caller)
+      }
+      assert.strictEqual(state.lists, 2)
+    })
+  )
+
+  it.effect("are forgotten where the lists of all callers have more names than the bound", () =>
+    Effect.gen(function* () {
+      const { find, state } = make(60_000)
+      const read = Effect.fnUntraced(function* (caller: Principal["Service"]) {
+        yield* find("name 0", caller)
+        return state.lists
+      })
+      assert.strictEqual(yield* read(user("one")), 1)
+      assert.strictEqual(yield* read(user("two")), 2)
+      assert.strictEqual(yield* read(user("two")), 2)
+      assert.strictEqual(yield* read(user("one")), 3)
+    })
+  )
+})
