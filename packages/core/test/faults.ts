@@ -4,6 +4,8 @@ import { statements } from "./faults/statements.ts"
 
 const framing = "packages/core/src/transport/Framing.ts"
 const depth = "packages/core/src/internal/depth.ts"
+const deadlines = "packages/core/src/internal/Deadlines.ts"
+const deadlinesTest = "packages/core/test/internal/Deadlines.test.ts"
 const framingTest = "packages/core/test/transport/Framing.model.test.ts"
 const depthTest = "packages/core/test/transport/Depth.test.ts"
 
@@ -15,6 +17,27 @@ export const faults: ReadonlyArray<Fault> = [
     from: "reason === undefined ? undefined : CancelReason.annotation(reason)",
     to: "undefined",
     test: "packages/core/test/peer/CancelReason.test.ts"
+  },
+  {
+    name: "A timer that is discarded ends all deadlines",
+    file: deadlines,
+    from: "now - this.wakesAt > linger",
+    to: "false",
+    test: deadlinesTest
+  },
+  {
+    name: "An entry that throws when it is due ends all deadlines",
+    file: deadlines,
+    from: "this.deadlines.attempt(() => this.overdue(entry))",
+    to: "this.overdue(entry)",
+    test: deadlinesTest
+  },
+  {
+    name: "A cancel that cannot be sent delays the timeouts of other requests",
+    file: "packages/core/src/peer/Outbound.ts",
+    from: 'this.deadlines.attempt(() => this.cancel(id, entry, "The request timed out"))',
+    to: 'this.cancel(id, entry, "The request timed out")',
+    test: "packages/core/test/peer/Peer.outbound.test.ts"
   },
   {
     name: "A reason that is no string is taken for one",

@@ -29,6 +29,8 @@ export class Deadlines {
   private watch: Fiber.Fiber<unknown, unknown> | undefined = undefined
   /** When `look` is called next: Infinity where no fiber runs, -Infinity while `look` runs. */
   private wakesAt = Infinity
+  /** How often `begin` was called while a fiber ran. */
+  private begun = 0
 
   constructor(clock: Clock.Clock, fork: Fork, entries: Entries) {
     this.clock = clock
@@ -41,24 +43,47 @@ export class Deadlines {
     return Number(this.clock.monotonicTimeNanosUnsafe()) / 1e6
   }
 
-  /** Calls `look` at `due`, unless it is called earlier. Called for each new deadline. */
-  add(due: number): void {
-    if (due < this.wakesAt) this.wake(due)
+  /** Calls `look` at `due`, unless it is called earlier. Called for each new deadline; `now` is not later than the clock. */
+  add(due: number, now: number): void {
+    if (this.isLost(now)) this.wake(now + 1)
+    else if (due < this.wakesAt) this.wake(due)
   }
 
-  /** Calls `look` after `delay` milliseconds, unless the fiber runs: for entries whose deadlines are looked at in rounds. */
+  /**
+   * Calls `look` after `delay` milliseconds, unless the fiber runs: for entries whose deadlines are looked at in rounds. Infinity is
+   * never. Every POST begins: a lost fiber is noticed by one of 16 calls, for the clock costs more than the rest.
+   */
   begin(delay: number): void {
+    if (delay === Infinity) return
     if (this.wakesAt === Infinity) this.wake(this.now + delay)
+    else if ((++this.begun & 15) === 0 && this.isLost(this.now)) this.wake(this.now + 1)
   }
 
   /** Called when no entry is left: the fiber ends within a second. */
   relax(): void {
-    if (this.wakesAt !== Infinity) this.add(this.now + linger)
+    if (this.wakesAt === Infinity) return
+    const { now } = this
+    this.add(now + linger, now)
+  }
+
+  /** Runs what ends one entry: an error that it throws is logged, and other entries are still looked at. */
+  attempt(end: () => void): void {
+    try {
+      end()
+    } catch (defect) {
+      this.fork(Effect.logError("A deadline was met by a defect", defect))
+    }
   }
 
   /** Ends the fiber. No deadline is met any more. */
   close(): void {
+    this.wakesAt = -Infinity
     this.watch?.interruptUnsafe()
+  }
+
+  /** Whether the fiber overslept. Workers discard the timers of a request that has ended: such a fiber never wakes. */
+  private isLost(now: number): boolean {
+    return this.wakesAt !== -Infinity && now - this.wakesAt > linger
   }
 
   private wake(at: number): void {
@@ -75,7 +100,9 @@ export class Deadlines {
   private run(): Effect.Effect<void> {
     // Entries that `look` ends may add deadlines: its result covers them.
     this.wakesAt = -Infinity
-    this.wakesAt = this.entries.look(this.now)
+    let next = this.now + linger
+    this.attempt(() => (next = this.entries.look(this.now)))
+    this.wakesAt = next
     return this.wakesAt === Infinity ? Effect.void : this.sleep()
   }
 }
@@ -98,10 +125,10 @@ export class DeadlineQueue<K> implements Entries {
   /** Waits from now on; an entry that waited already starts anew. */
   add(entry: K): void {
     if (this.delay === Infinity) return
-    const due = this.deadlines.now + this.delay
+    const { now } = this.deadlines
     this.entries.delete(entry)
-    this.entries.set(entry, due)
-    this.deadlines.add(due)
+    this.entries.set(entry, now + this.delay)
+    this.deadlines.add(now + this.delay, now)
   }
 
   remove(entry: K): void {
@@ -114,7 +141,7 @@ export class DeadlineQueue<K> implements Entries {
       const [entry, due] = first
       if (due > now) return due
       this.entries.delete(entry)
-      this.overdue(entry)
+      this.deadlines.attempt(() => this.overdue(entry))
     }
     return Infinity
   }

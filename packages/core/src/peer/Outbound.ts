@@ -124,7 +124,8 @@ export class OutboundRequests implements Entries {
         waiting.delete(id)
         return resume(Effect.die(notJson))
       }
-      this.deadlines.add(dueAt(entry))
+      // When the request was made: another look at the clock is saved.
+      this.deadlines.add(dueAt(entry), entry.deadline - entry.timeout)
     })
     // A request that still waits here was interrupted: every other end removes it first.
     return Effect.onExit(sent, (exit) => {
@@ -163,8 +164,8 @@ export class OutboundRequests implements Entries {
       const entry = waiting?.get(id)
       if (entry === undefined || dueAt(entry) > now) continue
       waiting?.delete(id)
-      this.cancel(id, entry, "The request timed out")
       entry.resume(Effect.fail(late(entry)))
+      this.deadlines.attempt(() => this.cancel(id, entry, "The request timed out"))
     }
     let next = Infinity
     for (const entry of waiting?.values() ?? []) next = Math.min(next, dueAt(entry))

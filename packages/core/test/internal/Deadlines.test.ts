@@ -90,6 +90,60 @@ describe("a queue of deadlines", () => {
     })
   )
 
+  it.effect("A timer that is discarded delays a later deadline by at most a millisecond", () =>
+    Effect.gen(function* () {
+      const { clock, fork, running } = yield* forking
+      let discarded = true
+      const met: Array<string> = []
+      const discarding = (effect: Effect.Effect<void>) => fork(discarded ? Effect.never : effect)
+      const queue = new DeadlineQueue<string>(10_000, clock, discarding, (entry) => met.push(entry))
+      queue.add("a")
+      queue.remove("a")
+      discarded = false
+      for (const name of ["b", "c"]) {
+        yield* TestClock.adjust("1 minute")
+        queue.add(name)
+        yield* TestClock.adjust("10 seconds")
+        assert.strictEqual(met.at(-1), name)
+      }
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(running(), 0)
+    })
+  )
+
+  it.effect("A lost fiber starts anew when the last entry goes", () =>
+    Effect.gen(function* () {
+      const { clock, fork, started } = yield* forking
+      const queue = new DeadlineQueue<string>(
+        10_000,
+        clock,
+        () => fork(Effect.never),
+        () => {}
+      )
+      queue.add("a")
+      yield* TestClock.adjust("1 minute")
+      queue.remove("a")
+      assert.strictEqual(started(), 2)
+    })
+  )
+
+  it.effect("An entry that throws when it is due delays no other entry", () =>
+    Effect.gen(function* () {
+      const { clock, fork } = yield* forking
+      const met: Array<string> = []
+      const queue = new DeadlineQueue<string>(10_000, clock, fork, (entry) => {
+        if (entry === "bad") throw new Error("bad")
+        met.push(entry)
+      })
+      for (const name of ["bad", "a"]) queue.add(name)
+      yield* TestClock.adjust("10 seconds")
+      assert.deepStrictEqual(met, ["a"])
+      queue.add("b")
+      yield* TestClock.adjust("10 seconds")
+      assert.deepStrictEqual(met, ["a", "b"])
+    })
+  )
+
   it.effect("A delay of 0 is over at once, an infinite one never, and then there is no fiber", () =>
     Effect.gen(function* () {
       const zero = yield* queueOf(0)
@@ -126,6 +180,37 @@ describe("deadlines that are looked at in rounds", () => {
   )
 
   it.effect(
+    "Rounds begin anew after a discarded timer, follow each other after an error, and never begin for Infinity",
+    () =>
+      Effect.gen(function* () {
+        const { clock, fork, started } = yield* forking
+        let rounds = 0
+        const look = (now: number): number => {
+          if (++rounds === 1) throw new Error("look")
+          return now + 10_000
+        }
+        const discarding = (effect: Effect.Effect<void>) => fork(started() === 0 ? Effect.never : effect)
+        const deadlines = new Deadlines(clock, discarding, { look })
+        deadlines.begin(Infinity)
+        assert.strictEqual(started(), 0)
+        deadlines.begin(10_000)
+        yield* TestClock.adjust("1 minute")
+        for (let call = 0; call < 16; call++) deadlines.begin(10_000)
+        yield* TestClock.adjust("1 millis")
+        assert.strictEqual(rounds, 1)
+        yield* TestClock.adjust("1 second")
+        assert.strictEqual(rounds, 2)
+        yield* TestClock.adjust("10 seconds")
+        assert.strictEqual(rounds, 3)
+        deadlines.close()
+        deadlines.begin(10_000)
+        deadlines.add(0, 0)
+        yield* TestClock.adjust("1 minute")
+        assert.strictEqual(rounds, 3)
+      })
+  )
+
+  it.effect(
     "An earlier deadline is met in time, and a deadline that is added while entries are looked at is kept",
     () =>
       Effect.gen(function* () {
@@ -139,15 +224,15 @@ describe("deadlines that are looked at in rounds", () => {
             if (met.length === 1) {
               const due = now + 5
               dues = [...dues, due]
-              deadlines.add(due)
+              deadlines.add(due, now)
             }
             return Math.min(Infinity, ...dues)
           }
         })
         const start = deadlines.now
         dues = [start + 1000, start + 10]
-        deadlines.add(start + 1000)
-        deadlines.add(start + 10)
+        deadlines.add(start + 1000, start)
+        deadlines.add(start + 10, start)
         yield* TestClock.adjust("10 millis")
         assert.deepStrictEqual(met, [start + 10])
         yield* TestClock.adjust("5 millis")

@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Exit, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import * as Peer from "../../src/peer/Peer.ts"
-import { lineOf, notification, serve as serveWith, settle, success } from "../support/wire.ts"
+import { lineOf, make, notification, serve as serveWith, settle, success } from "../support/wire.ts"
 import * as Framing from "../../src/transport/Framing.ts"
 
 const serve = serveWith(() => Effect.never)
@@ -225,6 +225,27 @@ describe("interrupting the caller", () => {
 })
 
 describe("a timeout", () => {
+  it.effect("fails the requests that are late, also where a cancel cannot be sent", () =>
+    Effect.gen(function* () {
+      const { transport } = make()
+      const send = (message: object): void => {
+        if ("method" in message && message.method === "notifications/cancelled") throw new Error("sink")
+      }
+      const sink = { ...transport.sink, send }
+      const handlers = { request: () => Effect.succeed({}), notification: () => {} }
+      const peer = yield* Peer.make({ ...transport, sink }, handlers)
+      for (const names of [["a", "b"], ["c"]]) {
+        const late = names.map((name) => peer.request(name, {}, { timeout: "10 seconds" }))
+        const fibers = yield* Effect.forEach(late, (one) => start(Effect.flip(one)))
+        yield* TestClock.adjust("10 seconds")
+        assert.deepStrictEqual(
+          fibers.map((fiber) => fiber.pollUnsafe()?._tag === "Success"),
+          names.map(() => true)
+        )
+      }
+    })
+  )
+
   it.effect("fails the call on time and cancels it on the other side", () =>
     Effect.gen(function* () {
       const { peer, messages } = yield* serve
