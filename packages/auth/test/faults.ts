@@ -8,6 +8,13 @@ const serverTest = "packages/auth/test/server"
 
 export const faults: ReadonlyArray<Fault> = [
   {
+    name: "A challenge has characters that a header must not have",
+    file: `${server}/Challenge.ts`,
+    from: String.raw`value.replaceAll(/[^\x20-\x7e]/gu, "?").replaceAll(/`,
+    to: "value.replaceAll(/",
+    test: `${serverTest}/Challenge.test.ts`
+  },
+  {
     name: "Any type of JWT is an access token",
     file: `${server}/JwtVerifier.ts`,
     from: "if (!types.includes(typeOf(header.typ)))",

@@ -22,7 +22,7 @@ import type { Defaults } from "../CallOptions.ts"
 import { denied } from "../ClientError.ts"
 import * as Discovery from "./Discovery.ts"
 import type { Era } from "./Era.ts"
-import * as Incoming from "./Incoming.ts"
+import * as ServerMessages from "./ServerMessages.ts"
 import * as Stateful from "./StatefulEra.ts"
 import * as Stateless from "./StatelessEra.ts"
 import * as ServerRequests from "../answering/ServerRequests.ts"
@@ -37,7 +37,7 @@ export interface Connection extends Negotiation.Negotiated, Era {
   readonly awaitClosed: Effect.Effect<void, TransportError>
 }
 
-export interface Options extends Omit<Negotiation.Options, "capabilities" | "timeout">, Incoming.Options {
+export interface Options extends Omit<Negotiation.Options, "capabilities" | "timeout">, ServerMessages.Options {
   readonly defaults: Defaults
   readonly services: ServerRequests.Services
   readonly experimental: Negotiation.Options["capabilities"]["experimental"]
@@ -108,11 +108,11 @@ const makePeer = (
   opening: Opening
 ): Effect.Effect<Peer, never, Scope.Scope> => {
   const { agreed, answer, capabilities } = opening
-  const announce = Incoming.announcer(options)
+  const announce = ServerMessages.announcer(options)
   const revision = () => opening.negotiated?.revision ?? Revision.latestStateful
   const isMute = () => opening.negotiated?.revision.era === "stateless"
   return PeerModule.make(
-    Incoming.withoutUnanswerable(transport, isMute, options.dropped),
+    ServerMessages.withoutUnanswerable(transport, isMute, options.dropped),
     {
       // A question may arrive before the end of the handshake, and waits for it.
       request: ({ envelope: { relatedTo }, peer, request }) =>
