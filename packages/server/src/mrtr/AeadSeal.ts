@@ -9,7 +9,7 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { Journal } from "./Journal.ts"
-import { invalidState, type Options, type SealingKey, StateSeal } from "./SealService.ts"
+import { invalidState, type Options, type SealingKey, StateSeal } from "./StateSealService.ts"
 
 const Payload = Schema.fromJsonString(Schema.Struct({ journal: Journal, jti: Schema.String, expires: Schema.Finite }))
 const encodePayload = Schema.encodeEffect(Payload)

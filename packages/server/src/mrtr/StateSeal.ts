@@ -8,9 +8,9 @@
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import type { Options, SealingKey, StateSeal } from "./SealService.ts"
+import type { Options, SealingKey, StateSeal } from "./StateSealService.ts"
 
-export { invalidState, type Opened, type Options, type SealingKey, StateSeal } from "./SealService.ts"
+export { invalidState, type Opened, type Options, type SealingKey, StateSeal } from "./StateSealService.ts"
 
 const implementation = Effect.promise(() => import("./AeadSeal.ts"))
 
