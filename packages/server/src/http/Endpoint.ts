@@ -70,6 +70,11 @@ export interface Options extends Admission.Options, Limits {
 export interface SessionOptions extends SessionTable.Options {
   /** Requests of one session at once. Default 128; one more is answered by 429. */
   readonly inFlight?: number | undefined
+  /**
+   * Notifications and responses of one session that wait while the reader of its transport is slow; only a transport that was changed
+   * can be. Default 1024; one more is answered by 429.
+   */
+  readonly unread?: number | undefined
   /** How long a request runs on after its client has gone and cannot come back. Default 10 seconds. */
   readonly grace?: Duration.Input | undefined
 }
@@ -249,6 +254,7 @@ export const make = Effect.fnUntraced(function* (
     exchanges,
     keepAlive,
     inFlight: sessionOptions.inFlight ?? 128,
+    unread: sessionOptions.unread ?? 1024,
     slow: new DeadlineQueue<SessionResponse>(patience, clock, fork, (response) => response.streaming()),
     lifetime: resume.lifetime,
     config: {

@@ -5,6 +5,7 @@ const store = "packages/server/src/http/session/EventStore.ts"
 const inFlight = "packages/server/src/http/request/InFlightRequests.ts"
 const fairness = "packages/server/test/http/request/fairness.test.ts"
 const session = "packages/server/src/http/session/HttpSession.ts"
+const unread = "packages/server/src/http/session/UnreadMessages.ts"
 const sessions = "packages/server/src/http/session/HttpSessions.ts"
 const sessionEndpoint = "packages/server/src/http/session/SessionEndpoint.ts"
 const sessionTest = "packages/server/test/http/session/HttpSession.test.ts"
@@ -183,9 +184,23 @@ export const httpFaults: ReadonlyArray<Fault> = [
     test: incomingTest
   },
   {
+    name: "Messages that wait for a slow reader are kept without a bound",
+    file: sessionEndpoint,
+    from: "opened.waiting >= unread ?",
+    to: "opened.waiting < 0 ?",
+    test: incomingTest
+  },
+  {
+    name: "Messages that a slow reader has pulled still count",
+    file: unread,
+    from: "      this.queued--\n",
+    to: "",
+    test: incomingTest
+  },
+  {
     name: "An error of a changed transport does not end its session",
-    file: session,
-    from: "            resume(Effect.die(defect))\n",
+    file: unread,
+    from: "          resume(Effect.die(defect))\n",
     to: "",
     test: incomingTest
   },

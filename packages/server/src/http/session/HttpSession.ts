@@ -15,12 +15,14 @@ import type * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Latch from "effect/Latch"
 import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
 import type { ConnectOptions, Passive } from "../../dispatch/SessionFactory.ts"
 import type { Session } from "../../session/Session.ts"
 import type { EventStore } from "./EventStore.ts"
 import { type Log, type Owner, ResumableStream } from "./ResumableStream.ts"
 import { SessionLog } from "./SessionLog.ts"
 import type { ResponseOwner, SessionResponse } from "./SessionResponse.ts"
+import { UnreadMessages } from "./UnreadMessages.ts"
 
 /** What all sessions of an endpoint have in common. */
 export interface Config extends Passive {
@@ -63,10 +65,8 @@ export class HttpSession implements Transport.Sink, ConnectOptions, Owner, Respo
   transport: Transport.Transport | undefined = undefined
   /** The conversation. Undefined before it is connected, and where that failed. */
   session: Session | undefined = undefined
-  /** Takes what arrives, where the server's `connect` has put functions around the transport; else the peer does. */
-  private reader: ((inbound: Transport.Inbound) => void) | undefined = undefined
-  /** What arrived before `reader` was there; undefined where the peer takes it. */
-  private unread: Array<Transport.Inbound> | undefined = undefined
+  /** What arrives, where the server's `connect` has put functions around the transport; undefined where the peer takes it. */
+  private unread: UnreadMessages | undefined = undefined
   /** The responses that wait for answers, by request; undefined while there is none. */
   private responses: BusyMap<JsonRpc.Id, SessionResponse> | undefined = undefined
   /** The stream for messages that relate to no request. Undefined before the first of them, and before the first GET. */
@@ -172,41 +172,29 @@ export class HttpSession implements Transport.Sink, ConnectOptions, Owner, Respo
   }
 
   private makeTransport(): Transport.Transport {
-    const incoming = Transport.fromCallback((receive) =>
-      Effect.callback<void>((resume) => {
-        const { unread = [] } = this
-        this.unread = undefined
-        this.reader = (inbound) => {
-          try {
-            receive(inbound)
-          } catch (defect) {
-            // What arrives from now on is answered by the end of the session.
-            this.reading()
-            resume(Effect.die(defect))
-          }
-        }
-        for (const inbound of unread) this.hand(inbound)
-      })
-    )
-    return { ...incoming, sink: this, broken: Effect.never }
+    const incoming = Stream.suspend(() => this.messages.stream)
+    const run = (receive: (inbound: Transport.Inbound) => void) => Effect.suspend(() => this.messages.read(receive))
+    return { incoming, delivery: { stream: incoming, run }, sink: this, broken: Effect.never }
+  }
+
+  private get messages(): UnreadMessages {
+    return (this.unread ??= new UnreadMessages())
   }
 
   /** Called when the server reads the transport: its `connect` was given another one than this session made. */
   reading(): void {
-    this.reader = undefined
-    this.unread = []
+    this.unread ??= new UnreadMessages()
+  }
+
+  /** How many messages wait for the reader of a changed transport. */
+  get waiting(): number {
+    return this.unread?.waiting ?? 0
   }
 
   /** Hands over what a POST brought; its answers go to `response`. */
   receive(inbound: Transport.Single | Transport.RequestAborted, response?: SessionResponse): void {
-    if (this.reader === undefined && this.unread === undefined) return this.session?.peer.receive(inbound, response)
-    const addressed = response === undefined || inbound._tag !== "Message" ? inbound : { ...inbound, replyTo: response }
-    this.hand(addressed)
-  }
-
-  private hand(inbound: Transport.Inbound): void {
-    if (this.reader === undefined) this.unread?.push(inbound)
-    else this.reader(inbound)
+    if (this.unread === undefined) return this.session?.peer.receive(inbound, response)
+    this.unread.push(response === undefined || inbound._tag !== "Message" ? inbound : { ...inbound, replyTo: response })
   }
 
   /** Fails a question of the server that no client can answer. */

@@ -17,7 +17,7 @@ import type { McpServer } from "../../dispatch/Server.ts"
 import type { HttpExchange } from "../request/HttpExchange.ts"
 import type { HttpRequest } from "../request/HttpRequest.ts"
 import type { InFlightRequests } from "../request/InFlightRequests.ts"
-import { accepted, type ErrorResponse, json, noSession, refuse, shuttingDown } from "../response/Responses.ts"
+import { accepted, type ErrorResponse, json, noSession, refuse, shuttingDown, tooMany } from "../response/Responses.ts"
 import type { KeepAliveTimer, SseBody } from "../response/SseBody.ts"
 import { emptySseResponse, sseResponse } from "../response/SseResponse.ts"
 import { conflictOf } from "./conflict.ts"
@@ -36,6 +36,8 @@ export interface Options {
   readonly exchanges: InFlightRequests
   /** Requests of one session at once. */
   readonly inFlight: number
+  /** Messages of one session that wait for the reader of a changed transport, beside its requests. */
+  readonly unread: number
   readonly keepAlive: KeepAliveTimer
   /** Makes a stream of each response that can be resumed and was not decided in time. */
   readonly slow: DeadlineQueue<SessionResponse>
@@ -140,16 +142,26 @@ export class SessionEndpoint {
   }
 
   private receive(opened: Opened, body: Decoded, exchange: HttpExchange): Answer {
-    if (body._tag === "Batch") return this.batch(opened, body.members, exchange)
     if (body._tag === "Message") return this.single(opened, body, exchange)
+    const crowded = this.crowded(opened)
+    if (crowded !== undefined) return Effect.succeed(crowded)
+    if (body._tag === "Batch") return this.batch(opened, body.members, exchange)
     if (body.response) opened.receive(body)
     const unreadableId = opened.session.negotiated?.revision.rules.unreadableId
     return Effect.succeed(refuse(400, body.error, body.response ? undefined : (body.id ?? unreadableId)))
   }
 
+  /** The error response where too many messages wait. Requests have a limit of their own. */
+  private crowded(opened: Opened): ErrorResponse | undefined {
+    const { unread } = this.options
+    return opened.waiting >= unread ? tooMany("messages of a session wait to be read", unread) : undefined
+  }
+
   private single(opened: Opened, message: Message, exchange: HttpExchange): Answer {
     const request = requestOf(message)
     if (request === undefined) {
+      const crowded = this.crowded(opened)
+      if (crowded !== undefined) return Effect.succeed(crowded)
       opened.receive(message)
       return Effect.succeed(accepted)
     }

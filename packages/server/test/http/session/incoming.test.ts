@@ -5,7 +5,7 @@ import type { Options } from "@effect-mcp/server/internal/Endpoint"
 import type * as McpServer from "@effect-mcp/server/McpServer"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Layer, Stream } from "effect"
+import { Deferred, Effect, Latch, Layer, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { make, until } from "../support/endpoint.ts"
 import { echo } from "../support/http.ts"
@@ -145,6 +145,39 @@ describe.each(revisions)("the transport of a session of %s", (version) => {
       assert.strictEqual((yield* post({ jsonrpc: "2.0", id: 3, method: "ping" })).json.error.code, -31503)
       yield* until(() => endpoint.openSessions() === 0, "the end of the session")
       assert.strictEqual((yield* post(callOf("echo", { text: "hei" }))).status, 404)
+    })
+  )
+
+  it.effect("A session whose reader is slow refuses more than its limit of unread messages by 429", () =>
+    Effect.gen(function* () {
+      const reads = yield* Latch.make()
+      const seen: Array<string> = []
+      const { endpoint, headers, post } = yield* open(
+        version,
+        (transport) => ({
+          ...transport,
+          incoming: Stream.tap(transport.incoming, (inbound) => {
+            seen.push(methodOf(inbound))
+            return methodOf(inbound) === "notifications/progress" ? reads.await : Effect.void
+          })
+        }),
+        { sessions: { unread: 4 } }
+      )
+      const progress = { jsonrpc: "2.0", method: "notifications/progress", params: { progressToken: 1, progress: 1 } }
+      yield* until(() => seen.length === 2, "the end of the handshake")
+      let accepted = 0
+      while (accepted < 50 && (yield* post(progress)).status === 202) accepted++
+      // A reader may have pulled as many before.
+      assert.isTrue(accepted >= 4 && accepted <= 9, `${accepted} were accepted`)
+      for (const body of [progress, { jsonrpc: "2.0", id: 1, result: {} }, { jsonrpc: "2.0", id: 1, result: 1 }]) {
+        const refused = yield* post(body)
+        assert.deepStrictEqual([refused.status, refused.headers["retry-after"]], [429, "1"])
+      }
+      const ping = yield* endpoint.send({ headers, body: { jsonrpc: "2.0", id: 1, method: "ping" } })
+      yield* reads.open
+      yield* until(() => ping.status === 200, "the answer to the ping")
+      assert.strictEqual(seen.length, accepted + 3)
+      assert.strictEqual((yield* post(progress)).status, 202)
     })
   )
 
