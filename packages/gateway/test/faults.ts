@@ -92,5 +92,13 @@ export const faults: ReadonlyArray<Fault> = [
     from: "if (offers.size <= 1 || first === undefined) return first",
     to: "if (first !== undefined || offers.size <= 1) return first",
     test: "packages/gateway/test/mounted.test.ts"
+  },
+  {
+    name: "mounted tools have no prefix",
+    file: "packages/server/src/features/ToolRegistry.ts",
+    from: "({ ...tool, name: prefix + tool.name })",
+    to: "tool",
+    test: "packages/gateway/test/mounted.test.ts",
+    ids: ["tools.name.disambiguated"]
   }
 ]

@@ -5,6 +5,7 @@ import * as McpServer from "@effect-mcp/server/McpServer"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import * as McpTest from "@effect-mcp/testing/McpTest"
 import { needs } from "@effect-mcp/spec/skip"
+import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, Stream } from "effect"
 import { Behind, behind, join, pairs } from "./support/gateway.ts"
@@ -152,6 +153,39 @@ describe.each(Revision.all)("Two servers mounted without a prefix, $version", (r
       )
       assert.deepStrictEqual(prompts, called)
     })
+  )
+})
+
+describe.each(Revision.all)("Two servers of one name mounted with prefixes, $version", (revision) => {
+  it.effect(
+    "keep their equal tools apart by the prefixes",
+    () =>
+      Effect.gen(function* () {
+        const serving = (title: string) =>
+          McpTest.connect(
+            Tools.layer(Tool.make("both", { description: "" }), () => Effect.succeed(title)),
+            revision
+          )
+        const first = yield* serving("first")
+        const second = yield* serving("second")
+        assert.strictEqual(first.serverInfo.name, second.serverInfo.name)
+        const features = Layer.effectDiscard(
+          Effect.gen(function* () {
+            const registry = yield* Tools.ToolRegistry
+            yield* registry.mount(Sources.tools(first), { prefix: "x." })
+            yield* registry.mount(Sources.tools(second), { prefix: "y." })
+          })
+        )
+        const client = yield* McpTest.connect(features, revision)
+        const listed = yield* Stream.runCollect(client.listTools)
+        assert.deepStrictEqual(
+          listed.map(({ name }) => name),
+          ["x.both", "y.both"]
+        )
+        assert.strictEqual(text(yield* client.callToolByName("x.both")), "first")
+        assert.strictEqual(text(yield* client.callToolByName("y.both")), "second")
+      }),
+    verifies("tools.name.disambiguated", "tools.name.not-by-server-name")
   )
 })
 

@@ -78,5 +78,13 @@ export const faults: ReadonlyArray<Fault> = [
     from: "export const ProgressToken = Schema.Union([Schema.String, Schema.Int])",
     to: "export const ProgressToken = Schema.Union([Schema.String, Schema.Finite])",
     test: "packages/protocol/test/model/Meta.test.ts"
+  },
+  {
+    name: "a reference out of the schema is accepted",
+    file: "packages/protocol/src/schema/PreparedSchema.ts",
+    from: "if ($ref !== undefined && target(lookup, node) === undefined) {",
+    to: 'if ($ref?.toString().startsWith("https:") !== true && $ref !== undefined && target(lookup, node) === undefined) {',
+    test: "packages/protocol/test/schema/JsonSchemaValidator.test.ts",
+    ids: ["tools.security.references"]
   }
 ]

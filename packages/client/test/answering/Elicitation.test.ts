@@ -54,7 +54,7 @@ describe.each(since("2025-06-18"))("elicitation over %s", (version) => {
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* asked(version, "elicitation/create", form()), { action: "decline" })
       }).pipe(Effect.provide(both)),
-    verifies("elicitation.client.decline")
+    verifies("elicitation.client.decline", "elicitation.client.approval")
   )
 
   it.effect.each([

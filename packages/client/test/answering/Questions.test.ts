@@ -90,6 +90,43 @@ describe.each(all)("a client of %s", (version) => {
   )
 
   it.effect(
+    "answers with the roots that it has when it is asked",
+    () =>
+      Effect.gen(function* () {
+        const ref = yield* SubscriptionRef.make<ReadonlyArray<{ uri: string }>>([{ uri: "file:///home" }])
+        yield* Effect.gen(function* () {
+          const { ask } = yield* asker(version)
+          assert.deepStrictEqual(yield* ask("roots/list"), { roots: [{ uri: "file:///home" }] })
+          yield* SubscriptionRef.set(ref, [{ uri: "file:///tmp" }])
+          assert.deepStrictEqual(yield* ask("roots/list"), { roots: [{ uri: "file:///tmp" }] })
+        }).pipe(Effect.provide(Roots.layerRef(ref)))
+      }),
+    verifies("roots.client.changes-noticed")
+  )
+
+  it.effect(
+    "gives its model the messages of one sampling request alone",
+    () =>
+      Effect.gen(function* () {
+        const given: Array<unknown> = []
+        const listening = Sampling.layer(({ messages }) =>
+          Effect.sync(() => {
+            given.push(messages)
+            return answer
+          })
+        )
+        const messages = (text: string) => [{ role: "user", content: { type: "text", text } }]
+        yield* Effect.gen(function* () {
+          const { ask } = yield* asker(version)
+          for (const text of ["one", "two"])
+            yield* ask("sampling/createMessage", { ...sampling, messages: messages(text) })
+        }).pipe(Effect.provide(listening))
+        assert.deepStrictEqual(given, [messages("one"), messages("two")])
+      }),
+    verifies("sampling.messages.not-retained")
+  )
+
+  it.effect(
     "asks for consent before roots and sampling requests are answered",
     () =>
       Effect.gen(function* () {

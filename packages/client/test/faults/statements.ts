@@ -185,5 +185,61 @@ export const statements: ReadonlyArray<Fault> = [
     to: "(answer) => Effect.catch(Effect.mapErrorEager(coders.result.decode(answer), (message) => malformed(message, answer)), () => Effect.succeed(answer as never))",
     test: "packages/client/test/features/CallResults.test.ts",
     ids: ["tools.security.result-validated"]
+  },
+  {
+    name: "a server process that crashed is not started again",
+    file: "packages/client/src/reconnect/ReconnectingConnection.ts",
+    from: "policy: reopens ? policy : undefined",
+    to: "policy: undefined",
+    test: "packages/client/test/reconnect/RecoveryStdio.test.ts",
+    ids: ["stdio.client.restarts"]
+  },
+  {
+    name: "a server process gets nothing but what it inherits",
+    file: "packages/client/src/transport/Stdio.ts",
+    from: "{ ...inheritedEnvironment(), ...env }",
+    to: "inheritedEnvironment()",
+    test: "packages/client/test/transport/Stdio.test.ts",
+    ids: ["authorization.stdio.environment"]
+  },
+  {
+    name: "the roots that a client had first are all that it gives",
+    file: "packages/core/src/request/Roots.ts",
+    from: "list: SubscriptionRef.get(ref)",
+    to: "list: Effect.succeed(SubscriptionRef.getUnsafe(ref))",
+    test: "packages/client/test/answering/Questions.test.ts",
+    ids: ["roots.client.changes-noticed"]
+  },
+  {
+    name: "the messages of a sampling request are given again with the next one",
+    file: "packages/client/src/answering/ServerRequests.ts",
+    from: 'Consent.guard(consent, { _tag: "CreateMessage", server, params }, service.createMessage(params))',
+    to: 'Consent.guard(consent, { _tag: "CreateMessage", server, params }, service.createMessage({ ...params, messages: ((service as any).kept = [...((service as any).kept ?? []), ...params.messages]) }))',
+    test: "packages/client/test/answering/Questions.test.ts",
+    ids: ["sampling.messages.not-retained"]
+  },
+  {
+    name: "a form counts as accepted whatever the user says",
+    file: "packages/client/src/answering/ElicitationChecks.ts",
+    from: 'answer.action !== "accept") return Effect.succeed(rest)',
+    to: 'answer.action !== "accept") return Effect.succeed({ action: "accept" })',
+    test: "packages/client/test/answering/Elicitation.test.ts",
+    ids: ["elicitation.client.approval"]
+  },
+  {
+    name: "a list begins with its second page",
+    file: "packages/client/src/features/Lists.ts",
+    from: "cursor === undefined ? {} : { cursor }",
+    to: '{ cursor: cursor ?? "2" }',
+    test: "packages/client/test/features/Lists.test.ts",
+    ids: ["caching.pages.snapshot"]
+  },
+  {
+    name: "a client drops what a completion says of its missing values",
+    file: "packages/client/src/makeClient.ts",
+    from: "({ completion }) => completion)",
+    to: "({ completion: { values } }) => ({ values }))",
+    test: "packages/client/test/features/Lists.test.ts",
+    ids: ["completion.client.partial-handled"]
   }
 ]

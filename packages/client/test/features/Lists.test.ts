@@ -95,7 +95,7 @@ describe.each(all)("lists over %s", (version) => {
         assert.strictEqual((yield* collect(client.listTools)).length, 2)
         assert.isUndefined(server.requests("tools/list")[2]?.params?.cursor)
       }),
-    verifies("pagination.client.opaque-not-persisted")
+    verifies("pagination.client.opaque-not-persisted", "caching.pages.snapshot")
   )
 
   it.effect("end with a typed error when a cursor comes twice", () =>
@@ -168,6 +168,29 @@ describe.each(all)("lists over %s", (version) => {
       "prompts.capability.respected",
       "lifecycle.error.missing-capability"
     )
+  )
+
+  it.effect(
+    "suggestions may be none, or some of those that there are",
+    () =>
+      Effect.gen(function* () {
+        const params = { ref: { type: "ref/prompt", name: "p" }, argument: { name: "a", value: "x" } } as const
+        const completions: ReadonlyArray<object> = [
+          { values: [] },
+          { values: ["x1"], hasMore: true },
+          { values: ["x1"], total: 7 },
+          { values: ["x1"], total: 7, hasMore: true }
+        ]
+        let asked = 0
+        const { client } = yield* connected({
+          version,
+          answers: { "completion/complete": () => ({ completion: completions[asked++] }) }
+        })
+        for (const completion of completions) {
+          assert.deepStrictEqual(yield* client.complete(params), completion)
+        }
+      }),
+    verifies("completion.client.partial-handled")
   )
 
   it.effect("completion is asked for where it is declared, and in 2024-11-05 without a declaration", () =>

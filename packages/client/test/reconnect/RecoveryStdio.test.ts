@@ -6,6 +6,7 @@ import * as Duplex from "@effect-mcp/core/Duplex"
 import * as Peer from "@effect-mcp/core/Peer"
 import { TransportError } from "@effect-mcp/core/Transport"
 import { NodeServices, NodeSocket } from "@effect/platform-node"
+import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Layer, Queue, Scope, Stream } from "effect"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -31,27 +32,30 @@ describe.each([
       Effect.provide(Layer.provide(McpClient.layerStdio({ ...options, ...more }), NodeServices.layer))
     )
 
-  it.live("that crashed is started again for the next request, once, and stopped in the end", () =>
-    Effect.gen(function* () {
-      const pids = yield* withClient((client) =>
-        Effect.gen(function* () {
-          const first = yield* pidOf(client)
-          const waiting = yield* Effect.forkChild(Effect.flip(client.callToolByName("hang")), {
-            startImmediately: true
+  it.live(
+    "that crashed is started again for the next request, once, and stopped in the end",
+    () =>
+      Effect.gen(function* () {
+        const pids = yield* withClient((client) =>
+          Effect.gen(function* () {
+            const first = yield* pidOf(client)
+            const waiting = yield* Effect.forkChild(Effect.flip(client.callToolByName("hang")), {
+              startImmediately: true
+            })
+            const error = yield* Effect.flip(client.callToolByName("crash"))
+            assert.deepInclude(error, { _tag: "Closed" })
+            assert.strictEqual((yield* Fiber.join(waiting))._tag, "Closed")
+            const next = yield* Effect.forEach(Array.from({ length: 10 }), () => pidOf(client), {
+              concurrency: "unbounded"
+            })
+            assert.strictEqual(new Set(next).size, 1)
+            return [first, ...next]
           })
-          const error = yield* Effect.flip(client.callToolByName("crash"))
-          assert.deepInclude(error, { _tag: "Closed" })
-          assert.strictEqual((yield* Fiber.join(waiting))._tag, "Closed")
-          const next = yield* Effect.forEach(Array.from({ length: 10 }), () => pidOf(client), {
-            concurrency: "unbounded"
-          })
-          assert.strictEqual(new Set(next).size, 1)
-          return [first, ...next]
-        })
-      )
-      assert.notStrictEqual(pids[0], pids[1])
-      assert.isFalse(pids.some(isAlive))
-    })
+        )
+        assert.notStrictEqual(pids[0], pids[1])
+        assert.isFalse(pids.some(isAlive))
+      }),
+    verifies("stdio.client.restarts")
   )
 
   it.live("that crashes while it is watched is started again, and watched again", () =>

@@ -61,23 +61,26 @@ describe("a server as a child process", () => {
     )
   )
 
-  it.live("inherits no secrets, but what it is given", () =>
-    withProcesses(
-      Effect.gen(function* () {
-        process.env.EFFECT_MCP_TEST_SECRET = "secret"
-        const { client } = yield* start({ ...server(), env: { GIVEN: "yes", TERM: "mine" } })
-        const env = JSON.parse(textOf(yield* client.callToolByName("env"))) as Record<string, string>
-        delete process.env.EFFECT_MCP_TEST_SECRET
-        assert.isUndefined(env.EFFECT_MCP_TEST_SECRET)
-        assert.strictEqual(env.GIVEN, "yes")
-        assert.strictEqual(env.TERM, "mine")
-        assert.strictEqual(env.PATH, process.env.PATH)
-        const allowed = new Set([...Stdio.inheritedVariables, "GIVEN"])
-        // macOS adds one of its own to every process.
-        const others = Object.keys(env).filter((name) => !allowed.has(name) && name !== "__CF_USER_TEXT_ENCODING")
-        assert.deepStrictEqual(others, [])
-      })
-    )
+  it.live(
+    "inherits no secrets, but what it is given",
+    () =>
+      withProcesses(
+        Effect.gen(function* () {
+          process.env.EFFECT_MCP_TEST_SECRET = "secret"
+          const { client } = yield* start({ ...server(), env: { GIVEN: "yes", TERM: "mine" } })
+          const env = JSON.parse(textOf(yield* client.callToolByName("env"))) as Record<string, string>
+          delete process.env.EFFECT_MCP_TEST_SECRET
+          assert.isUndefined(env.EFFECT_MCP_TEST_SECRET)
+          assert.strictEqual(env.GIVEN, "yes")
+          assert.strictEqual(env.TERM, "mine")
+          assert.strictEqual(env.PATH, process.env.PATH)
+          const allowed = new Set([...Stdio.inheritedVariables, "GIVEN"])
+          // macOS adds one of its own to every process.
+          const others = Object.keys(env).filter((name) => !allowed.has(name) && name !== "__CF_USER_TEXT_ENCODING")
+          assert.deepStrictEqual(others, [])
+        })
+      ),
+    verifies("authorization.stdio.environment")
   )
 
   it.live("that cannot be started is a typed error", () =>

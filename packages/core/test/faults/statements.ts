@@ -8,7 +8,7 @@ export const statements: ReadonlyArray<Fault> = [
     from: "of preferences?.hints ?? []) {",
     to: "of (preferences?.hints ?? []).toReversed()) {",
     test: "packages/core/test/request/Sampling.test.ts",
-    ids: ["sampling.hints.in-order"]
+    ids: ["sampling.hints.in-order", "sampling.security.hints-respected"]
   },
   {
     name: "progress may fall",

@@ -77,7 +77,7 @@ describe("the hints of a server", () => {
 
   it(
     "lead to the first model that the first matching hint is part of",
-    verifies("sampling.hints.in-order", "sampling.hints.substring"),
+    verifies("sampling.hints.in-order", "sampling.hints.substring", "sampling.security.hints-respected"),
     () => {
       assert.strictEqual(hinted("sonnet", "gpt"), "claude-3-sonnet")
       assert.strictEqual(hinted("gemini", "CLAUDE", "gpt"), "claude-3-haiku")

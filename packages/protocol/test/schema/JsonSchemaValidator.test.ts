@@ -213,7 +213,11 @@ describe("JsonSchemaValidator", () => {
   for (const [what, schema, path, reason] of refused) {
     it(
       `refuses ${what} when it compiles, with a typed error`,
-      what === "other dialects" ? verifies("json-schema.dialect.unsupported") : {},
+      what === "other dialects"
+        ? verifies("json-schema.dialect.unsupported")
+        : what === "remote references"
+          ? verifies("tools.security.references")
+          : {},
       () => {
         const error = refusal(schema)
         assert.strictEqual(error._tag, "UnsupportedSchema")

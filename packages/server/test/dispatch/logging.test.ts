@@ -2,6 +2,7 @@
 import * as Log from "@effect-mcp/core/Log"
 import * as Tool from "@effect-mcp/core/Tool"
 import * as Tools from "@effect-mcp/core/Tools"
+import * as Meta from "@effect-mcp/protocol/model/Meta"
 import * as Middleware from "@effect-mcp/server/Middleware"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
@@ -76,6 +77,20 @@ describe("levels", () => {
           assert.isUndefined(client.session.logLevel)
         }),
       verifies("logging.level.invalid", "logging.security.fields-validated")
+    )
+
+    it.effect(
+      `that cannot be set are answered -32603 and change nothing (${version})`,
+      () =>
+        Effect.gen(function* () {
+          const failing = Middleware.layer(({ method }, next) =>
+            method === "logging/setLevel" ? Effect.die(new Error("No disk")) : next
+          )
+          const client = yield* session(Layer.merge(doing(everyLevel), failing), { version })
+          assert.strictEqual((yield* client.refused("logging/setLevel", { level: "error" })).code, -32603)
+          assert.isUndefined(client.session.logLevel)
+        }),
+      verifies("logging.error.configuration")
     )
   }
 })
@@ -212,31 +227,34 @@ describe("what leaves", () => {
     })
   )
 
-  it.effect("includes what a handler says by Effect.log, with its own annotations", () =>
-    Effect.gen(function* () {
-      const client = yield* session(
-        doing(
-          Effect.all([
-            Effect.logInfo("one"),
-            Effect.logWarning("two", { a: 1 }),
-            Effect.annotateLogs(Effect.logError("three"), { table: 7 }),
-            Effect.logFatal("four"),
-            Effect.logDebug("below the server's own minimum")
-          ])
+  it.effect(
+    "includes what a handler says by Effect.log, with its own annotations",
+    () =>
+      Effect.gen(function* () {
+        const client = yield* session(
+          doing(
+            Effect.all([
+              Effect.logInfo("one"),
+              Effect.logWarning("two", { a: 1 }),
+              Effect.annotateLogs(Effect.logError("three"), { table: 7 }),
+              Effect.logFatal("four"),
+              Effect.logDebug("below the server's own minimum")
+            ])
+          )
         )
-      )
-      yield* client.request("logging/setLevel", { level: "debug" })
-      yield* client.call("do")
-      assert.deepStrictEqual(
-        client.notes("notifications/message").map(({ params }) => [params.level, params.data]),
-        [
-          ["info", "one"],
-          ["warning", ["two", { a: 1 }]],
-          ["error", { message: "three", table: 7 }],
-          ["critical", "four"]
-        ]
-      )
-    })
+        yield* client.request("logging/setLevel", { level: "debug" })
+        yield* client.call("do")
+        assert.deepStrictEqual(
+          client.notes("notifications/message").map(({ params }) => [params.level, params.data]),
+          [
+            ["info", "one"],
+            ["warning", ["two", { a: 1 }]],
+            ["error", { message: "three", table: 7 }],
+            ["critical", "four"]
+          ]
+        )
+      }),
+    verifies("logging.server.context")
   )
 
   it.effect("still goes where the server logs, causes and all", () =>
@@ -256,15 +274,20 @@ describe("what leaves", () => {
     })
   )
 
-  it.effect("comes before the answer of its request, and goes to the session that caused it", () =>
-    Effect.gen(function* () {
-      const server = yield* serve({ features: doing(Log.info("x")) })
-      const [one, two] = [yield* connect(server), yield* connect(server)]
-      yield* one.call("do")
-      const kinds = one.received.map((message) => message.method ?? "answer")
-      assert.deepStrictEqual(kinds.slice(-2), ["notifications/message", "answer"])
-      assert.deepStrictEqual(datas(two), [])
-    })
+  it.effect.each(everyVersion())(
+    "comes before the answer of its request, and goes to the client that sent it (%s)",
+    (version) =>
+      Effect.gen(function* () {
+        const server = yield* serve({ features: doing(Log.info("x")) })
+        const [one, two] = [yield* connect(server, { version }), yield* connect(server, { version })]
+        const meta = { [Meta.logLevel]: "info" }
+        yield* two.call("do", {}, meta)
+        yield* one.call("do", {}, meta)
+        const kinds = one.received.map((message) => message.method ?? "answer")
+        assert.deepStrictEqual(kinds.slice(-2), ["notifications/message", "answer"])
+        assert.deepStrictEqual([datas(one), datas(two)], [["x"], ["x"]])
+      }),
+    verifies("logging.security.access-control")
   )
 
   it.effect("is nothing of the server's own: a defect is logged there, not told", () =>

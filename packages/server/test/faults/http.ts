@@ -130,7 +130,7 @@ export const httpFaults: ReadonlyArray<Fault> = [
   {
     name: "A session that cannot be connected stays",
     file: session,
-    from: "        else this.fiber?.interruptUnsafe()\n",
+    from: "    else this.fiber?.interruptUnsafe()\n",
     to: "",
     test: sessionTest
   },

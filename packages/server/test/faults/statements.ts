@@ -313,5 +313,37 @@ export const statements: ReadonlyArray<Fault> = [
     to: "return Effect.catch(result.decode(answers[key]), () => Effect.never)",
     test: "packages/server/test/request/asking.test.ts",
     ids: ["roots.server.unavailable"]
+  },
+  {
+    name: "a server asks for the context of all servers",
+    file: "packages/core/src/request/Sampling.ts",
+    from: 'input.ask("sampling/createMessage", params, options)',
+    to: 'input.ask("sampling/createMessage", { includeContext: "allServers", ...params }, options)',
+    test: "packages/server/test/request/asking.test.ts",
+    ids: ["sampling.context.avoided"]
+  },
+  {
+    name: "a defect is a wrong request",
+    file: "packages/core/src/peer/answer.ts",
+    from: "      : McpError.internalError()",
+    to: '      : McpError.invalidRequest("")',
+    test: "packages/server/test/dispatch/logging.test.ts",
+    ids: ["logging.error.configuration"]
+  },
+  {
+    name: "annotations of a log are not sent",
+    file: "packages/core/src/request/Log.ts",
+    from: "own.length === 0 ? data",
+    to: "own.length >= 0 ? data",
+    test: "packages/server/test/dispatch/logging.test.ts",
+    ids: ["logging.server.context"]
+  },
+  {
+    name: "the log of a request goes to all clients",
+    file: "packages/server/src/dispatch/Logging.ts",
+    from: 'sink.send(JsonRpc.notification("notifications/message", params), "data", request.id)',
+    to: '((budgets as any).sinks = new Set([...((budgets as any).sinks ?? []), sink])).forEach((each: Sink) => each.send(JsonRpc.notification("notifications/message", params), "data", request.id))',
+    test: "packages/server/test/dispatch/logging.test.ts",
+    ids: ["logging.security.access-control"]
   }
 ]

@@ -193,7 +193,7 @@ describe("a middleware may change the request that is passed on", () => {
     it.effect(`but not its method, which is a defect (${version})`, () =>
       Effect.gen(function* () {
         const swapping = Middleware.layer((request, next, proceed) =>
-          request.method === "tools/call" ? proceed({ method: "tools/list", params: undefined }) : next
+          request.method === "tools/call" ? proceed({ ...request, method: "prompts/get" } as Middleware.Request) : next
         )
         const { layer, take } = yield* observed
         const around = Layer.provideMerge(swapping, Layer.provideMerge(layer, features))

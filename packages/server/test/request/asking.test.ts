@@ -311,8 +311,9 @@ describe("models", () => {
           })
           assert.deepStrictEqual((yield* ask(client)).content, [use])
           assert.deepStrictEqual(client.asked[0]?.params.messages, messages)
+          assert.notProperty(client.asked[0]?.params, "includeContext")
         }),
-      verifies("sampling.tools.meta-preserved")
+      verifies("sampling.tools.meta-preserved", "sampling.context.avoided")
     )
 
     it.effect(

@@ -7,7 +7,8 @@ export const authorizationClient = requirements(
   at(`${page}#protocol-requirements`, since("2025-03-26"), {
     "authorization.http.conforms": both.should("Authorization over HTTP follows the authorization specification."),
     "authorization.stdio.environment": both.shouldNot(
-      "Over stdio credentials come from the environment, not from OAuth."
+      "Over stdio credentials come from the environment, not from OAuth.",
+      { sameInAll: true }
     ),
     "authorization.other.best-practices": both.must(
       "Other transports follow the security practices of their protocol.",

@@ -46,7 +46,9 @@ export const roots = requirements(
     ),
     "roots.client.changes-noticed": client.should("A client notices changes of its roots."),
     "roots.server.capability-checked": server.should("A server asks for roots only if the client declared them."),
-    "roots.server.cached": server.should("A server caches the roots where that helps.")
+    "roots.server.cached": server.should("A server caches the roots where that helps.", {
+      note: "The author of a handler decides how long a copy of the roots serves."
+    })
   }),
   at("client/roots#implementation-guidelines", stateful, {
     "roots.server.changes-handled": server.should("A server handles changes of the roots.")
@@ -80,8 +82,12 @@ export const sampling = requirements(
   at("client/sampling#security-considerations", every, {
     "sampling.security.approval": client.should("A client has controls through which its user approves requests."),
     "sampling.security.content-validated": both.should("Both sides validate the content of messages."),
-    "sampling.security.hints-respected": client.should("A client respects the hints of the model preferences."),
-    "sampling.security.rate-limited": client.should("A client limits the rate of sampling requests."),
+    "sampling.security.hints-respected": client.should("A client respects the hints of the model preferences.", {
+      sameInAll: true
+    }),
+    "sampling.security.rate-limited": client.should("A client limits the rate of sampling requests.", {
+      note: "The application that runs the model decides what rate it bears."
+    }),
     "sampling.security.sensitive-data": both.must("Both sides handle sensitive data with care.", {
       note: "What is sensitive is known only to the application."
     })
@@ -121,9 +127,12 @@ export const sampling = requirements(
     "sampling.error.mixed-tool-results": client.should("Tool results mixed with other content get error -32602.")
   }),
   at("client/sampling#security-considerations", since("2025-11-25"), {
-    "sampling.tools.iteration-limit": both.should("Both sides limit the iterations of a tool loop."),
+    "sampling.tools.iteration-limit": both.should("Both sides limit the iterations of a tool loop.", {
+      note: "The author of a handler writes the loop over tools, and the application runs the model."
+    }),
     "sampling.tools.structured-result-conforms": server.should(
-      "The structured content of a tool result conforms to the output schema of the tool."
+      "The structured content of a tool result conforms to the output schema of the tool.",
+      { note: "The author of a handler runs the tools of the model." }
     ),
     "sampling.tools.meta-preserved": both.should("The `_meta` of tool uses and tool results survives the next request.")
   }),

@@ -129,7 +129,9 @@ export const elicitation = requirements(
     "elicitation.form.server-validates": server.should("A server validates answers against the schema it requested.")
   }),
   at("client/elicitation#security-considerations", since("2025-06-18", "2025-11-25"), {
-    "elicitation.client.rate-limited": client.should("A client limits the rate of elicitation requests.")
+    "elicitation.client.rate-limited": client.should("A client limits the rate of elicitation requests.", {
+      note: "The application that asks its user decides what rate the user bears."
+    })
   }),
   at("client/elicitation#security-considerations", since("2025-11-25"), {
     "elicitation.request.bound": server.must("An elicitation is bound to the client and the user it was made for.")

@@ -29,8 +29,12 @@ export const completion = requirements(
     }),
     "completion.server.rate-limited": server.should("A server limits the rate of completion requests."),
     "completion.server.inputs-validated": server.should("A server validates all inputs of a completion request."),
-    "completion.client.debounced": client.should("A client debounces rapid completion requests."),
-    "completion.client.cached": client.should("A client caches completion results where that helps."),
+    "completion.client.debounced": client.should("A client debounces rapid completion requests.", {
+      note: "The user interface of the application decides when it asks."
+    }),
+    "completion.client.cached": client.should("A client caches completion results where that helps.", {
+      note: "The application knows for how long suggestions hold."
+    }),
     "completion.client.partial-handled": client.should("A client copes with missing and partial results.")
   }),
   at("server/utilities/completion#security", every, {
@@ -62,8 +66,12 @@ export const logging = requirements(
   }),
   at("server/utilities/logging#implementation-considerations", every, {
     "logging.server.rate-limited": server.should("A server limits the rate of its log messages."),
-    "logging.server.context": server.should("The data of a log message carries the relevant context."),
-    "logging.server.logger-names": server.should("The names of loggers are used consistently."),
+    "logging.server.context": server.should("The data of a log message carries the relevant context.", {
+      sameInAll: true
+    }),
+    "logging.server.logger-names": server.should("The names of loggers are used consistently.", {
+      note: "The author of a handler names its loggers."
+    }),
     "logging.server.sensitive-removed": server.should("Sensitive information is removed from log messages.")
   }),
   at("server/utilities/logging#security", every, {

@@ -13,7 +13,8 @@ export const stateless = requirements(
       "A server does not require that related requests use the same connection or process."
     ),
     "stateless.client.process-lifetime": client.shouldNot(
-      "A client does not bind the life of a stdio process to one task or conversation."
+      "A client does not bind the life of a stdio process to one task or conversation.",
+      { note: "The application owns the scope in which the process of a client lives." }
     ),
     "stateless.state.explicit": both.must("State that spans requests is named in each of them by an identifier.")
   }),

@@ -44,7 +44,8 @@ export const tools = requirements(
   }),
   at("server/tools#embedded-resources", since("2025-06-18"), {
     "tools.result.embedded-resource-capability": server.should(
-      "A server whose tools return embedded resources implements the `resources` capability."
+      "A server whose tools return embedded resources implements the `resources` capability.",
+      { note: "The author of the tool decides whether the resources that it embeds are offered, too." }
     )
   }),
   at("server/tools#structured-content", since("2025-06-18"), {

@@ -12,7 +12,9 @@ export const http = requirements(
     "http.security.localhost": server.should("A server that runs locally binds to the loopback interface only.", {
       sameInAll: true
     }),
-    "http.security.authenticated": server.should("A server authenticates every connection.")
+    "http.security.authenticated": server.should("A server authenticates every connection.", {
+      note: "The operator of a server decides whether its callers log in."
+    })
   }),
   at("basic/transports#security-warning", since("2025-11-25"), {
     "http.origin.forbidden": server.must(
