@@ -92,7 +92,7 @@ const noting =
 const options: McpServer.HttpOptions = {
   path: "/mcp",
   drain: "100 millis",
-  resume: { patience: "5 millis", retry: "20 millis" }
+  resume: { streamAfter: "5 millis", retry: "20 millis" }
 }
 
 /** Serves in the scope; gives the port. */

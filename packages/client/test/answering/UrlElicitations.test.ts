@@ -5,7 +5,7 @@ import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Queue, Stream } from "effect"
 import { TestClock } from "effect/testing"
-import { connected, settle } from "../support/connected.ts"
+import { connected, quiesce } from "../support/connected.ts"
 import type { Scripted } from "../support/scripted.ts"
 
 const page = (elicitationId: string, url = `https://example.com/${elicitationId}`) => ({
@@ -56,7 +56,7 @@ describe.each(["2025-11-25"] as const)("a request of %s that needs pages visited
       yield* ada.answer("accept")
       assert.strictEqual(yield* ada.asked, "https://example.com/b")
       yield* ada.answer("accept")
-      yield* settle
+      yield* quiesce
       assert.isUndefined(call.pollUnsafe())
       complete(server, "b")
       assert.deepStrictEqual((yield* Fiber.join(call)).content, [])
@@ -128,7 +128,7 @@ describe.each(["2025-11-25"] as const)("a request of %s that needs pages visited
       const call = yield* Effect.forkChild(Effect.flip(client.callToolByName("x")))
       yield* ada.asked
       yield* ada.answer("accept")
-      yield* settle
+      yield* quiesce
       yield* TestClock.adjust("5 minutes")
       assert.strictEqual(((yield* Fiber.join(call)) as McpError.McpError).code, -32042)
     })
@@ -178,7 +178,7 @@ describe.each(["2025-11-25"] as const)("a request of %s that needs pages visited
         yield* ask("b", "decline")
         for (const id of ["unknown", "a", "a", "b"]) complete(server, id)
         yield* client.ping
-        yield* settle
+        yield* quiesce
         assert.deepStrictEqual(done, ["a"])
       }),
     verifies("elicitation.complete.unknown-ignored")

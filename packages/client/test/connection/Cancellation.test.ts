@@ -3,7 +3,7 @@ import * as CancelReason from "@effect-mcp/core/CancelReason"
 import * as Sampling from "@effect-mcp/core/Sampling"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber } from "effect"
-import { all, cancellation, connected, settle, versions } from "../support/connected.ts"
+import { all, cancellation, connected, quiesce, versions } from "../support/connected.ts"
 import { sampling } from "../support/questions.ts"
 
 describe.each(all)("a cancel in %s", (version) => {
@@ -14,7 +14,7 @@ describe.each(all)("a cancel in %s", (version) => {
         answers: { "tools/call": () => Effect.never, "tools/list": () => ({ tools: [] }) }
       })
       const call = yield* Effect.forkChild(client.callToolByName("slow"), { startImmediately: true })
-      yield* settle
+      yield* quiesce
       call.interruptUnsafe(undefined, CancelReason.annotation("The window was closed"))
       yield* Fiber.await(call)
       assert.strictEqual((yield* cancellation(server)).params?.reason, "The window was closed")
@@ -35,9 +35,9 @@ describe.each(versions)("a cancel by a server in %s", (version) => {
       let id: number | string = 0
       const ask = server.peer.request("sampling/createMessage", sampling, { onSend: (sent) => (id = sent) })
       yield* Effect.forkChild(ask, { startImmediately: true })
-      yield* settle
+      yield* quiesce
       server.peer.notify("notifications/cancelled", { requestId: id, reason: "Not needed" })
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(reasons, ["Not needed"])
     })
   )

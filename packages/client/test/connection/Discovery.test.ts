@@ -6,7 +6,7 @@ import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, SubscriptionRef } from "effect"
 import { TestClock } from "effect/testing"
-import { settle } from "../support/connected.ts"
+import { quiesce } from "../support/connected.ts"
 import * as Modern from "../support/modern.ts"
 import * as Scripted from "../support/scripted.ts"
 
@@ -19,7 +19,7 @@ const legacy = (discover: Scripted.Answer | undefined, script: Scripted.Script =
 
 /** The probe has reached the server when it returns. */
 const connecting = (server: Scripted.Scripted, options?: McpClient.Options) =>
-  Effect.tap(Effect.forkChild(McpClient.connect(server.transport, options), { startImmediately: true }), () => settle)
+  Effect.tap(Effect.forkChild(McpClient.connect(server.transport, options), { startImmediately: true }), () => quiesce)
 
 describe("a server of 2026-07-28", () => {
   it.effect(
@@ -28,7 +28,7 @@ describe("a server of 2026-07-28", () => {
       Effect.gen(function* () {
         const clientInfo = { name: "tester", version: "2.0.0" }
         const { client, server } = yield* Modern.connected({ instructions: "Be kind" }, { clientInfo })
-        yield* settle
+        yield* quiesce
         assert.deepStrictEqual(Modern.methods(server), ["server/discover"])
         const [probe] = server.requests("server/discover")
         assert.deepStrictEqual(probe?.params, {
@@ -57,7 +57,7 @@ describe("a server of 2026-07-28", () => {
       const [probe] = server.requests("server/discover")
       assert.deepStrictEqual(Modern.declared(probe, Meta.clientCapabilities), { roots: {} })
       yield* SubscriptionRef.set(ref, [])
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(Modern.methods(server), ["server/discover"])
     })
   )
@@ -73,11 +73,11 @@ describe("a server of 2026-07-28", () => {
       })
       const fiber = yield* connecting(server)
       yield* TestClock.adjust("3 seconds")
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(Modern.methods(server), ["server/discover", "initialize"])
       yield* Deferred.succeed(started, undefined)
       assert.strictEqual((yield* Fiber.join(fiber)).revision.version, "2026-07-28")
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(Modern.methods(server), ["server/discover", "initialize"])
     })
   )
@@ -89,7 +89,7 @@ describe("a server of 2026-07-28", () => {
       })
       const fiber = yield* connecting(server)
       yield* TestClock.adjust("3 seconds")
-      yield* settle
+      yield* quiesce
       assert.strictEqual(server.requests("initialize").length, 1)
       yield* TestClock.adjust("1 second")
       assert.strictEqual((yield* Fiber.join(fiber)).revision.version, "2026-07-28")

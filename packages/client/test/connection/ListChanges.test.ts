@@ -3,7 +3,7 @@ import * as McpClient from "@effect-mcp/client/McpClient"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Stream } from "effect"
-import { settle } from "../support/connected.ts"
+import { quiesce } from "../support/connected.ts"
 import * as Modern from "../support/modern.ts"
 import { following } from "../support/watching.ts"
 
@@ -13,14 +13,14 @@ describe("changes of lists over 2026-07-28", () => {
   it.effect("are subscribed to when the first stream of changes runs, once for all streams", () =>
     Effect.gen(function* () {
       const { client, next, opened, server } = yield* Modern.listening()
-      yield* settle
+      yield* quiesce
       assert.strictEqual(server.requests("subscriptions/listen").length, 0)
       const tools = yield* following(client.toolChanges)
       const { filter, tell } = yield* next
       assert.deepStrictEqual(filter, lists)
       const prompts = yield* following(client.promptChanges)
       const resources = yield* following(client.resourceChanges)
-      yield* settle
+      yield* quiesce
       assert.strictEqual(yield* opened, 0)
       tell("notifications/tools/list_changed")
       yield* tools.next
@@ -55,7 +55,7 @@ describe("changes of lists over 2026-07-28", () => {
     Effect.gen(function* () {
       const { client, server } = yield* Modern.listening({ capabilities: { tools: {} } })
       const tools = yield* following(client.toolChanges)
-      yield* settle
+      yield* quiesce
       assert.strictEqual(server.requests("subscriptions/listen").length, 0)
       assert.isUndefined(tools.fiber.pollUnsafe())
       server.end()

@@ -5,7 +5,7 @@ import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Scope, Stream } from "effect"
 import { TestClock } from "effect/testing"
-import { settle } from "../support/connected.ts"
+import { quiesce } from "../support/connected.ts"
 import * as Modern from "../support/modern.ts"
 import { endOf, following, updated } from "../support/watching.ts"
 
@@ -31,7 +31,7 @@ describe("watching a resource over 2026-07-28", () => {
       const { client, next } = yield* Modern.listening({ granting: false })
       const watch = yield* following(client.watchResource("file:///a"))
       const subscription = yield* next
-      yield* settle
+      yield* quiesce
       assert.strictEqual(yield* watch.waiting, 0)
       subscription.acknowledge()
       assert.strictEqual((yield* watch.next)._tag, "Watching")
@@ -96,7 +96,7 @@ describe("watching a resource over 2026-07-28", () => {
           server.peer.notify("notifications/cancelled", { requestId: other })
         }
         yield* client.ping
-        yield* settle
+        yield* quiesce
         assert.strictEqual(yield* watch.waiting, 0)
         assert.strictEqual(yield* all.waiting, 0)
         acknowledge()
@@ -218,7 +218,7 @@ describe("watching a resource over 2026-07-28", () => {
         end(subscription, (requestId) => server.peer.notify("notifications/cancelled", { requestId }))
         assert.strictEqual((yield* endOf(one))._tag, "Closed")
         assert.strictEqual((yield* endOf(two))._tag, "Closed")
-        yield* settle
+        yield* quiesce
         yield* client.ping
         // It is over: there is nothing to cancel.
         assert.notInclude(Modern.methods(server), "notifications/cancelled")
@@ -251,7 +251,7 @@ describe("watching a resource over 2026-07-28", () => {
       tell(updated, { uri: "a:b" })
       // The first event already says: read it again.
       assert.strictEqual((yield* watch.next)._tag, "Watching")
-      yield* settle
+      yield* quiesce
       tell(updated, { uri: "a:b/c" })
       const seen: McpClient.WatchEvent = yield* watch.next
       assert.strictEqual(seen._tag, "Updated")

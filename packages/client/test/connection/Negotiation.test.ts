@@ -6,7 +6,7 @@ import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { all, collect, connected, settle, versions } from "../support/connected.ts"
+import { all, collect, connected, quiesce, versions } from "../support/connected.ts"
 import * as Modern from "../support/modern.ts"
 import * as Scripted from "../support/scripted.ts"
 
@@ -99,7 +99,7 @@ describe("a handshake that fails", () => {
         assert.strictEqual(error._tag, "UnsupportedRevision")
         if (error._tag === "UnsupportedRevision") assert.deepStrictEqual(error.server, ["1999-01-01"])
         assert.isTrue(closed)
-        yield* settle
+        yield* quiesce
         assert.isFalse(server.heard.some((message) => JsonRpc.isNotification(message)))
         yield* Scope.close(scope, Exit.void)
       }),
@@ -156,7 +156,7 @@ describe("a handshake that fails", () => {
         )
         yield* TestClock.adjust("60 seconds")
         assert.strictEqual((yield* Fiber.join(fiber))._tag, "Timeout")
-        yield* settle
+        yield* quiesce
         assert.isFalse(server.heard.some(JsonRpc.isNotification))
       }),
     verifies("cancellation.initialize-not-cancelled", "lifecycle.error.timeout")

@@ -7,7 +7,7 @@ import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { settle } from "../support/connected.ts"
+import { quiesce } from "../support/connected.ts"
 import * as Modern from "../support/modern.ts"
 import * as Scripted from "../support/scripted.ts"
 
@@ -20,7 +20,7 @@ const legacy = (discover: Scripted.Answer | undefined, script: Scripted.Script =
 
 /** The probe has reached the server when it returns. */
 const connecting = (server: Scripted.Scripted, options?: McpClient.Options) =>
-  Effect.tap(Effect.forkChild(McpClient.connect(server.transport, options), { startImmediately: true }), () => settle)
+  Effect.tap(Effect.forkChild(McpClient.connect(server.transport, options), { startImmediately: true }), () => quiesce)
 
 const cancelled = (server: Scripted.Scripted) =>
   server.heard.filter(JsonRpc.isNotification).filter(({ method }) => method === "notifications/cancelled")
@@ -84,9 +84,9 @@ describe("a server of the older era", () => {
           Effect.andThen(Effect.never)
         )
       )
-      yield* settle
+      yield* quiesce
       yield* TestClock.adjust("1999 millis")
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(Modern.methods(server), ["server/discover"])
       yield* TestClock.adjust("1 millis")
       const client = yield* Deferred.await(connected)
@@ -116,7 +116,7 @@ describe("a server of the older era", () => {
       )
       const fiber = yield* connecting(server)
       yield* TestClock.adjust("3 seconds")
-      yield* settle
+      yield* quiesce
       yield* TestClock.adjust("2 seconds")
       assert.strictEqual((yield* Fiber.join(fiber)).revision.version, "2025-11-25")
       assert.strictEqual(server.requests("initialize").length, 1)
@@ -130,7 +130,7 @@ describe("a server of the older era", () => {
       })
       const fiber = yield* connecting(server)
       yield* TestClock.adjust("3 seconds")
-      yield* settle
+      yield* quiesce
       yield* TestClock.adjust("3 seconds")
       assert.strictEqual((yield* Effect.flip(Fiber.join(fiber))).message, "Out of order")
     })
@@ -152,7 +152,7 @@ describe("a server of the older era", () => {
       const fiber = yield* Effect.forkChild(Effect.flip(Effect.scoped(McpClient.connect(server.transport))))
       yield* TestClock.adjust("70 seconds")
       assert.strictEqual((yield* Fiber.join(fiber))._tag, "Timeout")
-      yield* settle
+      yield* quiesce
       // The handshake must not be cancelled; the probe must be.
       assert.deepStrictEqual(
         cancelled(server).map(({ params }) => params?.requestId),

@@ -14,7 +14,7 @@ import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Fiber, Layer, Stream, SubscriptionRef } from "effect"
 import { TestClock } from "effect/testing"
-import { settle } from "../support/connected.ts"
+import { quiesce } from "../support/connected.ts"
 import * as Modern from "../support/modern.ts"
 import * as Scripted from "../support/scripted.ts"
 
@@ -216,7 +216,7 @@ describe("requests of 2026-07-28", () => {
       })
       slow = true
       const fiber = yield* Effect.forkChild(client.ping, { startImmediately: true })
-      yield* settle
+      yield* quiesce
       yield* TestClock.adjust("20 millis")
       assert.isDefined(yield* Fiber.join(fiber))
       assert.deepStrictEqual(Modern.methods(server), ["server/discover", "server/discover"])
@@ -232,7 +232,7 @@ describe("requests of 2026-07-28", () => {
       )
       for (let minute = 0; minute < 5; minute++) {
         yield* TestClock.adjust("1 minute")
-        yield* settle
+        yield* quiesce
       }
       assert.strictEqual(server.requests("server/discover").length, 6)
       yield* client.callToolByName("t").pipe(Effect.flip)
@@ -240,7 +240,7 @@ describe("requests of 2026-07-28", () => {
       const closed = yield* Effect.forkChild(Effect.flip(client.awaitClosed), { startImmediately: true })
       for (let step = 0; step < 15; step++) {
         yield* TestClock.adjust("10 seconds")
-        yield* settle
+        yield* quiesce
       }
       assert.strictEqual((yield* Fiber.join(closed)).reason, "KeepAlive")
     })

@@ -5,7 +5,7 @@ import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Stream } from "effect"
 import { TestClock } from "effect/testing"
-import { settle } from "../support/connected.ts"
+import { quiesce } from "../support/connected.ts"
 import * as Modern from "../support/modern.ts"
 import type * as Scripted from "../support/scripted.ts"
 
@@ -37,7 +37,7 @@ describe("what a server of 2026-07-28 allows to be kept", () => {
         assert.strictEqual(yield* client.readResourceText("a:1"), "of a:1")
         assert.deepStrictEqual(asked(), ["a:1"])
         yield* TestClock.adjust("1 millis")
-        yield* settle
+        yield* quiesce
         assert.deepStrictEqual(asked(), ["a:1"])
         yield* client.readResourceText("a:1")
         assert.deepStrictEqual(asked(), ["a:1", "a:1"])
@@ -51,7 +51,7 @@ describe("what a server of 2026-07-28 allows to be kept", () => {
         Effect.as(Effect.sleep("5 seconds"), read(1000)(params, exchange))
       )
       const first = yield* Effect.forkChild(client.readResource("a:1"), { startImmediately: true })
-      yield* settle
+      yield* quiesce
       yield* TestClock.adjust("5 seconds")
       yield* Fiber.join(first)
       yield* client.readResource("a:1")
@@ -225,7 +225,7 @@ describe("what was kept of 2026-07-28 is forgotten", () => {
         yield* everything
         assert.strictEqual(server.heard.length, before)
         tell(method, params)
-        yield* settle
+        yield* quiesce
         yield* everything
         assert.sameMembers(Modern.methods(server).slice(before), [...stale])
       }),
@@ -245,9 +245,9 @@ describe("what was kept of 2026-07-28 is forgotten", () => {
       yield* Effect.forkScoped(Stream.runDrain(client.toolChanges), { startImmediately: true })
       const { tell } = yield* next
       const first = yield* Effect.forkChild(Stream.runDrain(client.listTools), { startImmediately: true })
-      yield* settle
+      yield* quiesce
       tell("notifications/tools/list_changed")
-      yield* settle
+      yield* quiesce
       yield* Deferred.succeed(go, undefined)
       yield* Fiber.join(first)
       yield* Stream.runDrain(client.listTools)

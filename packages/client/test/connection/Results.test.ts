@@ -7,7 +7,7 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, Stream } from "effect"
-import { settle } from "../support/connected.ts"
+import { quiesce } from "../support/connected.ts"
 import * as Modern from "../support/modern.ts"
 import type * as Scripted from "../support/scripted.ts"
 
@@ -114,7 +114,7 @@ describe("a server of 2026-07-28", () => {
         for (const method of ["ping", "roots/list", "sampling/createMessage", "no/such"]) {
           yield* Effect.forkScoped(server.peer.request(method), { startImmediately: true })
         }
-        yield* settle
+        yield* quiesce
         yield* client.ping
         assert.isFalse(server.heard.some(JsonRpc.isResponse))
         assert.strictEqual(dropped.filter((reason) => reason.includes("request")).length, 4)

@@ -5,7 +5,7 @@ import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { settle } from "../support/connected.ts"
+import { quiesce } from "../support/connected.ts"
 import * as Modern from "../support/modern.ts"
 import { asks, calls, done, form, host, model, page, places, rounds, thought } from "../support/rounds.ts"
 
@@ -129,7 +129,7 @@ describe("a question of 2026-07-28 that gets no answer", () => {
       yield* Deferred.await(asked)
       yield* Fiber.interrupt(call)
       yield* Deferred.await(stopped)
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(Modern.methods(server), ["server/discover", "tools/call"])
     })
   )

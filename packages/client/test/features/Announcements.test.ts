@@ -5,7 +5,7 @@ import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Latch, Queue, Scope, Stream } from "effect"
 import { TestClock } from "effect/testing"
-import { collect, connected, settle, all } from "../support/connected.ts"
+import { collect, connected, quiesce, all } from "../support/connected.ts"
 import * as Modern from "../support/modern.ts"
 import * as Scripted from "../support/scripted.ts"
 
@@ -66,11 +66,11 @@ describe.each(all)("what a server of %s announces", (version) => {
       yield* counting("tools", client.toolChanges)
       yield* counting("resources", client.resourceChanges)
       yield* counting("prompts", client.promptChanges)
-      yield* settle
+      yield* quiesce
       for (let n = 0; n < 100; n++) server.peer.notify("notifications/tools/list_changed")
       server.peer.notify("notifications/prompts/list_changed")
       yield* client.ping
-      yield* settle
+      yield* quiesce
       assert.isAtLeast(count.tools, 1)
       assert.isAtMost(count.tools, 2)
       assert.deepStrictEqual({ ...count, tools: 0 }, { tools: 0, resources: 0, prompts: 1 })
@@ -121,7 +121,7 @@ describe("the end", () => {
         [client.logs, client.toolChanges, client.resourceChanges, client.promptChanges, client.resourceUpdates],
         (stream) => fork(Stream.runDrain<unknown, never, never>(stream))
       )
-      yield* settle
+      yield* quiesce
       yield* Scope.close(scope, Exit.void)
       assert.isTrue(Exit.isFailure(yield* Fiber.join(call)))
       assert.isTrue(Exit.isFailure(yield* Fiber.join(watch)))
@@ -134,7 +134,7 @@ describe("the end", () => {
     Effect.gen(function* () {
       const { client, server } = yield* connected({ answers: { "tools/call": () => Effect.never } })
       const call = yield* Effect.forkChild(Effect.flip(client.callToolByName("x")), { startImmediately: true })
-      yield* settle
+      yield* quiesce
       server.end()
       assert.strictEqual((yield* Fiber.join(call))._tag, "Closed")
     })

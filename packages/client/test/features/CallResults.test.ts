@@ -4,7 +4,7 @@ import * as Tool from "@effect-mcp/core/Tool"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema, Stream } from "effect"
-import { connected, settle, since, until } from "../support/connected.ts"
+import { connected, quiesce, since, until } from "../support/connected.ts"
 import type * as Scripted from "../support/scripted.ts"
 
 class NoTable extends Schema.TaggedError<NoTable>()("NoTable", { guests: Schema.Int }) {}
@@ -76,7 +76,7 @@ describe.each(since("2025-06-18"))("the result of a listed tool over %s", (versi
       const { client, server } = yield* calling(() => result, { version, tools: [{ ...listed, outputSchema }] })
       yield* Stream.runDrain(client.listTools)
       server.peer.notify("notifications/tools/list_changed")
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(yield* client.callToolByName("book"), result)
     })
   )

@@ -8,7 +8,7 @@ import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Schema, Stream } from "effect"
 import { TestClock } from "effect/testing"
-import { all, cancellation, collect, connected, settle } from "../support/connected.ts"
+import { all, cancellation, collect, connected, quiesce } from "../support/connected.ts"
 import type * as Scripted from "../support/scripted.ts"
 
 class NoTable extends Schema.TaggedError<NoTable>()("NoTable", { guests: Schema.Int }) {}
@@ -239,7 +239,7 @@ describe.each(all)("calling a tool over %s", (version) => {
       Effect.gen(function* () {
         const { client, server } = yield* calling(() => Effect.never, { version })
         const fiber = yield* Effect.forkChild(Effect.flip(client.callToolByName("x")))
-        yield* settle
+        yield* quiesce
         yield* TestClock.adjust("59 seconds")
         assert.isUndefined(fiber.pollUnsafe())
         yield* TestClock.adjust("1 second")
@@ -265,7 +265,7 @@ describe.each(all)("calling a tool over %s", (version) => {
         for (let at = 20; at <= 60; at += 20) {
           yield* TestClock.adjust("20 seconds")
           tells(exchange, at)
-          yield* settle
+          yield* quiesce
           assert.isUndefined(fiber.pollUnsafe(), `still waiting at ${at} s`)
         }
         yield* TestClock.adjust("10 seconds")

@@ -11,7 +11,7 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import type * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer, Queue, Stream } from "effect"
-import { all, connected, settle } from "../support/connected.ts"
+import { all, connected, quiesce } from "../support/connected.ts"
 import type { Script } from "../support/scripted.ts"
 
 const views = Layer.mergeAll(
@@ -156,7 +156,7 @@ describe.each(all)("a client of %s as a source", (version) => {
         ),
         { startImmediately: true }
       )
-      yield* settle
+      yield* quiesce
       server.peer.notify("notifications/tools/list_changed")
       yield* Fiber.join(changes)
       server.peer.notify("notifications/resources/updated", { uri: "a:" })

@@ -4,7 +4,7 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { all, collect, settle } from "../support/connected.ts"
+import { all, collect, quiesce } from "../support/connected.ts"
 import * as Modern from "../support/modern.ts"
 import { empty, broken, fork, recovering, tool, until } from "../support/recovering.ts"
 
@@ -16,7 +16,7 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
         script: () => ({ answers: { "tools/call": () => tool } })
       })
       server(0).cut()
-      yield* settle
+      yield* quiesce
       yield* Effect.forEach(Array.from({ length: 100 }), () => client.callToolByName("x"), { concurrency: "unbounded" })
       assert.strictEqual(opened.length, 2)
       assert.isTrue(server(0).released())
@@ -29,9 +29,9 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
       const busy = new TransportError({ reason: "Status", status: 429, message: "Too many" })
       const { client, server, tries } = yield* recovering({ version, script: (n) => (n === 1 ? busy : {}) })
       server(0).cut()
-      yield* settle
+      yield* quiesce
       const ping = yield* fork(client.ping)
-      yield* settle
+      yield* quiesce
       yield* TestClock.adjust("200 millis")
       yield* Fiber.join(ping)
       assert.strictEqual(tries(), 3)
@@ -43,7 +43,7 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
       const { client, server, tries } = yield* recovering({ version })
       const closed = yield* fork(Effect.exit(client.awaitClosed))
       server(0).end()
-      yield* settle
+      yield* quiesce
       yield* TestClock.adjust("1 hour")
       assert.strictEqual(tries(), 1)
       assert.isTrue(server(0).released())
@@ -61,10 +61,10 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
         hold: (n) => (n === 0 ? Effect.void : Deferred.await(gate))
       })
       server(0).cut()
-      yield* settle
+      yield* quiesce
       const first = yield* fork(client.ping)
       const second = yield* fork(client.ping)
-      yield* settle
+      yield* quiesce
       yield* Fiber.interrupt(first)
       Deferred.doneUnsafe(gate, Effect.void)
       yield* Fiber.join(second)
@@ -82,9 +82,9 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
         release: (n) => (n === 0 ? Deferred.await(gate) : Effect.void)
       })
       server(0).cut()
-      yield* settle
+      yield* quiesce
       const ping = yield* fork(client.ping)
-      yield* settle
+      yield* quiesce
       assert.strictEqual(tries(), 1)
       Deferred.doneUnsafe(gate, Effect.void)
       if (version === Modern.version) {
@@ -93,7 +93,7 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
         yield* Effect.exit(client.ping)
       }
       for (let n = 0; n < 20; n++) {
-        yield* settle
+        yield* quiesce
         yield* TestClock.adjust("100 millis")
       }
       yield* client.ping
@@ -112,7 +112,7 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
       })
       yield* client.setLogLevel("debug")
       server(0).cut()
-      yield* settle
+      yield* quiesce
       yield* client.callToolByName("x")
       if (version === Modern.version) {
         assert.strictEqual(
@@ -146,11 +146,11 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
       })
       yield* client.setLogLevel("debug")
       server(0).cut()
-      yield* settle
+      yield* quiesce
       const call = yield* fork(client.callToolByName("x"))
       yield* until(() => opened[1]?.requests(asked).length === 1)
       server(1).cut()
-      yield* settle
+      yield* quiesce
       yield* TestClock.adjust("200 millis")
       yield* Fiber.join(call)
       assert.strictEqual(opened.length, 3)
@@ -177,7 +177,7 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
       assert.strictEqual(client.instructions, "I am 0")
       assert.isUndefined(client.serverCapabilities.prompts)
       server(0).cut()
-      yield* settle
+      yield* quiesce
       // What it was listed with is of no account any more.
       yield* client.callToolByName("x")
       assert.strictEqual(client.instructions, "I am 1")
@@ -191,9 +191,9 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
       const gate = Deferred.makeUnsafe<void>()
       const { server } = yield* recovering({ version, release: () => Deferred.await(gate) }).pipe(Scope.provide(scope))
       server(0).cut()
-      yield* settle
+      yield* quiesce
       const closing = yield* fork(Scope.close(scope, Exit.void))
-      yield* settle
+      yield* quiesce
       assert.isUndefined(closing.pollUnsafe())
       Deferred.doneUnsafe(gate, Effect.void)
       yield* Fiber.join(closing)
@@ -217,10 +217,10 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
               )
       }).pipe(Scope.provide(scope))
       server(0).cut()
-      yield* settle
+      yield* quiesce
       const waiting = yield* fork(Effect.flip(client.ping))
       const closed = yield* fork(client.awaitClosed)
-      yield* settle
+      yield* quiesce
       assert.strictEqual(tries(), 2)
       yield* Scope.close(scope, Exit.void)
       assert.isTrue(interrupted)
@@ -235,7 +235,7 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
     Effect.gen(function* () {
       const { client, server, tries } = yield* recovering({ version }, { reconnect: false })
       const waiting = yield* fork(Effect.flip(client.readResource("a:b")))
-      yield* settle
+      yield* quiesce
       server(0).cut()
       yield* Fiber.join(waiting)
       assert.strictEqual(yield* Effect.flip(client.awaitClosed), broken)

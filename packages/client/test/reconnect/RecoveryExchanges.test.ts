@@ -3,7 +3,7 @@ import { TransportError } from "@effect-mcp/core/Transport"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { all, settle } from "../support/connected.ts"
+import { all, quiesce } from "../support/connected.ts"
 import * as Modern from "../support/modern.ts"
 import { contents, fork, type Opened, recovering, tool, until } from "../support/recovering.ts"
 import type * as Scripted from "../support/scripted.ts"
@@ -33,12 +33,12 @@ describe.each(all)("an exchange of %s that fails", (version) => {
         script: () => ({ answers: { "tools/call": after(2, tool) } })
       })
       const call = yield* fork(client.callToolByName("pay"))
-      yield* settle
+      yield* quiesce
       fail(server(0), "tools/call", cut, true)
-      yield* Effect.repeat(settle, { times: 5 })
+      yield* Effect.repeat(quiesce, { times: 5 })
       assert.strictEqual(server(0).requests("tools/call").length, 1)
       yield* TestClock.adjust("200 millis")
-      yield* settle
+      yield* quiesce
       fail(server(0), "tools/call", cut, true)
       yield* TestClock.adjust("400 millis")
       yield* Fiber.join(call)
@@ -58,7 +58,7 @@ describe.each(all)("an exchange of %s that fails", (version) => {
       })
       const read = yield* fork(client.readResource("a:b"))
       const call = yield* fork(Effect.flip(client.callToolByName("pay")))
-      yield* settle
+      yield* quiesce
       fail(server(0), "resources/read", status(503), false)
       fail(server(0), "tools/call", status(503), false)
       assert.deepInclude(yield* Fiber.join(call), { _tag: "Closed", cause: status(503) })
@@ -76,7 +76,7 @@ describe.each(all)("an exchange of %s that fails", (version) => {
         script: () => ({ answers: { "resources/read": () => Effect.never } })
       })
       const read = yield* fork(Effect.flip(client.readResource("a:b")))
-      yield* settle
+      yield* quiesce
       fail(server(0), "resources/read", status(code), true)
       assert.deepInclude(yield* Fiber.join(read), { _tag: "Closed", cause: status(code) })
       assert.strictEqual(server(0).requests("resources/read").length, 1)
@@ -90,9 +90,9 @@ describe.each(all)("an exchange of %s that fails", (version) => {
         script: () => ({ answers: { "tools/call": after(1, tool) } })
       })
       const call = yield* fork(client.callToolByName("pay"))
-      yield* settle
+      yield* quiesce
       fail(server(0), "tools/call", status(code), true)
-      yield* settle
+      yield* quiesce
       yield* TestClock.adjust("200 millis")
       yield* Fiber.join(call)
     })
@@ -105,12 +105,12 @@ describe.each(all)("an exchange of %s that fails", (version) => {
         script: () => ({ answers: { "tools/call": () => Effect.never } })
       })
       const call = yield* fork(Effect.flip(client.callToolByName("pay")))
-      yield* settle
+      yield* quiesce
       const [request] = server(0).requests("tools/call")
       const progressToken = Modern.declared(request, "progressToken")
       yield* TestClock.adjust("40 seconds")
       server(0).peer.notify("notifications/progress", { progressToken, progress: 1 })
-      yield* settle
+      yield* quiesce
       yield* TestClock.adjust("40 seconds")
       fail(server(0), "tools/call", cut, false)
       assert.deepInclude(yield* Fiber.join(call), { _tag: "Closed", cause: cut })
@@ -127,7 +127,7 @@ describe.each(all)("an exchange of %s that fails", (version) => {
       for (let n = 1; n <= 3; n++) {
         yield* until(() => server(0).requests("tools/call").length === n)
         fail(server(0), "tools/call", cut, true)
-        yield* settle
+        yield* quiesce
         yield* TestClock.adjust("1 second")
       }
       assert.deepInclude(yield* Fiber.join(call), { _tag: "Closed", cause: cut, unsent: true })
@@ -142,10 +142,10 @@ describe.each(all)("an exchange of %s that fails", (version) => {
         script: (n) => ({ answers: { "tools/call": () => (n === 0 ? Effect.never : tool) } })
       })
       const calls = yield* Effect.forEach(Array.from({ length: 100 }), () => fork(client.callToolByName("pay")))
-      yield* settle
+      yield* quiesce
       for (const { id } of server(0).requests("tools/call")) {
         server(0).inject({ _tag: "RequestAborted", id, error: gone, unsent: true })
-        yield* settle
+        yield* quiesce
       }
       yield* Fiber.joinAll(calls)
       assert.strictEqual(opened.length, 2)
@@ -164,7 +164,7 @@ describe.each(all)("an exchange of %s that fails", (version) => {
         yield* fork(client.callToolByName("b")),
         yield* fork(Effect.exit(client.callToolByName("c")))
       ]
-      yield* settle
+      yield* quiesce
       const [a = 0, b = 0] = server(0)
         .requests("tools/call")
         .map(({ id }) => id)
@@ -172,11 +172,11 @@ describe.each(all)("an exchange of %s that fails", (version) => {
       yield* Fiber.join(lost)
       server(0).peer.sink.send({ jsonrpc: "2.0", id: b, result: tool }, "control")
       yield* Fiber.join(answered)
-      yield* settle
+      yield* quiesce
       assert.isFalse(server(0).released())
       yield* TestClock.adjust("5 seconds")
       assert.isTrue(Exit.isFailure(yield* Fiber.join(silent)))
-      yield* settle
+      yield* quiesce
       assert.isTrue(server(0).released())
       // Its end is not that of the next.
       yield* client.callToolByName("d")
@@ -213,7 +213,7 @@ describe.each(all)("an exchange of %s that fails", (version) => {
         { reconnect: false }
       )
       const read = yield* fork(Effect.flip(client.readResource("a:b")))
-      yield* settle
+      yield* quiesce
       fail(server(0), "resources/read", cut, true)
       assert.deepInclude(yield* Fiber.join(read), { _tag: "Closed", cause: cut })
     })
@@ -246,7 +246,7 @@ describe("a round of a call whose questions were answered", () => {
       const call = yield* fork(client.callToolByName("pay"))
       yield* until(() => server(0).requests("tools/call").length === 2)
       fail(server(0), "tools/call", cut, true)
-      yield* settle
+      yield* quiesce
       yield* TestClock.adjust("200 millis")
       yield* Fiber.join(call)
       const [, first, second] = server(0).requests("tools/call")
@@ -277,7 +277,7 @@ describe("a round of a call whose questions were answered", () => {
       const call = yield* fork(Effect.flip(client.callToolByName("pay")))
       yield* until(() => server(0).requests("tools/call").length === 2)
       fail(server(0), "tools/call", cut, true)
-      yield* settle
+      yield* quiesce
       server(0).end()
       assert.deepInclude(yield* Fiber.join(call), { _tag: "Closed", cause: cut })
       assert.strictEqual(begun(), 1)

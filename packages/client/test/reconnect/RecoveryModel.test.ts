@@ -6,7 +6,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Schema, Scope, Stream } from "effect"
 import * as Arbitrary from "effect/Arbitrary"
 import { TestClock } from "effect/testing"
-import { all, settle } from "../support/connected.ts"
+import { all, quiesce } from "../support/connected.ts"
 import * as Modern from "../support/modern.ts"
 import { recovering } from "../support/recovering.ts"
 import type * as Scripted from "../support/scripted.ts"
@@ -127,12 +127,12 @@ const live = Effect.fnUntraced(function* (script: ReadonlyArray<Command>, versio
     Unsubscribe: () => Effect.sync(() => world.unsubscribe()),
     Refuse: ({ times }) => Effect.sync(() => (world.refusals = times)),
     Tick: () => TestClock.adjust("1 second"),
-    Settle: () => settle
+    Settle: () => quiesce
   }
   for (const command of script) yield* run[command._tag](command as never)
   // From now on nothing is lost any more: all that can end ends.
   for (let turn = 0; turn < 30; turn++) {
-    yield* settle
+    yield* quiesce
     world.answerAll()
     yield* TestClock.adjust("1 second")
   }
@@ -152,7 +152,7 @@ const live = Effect.fnUntraced(function* (script: ReadonlyArray<Command>, versio
   assert.isUndefined(watch.pollUnsafe())
   assert.strictEqual(seen, world.version)
   yield* Scope.close(scope, Exit.void)
-  yield* settle
+  yield* quiesce
   assert.isTrue(Exit.isFailure(yield* Fiber.join(watch)))
   assert.isTrue(opened.every(({ released }) => released()))
   return opened.length

@@ -3,7 +3,7 @@ import type * as McpClient from "@effect-mcp/client/McpClient"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { all, collect, settle } from "../support/connected.ts"
+import { all, collect, quiesce } from "../support/connected.ts"
 import * as Modern from "../support/modern.ts"
 import { broken, contents, empty, fork, hangingFirst, recovering, refused, tool, until } from "../support/recovering.ts"
 import type * as Scripted from "../support/scripted.ts"
@@ -25,7 +25,7 @@ describe.each(all)("a request of %s whose connection is lost", (version) => {
         })
       })
       const call = yield* fork(Effect.flip(client.callToolByName("pay")))
-      yield* settle
+      yield* quiesce
       server(0).cut()
       const error = yield* Fiber.join(call)
       assert.strictEqual(error._tag, "Closed")
@@ -59,7 +59,7 @@ describe.each(all)("a request of %s whose connection is lost", (version) => {
     Effect.gen(function* () {
       const { client, server } = yield* recovering({ version, script: hangingFirst({ [method]: () => answer }) })
       const asked = yield* fork(ask(client))
-      yield* settle
+      yield* quiesce
       assert.strictEqual(server(0).requests(method).length, 1)
       server(0).cut()
       yield* Fiber.join(asked)
@@ -88,7 +88,7 @@ describe.each(all)("a request of %s whose connection is lost", (version) => {
           const calls = yield* Effect.forEach(["put", "get", "pay"], (name) =>
             fork(Effect.exit(client.callToolByName(name)))
           )
-          yield* settle
+          yield* quiesce
           server(0).cut()
           return yield* Effect.map(Fiber.joinAll(calls), (exits) => exits.map(Exit.isSuccess))
         })
@@ -107,7 +107,7 @@ describe.each(all)("a request of %s whose connection is lost", (version) => {
       for (let n = 0; n < 3; n++) {
         yield* until(() => opened[n]?.requests("resources/read").length === 1)
         opened[n]?.cut()
-        yield* settle
+        yield* quiesce
         yield* TestClock.adjust("1 second")
       }
       assert.deepInclude(yield* Fiber.join(read), { _tag: "Closed", cause: broken })
@@ -128,7 +128,7 @@ describe.each(all)("a request of %s whose connection is lost", (version) => {
         { reconnect: { attempts: 1 } }
       )
       const read = yield* fork(Effect.flip(client.readResource("a:b")))
-      yield* settle
+      yield* quiesce
       server(0).cut()
       const error = yield* Fiber.join(read)
       assert.isTrue(error._tag === "Closed" && error.unsent !== true)
@@ -146,7 +146,7 @@ it.effect("what a server of 2026-07-28 allowed to be kept is forgotten with its 
     yield* client.readResource("a:b")
     assert.strictEqual(server(0).requests("resources/read").length, 1)
     server(0).cut()
-    yield* settle
+    yield* quiesce
     yield* client.readResource("a:b")
     yield* client.readResource("a:b")
     assert.strictEqual(server(1).requests("resources/read").length, 1)

@@ -3,7 +3,7 @@ import * as McpClient from "@effect-mcp/client/McpClient"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { settle } from "../support/connected.ts"
+import { quiesce } from "../support/connected.ts"
 import * as Modern from "../support/modern.ts"
 import { recovering } from "../support/recovering.ts"
 import { endOf, following, subscribes, tags, updated } from "../support/watching.ts"
@@ -39,7 +39,7 @@ describe("a watch over 2026-07-28 that the server ends", () => {
       second.tell(updated, { uri: "a:b" })
       assert.deepStrictEqual(yield* tags(one, 1), ["Updated"])
       assert.deepStrictEqual(yield* tags(two, 3), ["Watching", "Watching", "Updated"])
-      yield* settle
+      yield* quiesce
       assert.strictEqual((yield* one.waiting) + (yield* two.waiting) + (yield* opened), 0)
       // What the server has ended is not cancelled.
       assert.notInclude(Modern.methods(server), "notifications/cancelled")
@@ -53,14 +53,14 @@ describe("a watch over 2026-07-28 that the server ends", () => {
       ;(yield* next).end()
       ;(yield* next).end()
       for (const wait of [1, 2, 3]) {
-        yield* settle
+        yield* quiesce
         yield* TestClock.adjust(wait * 500 - 1)
         assert.strictEqual(yield* opened, 0)
         yield* TestClock.adjust(wait * 500 + 1)
-        yield* settle
+        yield* quiesce
         ;(yield* next).end()
       }
-      yield* settle
+      yield* quiesce
       yield* TestClock.adjust("3 seconds")
       ;(yield* next).end()
       const error = yield* endOf(watch)
@@ -76,7 +76,7 @@ describe("a watch over 2026-07-28 that the server ends", () => {
       const watch = yield* following(client.watchResource("a:b"))
       ;(yield* next).end()
       ;(yield* next).end()
-      yield* settle
+      yield* quiesce
       yield* Fiber.interrupt(watch.fiber)
       yield* TestClock.adjust("1 minute")
       assert.strictEqual(yield* opened, 0)
@@ -95,7 +95,7 @@ describe("a watch over 2026-07-28 that the server ends", () => {
       for (const { next } of [tools, prompts, resources]) yield* next
       second.tell("notifications/prompts/list_changed")
       yield* prompts.next
-      yield* settle
+      yield* quiesce
       assert.strictEqual(yield* opened, 0)
       for (const { waiting } of [tools, prompts, resources]) assert.strictEqual(yield* waiting, 0)
     })
@@ -107,7 +107,7 @@ describe("a watch over 2026-07-28 that the server ends", () => {
       const tools = yield* following(client.toolChanges)
       for (let n = 0; n < 3; n++) {
         ;(yield* next).end()
-        yield* settle
+        yield* quiesce
         yield* TestClock.adjust("1 second")
       }
       assert.isTrue(Exit.isSuccess(yield* Fiber.join(tools.fiber)))

@@ -3,7 +3,7 @@ import type { Transport } from "@effect-mcp/core/Transport"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { all, settle } from "../support/connected.ts"
+import { all, quiesce } from "../support/connected.ts"
 import * as Modern from "../support/modern.ts"
 import { contents, fork, hangingFirst, recovering, refused, tool } from "../support/recovering.ts"
 
@@ -29,7 +29,7 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
           hold: () => Effect.map(Clock.currentTimeMillis, (now) => void times.push(now))
         })
         server(0).cut()
-        yield* settle
+        yield* quiesce
         const closed = yield* fork(Effect.flip(client.awaitClosed))
         const waiting = yield* Effect.forEach([1, 2, 3], () => fork(Effect.flip(client.ping)))
         yield* TestClock.adjust("30 seconds")
@@ -49,7 +49,7 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
         yield* client.ping
         assert.strictEqual(tries(), 10)
         const later = yield* fork(Effect.exit(client.awaitClosed))
-        yield* settle
+        yield* quiesce
         assert.isUndefined(later.pollUnsafe())
       })
   )
@@ -68,7 +68,7 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
       const long = yield* fork(client.readResource("a:d", { timeout: "2 minutes" }))
       yield* TestClock.adjust("20 seconds")
       server(0).cut()
-      yield* settle
+      yield* quiesce
       const late = yield* fork(Effect.flip(client.ping.pipe(Effect.timeout("10 minutes"))))
       yield* TestClock.adjust("29 seconds")
       assert.isUndefined(short.pollUnsafe())
@@ -89,14 +89,14 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
         hold: (n) => (n === 0 ? Effect.void : Effect.sleep("40 seconds"))
       })
       const read = yield* fork(client.readResource("a:b", { timeout: "50 seconds", onProgress: () => {} }))
-      yield* settle
+      yield* quiesce
       yield* TestClock.adjust("40 seconds")
       const [request] = server(0).requests("resources/read")
       const progressToken = Modern.declared(request, "progressToken")
       server(0).peer.notify("notifications/progress", { progressToken, progress: 1 })
-      yield* settle
+      yield* quiesce
       server(0).cut()
-      yield* settle
+      yield* quiesce
       yield* TestClock.adjust("40 seconds")
       yield* Fiber.join(read)
     })
@@ -114,13 +114,13 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
         { keepAlive: { every: "10 seconds", timeout: "5 seconds", failures: 2 } }
       )
       yield* TestClock.adjust("40 seconds")
-      yield* settle
+      yield* quiesce
       assert.isTrue(server(0).released())
       assert.strictEqual(opened.length, 1)
       yield* client.readResource("a:b")
       for (let n = 0; n < 60; n++) {
         yield* TestClock.adjust("1 second")
-        yield* settle
+        yield* quiesce
       }
       assert.isFalse(server(1).released())
       // Pings are answered by the peer itself where they have a name of their own.
@@ -153,7 +153,7 @@ describe.each(all)("a client of %s whose connection is lost", (version) => {
       }
       const read = yield* fork(Effect.flip(client.readResource("a:b", { timeout: "50 seconds" })))
       server(0).cut()
-      yield* settle
+      yield* quiesce
       set -= 3_600_000
       yield* TestClock.adjust("50 seconds")
       assert.strictEqual((yield* Fiber.join(read))._tag, "Timeout")

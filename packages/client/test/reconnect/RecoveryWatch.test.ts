@@ -5,7 +5,7 @@ import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { all, settle } from "../support/connected.ts"
+import { all, quiesce } from "../support/connected.ts"
 import * as Modern from "../support/modern.ts"
 import { broken, type Opened, type Plan, recovering, refused, until } from "../support/recovering.ts"
 import { endOf, following, subscribes, tags, updated } from "../support/watching.ts"
@@ -46,7 +46,7 @@ describe.each(all)("a watch over %s whose connection is lost", (version) => {
       server(0).end()
       yield* watch.next
       yield* Fiber.interrupt(watch.fiber)
-      yield* settle
+      yield* quiesce
       assert.include(
         Modern.methods(server(1)),
         version === Modern.version ? "notifications/cancelled" : "resources/unsubscribe"
@@ -68,7 +68,7 @@ describe.each(all)("a watch over %s whose connection is lost", (version) => {
       const watch = yield* following(client.watchResource("a:b"))
       yield* watch.next
       server(0).cut()
-      yield* settle
+      yield* quiesce
       yield* TestClock.adjust("1 minute")
       assert.deepInclude(yield* endOf(watch), { _tag: "Closed", cause: refused })
       const again = yield* following(client.watchResource("a:b"))
@@ -98,7 +98,7 @@ describe.each(all)("a watch over %s whose connection is lost", (version) => {
       yield* until(() => server(0).requests(subscribe).length === 1)
       server(0).cut()
       assert.strictEqual((yield* watch.next)._tag, "Watching")
-      yield* settle
+      yield* quiesce
       assert.strictEqual(yield* watch.waiting, 0)
     })
   )
@@ -109,9 +109,9 @@ describe.each(all)("a watch over %s whose connection is lost", (version) => {
       const watch = yield* following(client.watchResource("a:b"))
       for (let n = 0; n < 5; n++) {
         yield* until(() => opened[n]?.requests(subscribe).length === 1)
-        yield* settle
+        yield* quiesce
         opened[n]?.cut()
-        yield* settle
+        yield* quiesce
         yield* TestClock.adjust("4 seconds")
       }
       assert.deepInclude(yield* endOf(watch), { _tag: "Closed", cause: broken })
@@ -136,7 +136,7 @@ describe.each(all)("a watch over %s whose connection is lost", (version) => {
           assert.strictEqual((yield* watch.next)._tag, "Updated")
         } else yield* TestClock.adjust("5 seconds")
         server(n).cut()
-        yield* settle
+        yield* quiesce
         yield* TestClock.adjust("1 second")
       }
       assert.isUndefined(watch.fiber.pollUnsafe())
@@ -148,14 +148,14 @@ describe.each(all)("a watch over %s whose connection is lost", (version) => {
       const { client, opened, server } = yield* watching()
       const tools = yield* following(client.toolChanges)
       const prompts = yield* following(client.promptChanges)
-      yield* settle
+      yield* quiesce
       yield* client.ping
       server(0).cut()
       yield* tools.next
       yield* prompts.next
       server(1).peer.notify("notifications/tools/list_changed")
       yield* tools.next
-      yield* settle
+      yield* quiesce
       assert.strictEqual((yield* tools.waiting) + (yield* prompts.waiting), 0)
       assert.strictEqual(opened.length, 2)
     })
@@ -170,10 +170,10 @@ describe.each(all)("a watch over %s whose connection is lost", (version) => {
         { reconnect: { attempts: 2 } }
       )
       const tools = yield* following(client.toolChanges)
-      yield* settle
+      yield* quiesce
       yield* client.ping
       server(0).cut()
-      yield* settle
+      yield* quiesce
       yield* TestClock.adjust("1 hour")
       assert.strictEqual(tries(), 3)
       assert.isUndefined(tools.fiber.pollUnsafe())
@@ -181,7 +181,7 @@ describe.each(all)("a watch over %s whose connection is lost", (version) => {
       yield* client.ping
       yield* tools.next
       server(0).peer.notify("notifications/tools/list_changed")
-      yield* settle
+      yield* quiesce
       assert.strictEqual(yield* tools.waiting, 0)
     })
   )

@@ -6,6 +6,8 @@ import { Effect, Stream } from "effect"
 import * as Modern from "./modern.ts"
 import * as Scripted from "./scripted.ts"
 
+export { quiesce }
+
 /** Those with a session. */
 export const versions = Revision.stateful.map((revision) => revision.version)
 /** Those of both eras. */
@@ -23,9 +25,6 @@ export const connected = Effect.fnUntraced(function* (script: Scripted.Script, o
   })
   return { server, client }
 })
-
-/** Lets everything that can run do so: both ends of the wire, in memory. */
-export const settle: Effect.Effect<void> = quiesce
 
 export const collect = <A, E, R>(stream: Stream.Stream<A, E, R>) =>
   Effect.map(Stream.runCollect(stream), (chunk): ReadonlyArray<A> => [...chunk])

@@ -3,7 +3,7 @@ import * as McpClient from "@effect-mcp/client/McpClient"
 import { type Inbound, type Transport, TransportError } from "@effect-mcp/core/Transport"
 import type { Version } from "@effect-mcp/protocol/Revision"
 import { type Cause, Deferred, Effect, Queue, type Scope, Stream } from "effect"
-import { settle } from "./connected.ts"
+import { quiesce } from "./connected.ts"
 import * as Modern from "./modern.ts"
 import * as Scripted from "./scripted.ts"
 
@@ -101,5 +101,5 @@ export const until = (condition: () => boolean, turns = 100): Effect.Effect<void
   Effect.suspend(() => {
     if (condition()) return Effect.void
     if (turns === 0) return Effect.die(new Error(`It never was: ${String(condition)}`))
-    return Effect.andThen(settle, until(condition, turns - 1))
+    return Effect.andThen(quiesce, until(condition, turns - 1))
   })

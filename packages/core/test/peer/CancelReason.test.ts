@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Cause, Effect, Exit, Fiber } from "effect"
 import * as CancelReason from "../../src/peer/CancelReason.ts"
 import type * as Peer from "../../src/peer/Peer.ts"
-import { type Served, notification, request, serve, settle } from "../support/wire.ts"
+import { type Served, notification, request, serve, quiesce } from "../support/wire.ts"
 
 const cancel = (requestId: unknown, reason?: unknown) =>
   notification("notifications/cancelled", { requestId, ...(reason === undefined ? undefined : { reason }) })
@@ -41,7 +41,7 @@ describe("the reason of a cancel that arrives", () => {
       const { receive } = yield* serve(handle, {}, { cancelled: ({ id }, reason) => void cancelled.push([id, reason]) })
       receive(request(1))
       receive(cancel(1, given))
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(reasons, [seen])
       assert.deepStrictEqual(cancelled, [[1, seen]])
     })
@@ -52,10 +52,10 @@ describe("the reason of a cancel that arrives", () => {
       const { handle, reasons } = watched()
       const served = yield* serve(handle)
       served.receive(request(1, "ask"))
-      yield* settle
+      yield* quiesce
       const reason = "The user left:\n\t👩‍💻"
       served.receive(cancel(1, reason))
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(cancels(served), [reason])
       assert.deepStrictEqual(reasons, [reason])
     })
@@ -69,7 +69,7 @@ describe("the reason of an interruption by this side", () => {
       const { peer, receive } = yield* serve(handle)
       receive(request(1))
       peer.interrupt("The server is shutting down", 1)
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(reasons, ["The server is shutting down"])
     })
   )

@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import { keepAlive } from "../../src/peer/KeepAlive.ts"
-import { serve, settle, success } from "../support/wire.ts"
+import { serve, quiesce, success } from "../support/wire.ts"
 
 const options = { every: "10 seconds", timeout: "5 seconds", failures: 2 } as const
 
@@ -39,7 +39,7 @@ describe("keeping alive", () => {
           else yield* TestClock.adjust("5 seconds")
         }
         const closed = yield* Effect.forkChild(Effect.ignore(peer.awaitClosed), { startImmediately: true })
-        yield* settle
+        yield* quiesce
         assert.isUndefined(closed.pollUnsafe())
       }),
     verifies("ping.sender.periodic", "ping.sender.not-excessive")

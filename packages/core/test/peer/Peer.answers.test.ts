@@ -3,7 +3,7 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Latch } from "effect"
-import { cancel, request, serve, settle, success } from "../support/wire.ts"
+import { cancel, request, serve, quiesce, success } from "../support/wire.ts"
 
 describe("an answer", () => {
   it.effect(
@@ -32,7 +32,7 @@ describe("an answer", () => {
       )
       receive(request(1, "die"))
       receive(request(2))
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(messages(), [
         { jsonrpc: "2.0", id: 1, error: { code: -32603, message: "Internal error" } },
         success(2)
@@ -82,7 +82,7 @@ describe("an answer", () => {
         receive({ jsonrpc: "2.0", method: "nonsense" })
         receive({ jsonrpc: "2.0", method: "notifications/progress", params: { progressToken: 99, progress: 1 } })
         receive({ jsonrpc: "2.0", method: "notifications/progress" })
-        yield* settle
+        yield* quiesce
         assert.deepStrictEqual(messages(), [])
         assert.deepStrictEqual(notified, ["notifications/initialized", "nonsense"])
       }),
@@ -117,10 +117,10 @@ describe("limits", () => {
         ]
       )
       latches.get(2)?.openUnsafe()
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(started, [1, 2, 3])
       receive(cancel(1))
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(started, [1, 2, 3, 4])
       assert.deepStrictEqual(messages(), [success(2)])
     })
@@ -139,7 +139,7 @@ describe("limits", () => {
         ]
       )
       latch.openUnsafe()
-      yield* settle
+      yield* quiesce
       receive(request(4))
       assert.deepStrictEqual(
         messages()
@@ -174,10 +174,10 @@ describe("limits", () => {
       yield* peer.idle
       for (const id of [1, 2, 3]) receive(request(id))
       const idle = yield* Effect.forkChild(peer.idle, { startImmediately: true })
-      yield* settle
+      yield* quiesce
       assert.isUndefined(idle.pollUnsafe())
       latch.openUnsafe()
-      yield* settle
+      yield* quiesce
       assert.isDefined(idle.pollUnsafe())
       assert.strictEqual(messages().length, 3)
     })
@@ -193,11 +193,11 @@ describe("limits", () => {
       for (const id of [1, 2, 3]) receive(request(id))
       const idle = yield* Effect.forkChild(peer.idle, { startImmediately: true })
       latches[0]!.openUnsafe()
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(messages(), [success(1), success(2)])
       assert.isUndefined(idle.pollUnsafe())
       latches[2]!.openUnsafe()
-      yield* settle
+      yield* quiesce
       assert.isDefined(idle.pollUnsafe())
     })
   )
@@ -243,7 +243,7 @@ describe("subscriptions", () => {
         { startImmediately: true }
       )
       yield* Deferred.succeed(latches.l1, undefined)
-      yield* settle
+      yield* quiesce
       assert.isUndefined(ended.pollUnsafe())
       yield* Deferred.succeed(latches.l2, undefined)
       yield* Fiber.join(ended)
@@ -261,7 +261,7 @@ describe("subscriptions", () => {
         [["l3", McpError.LimitExceeded]]
       )
       receive(cancel("l1"))
-      yield* settle
+      yield* quiesce
       receive(request("l4", "listen"))
       assert.sameMembers(
         (yield* peer.inFlight).map(({ id }) => id),
@@ -281,10 +281,10 @@ describe("subscriptions", () => {
       receive(request("l1", "listen"))
       receive(request(2))
       receive(cancel("l1"))
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(started, [1, "l1"])
       receive(cancel(1))
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(started, [1, "l1", 2])
     })
   )

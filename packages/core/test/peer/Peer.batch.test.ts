@@ -4,7 +4,7 @@ import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Latch } from "effect"
 import type { Options } from "../../src/peer/Peer.ts"
-import { cancel, notification, request, serve, settle, success } from "../support/wire.ts"
+import { cancel, notification, request, serve, quiesce, success } from "../support/wire.ts"
 
 const options: Options = { batches: () => true, unreadableId: () => null }
 const byId = (messages: ReadonlyArray<any>) => messages.map(({ id, error }) => [id, error?.code])
@@ -23,7 +23,7 @@ describe("a batch", () => {
           request(2, "ping"),
           request("x", "work", { n: 2 })
         ])
-        yield* settle
+        yield* quiesce
         assert.deepStrictEqual(yield* Fiber.join(asking), { from: "batch" })
         assert.deepStrictEqual(served.notified, ["notifications/initialized"])
         assert.deepStrictEqual(served.messages().slice(1), [[success(1, { n: 1 }), success(2), success("x", { n: 2 })]])
@@ -39,10 +39,10 @@ describe("a batch", () => {
         options
       )
       receive([request(1, "slow"), request(2)])
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(messages(), [])
       latch.openUnsafe()
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(messages(), [[success(2), success(1)]])
     })
   )
@@ -51,7 +51,7 @@ describe("a batch", () => {
     Effect.gen(function* () {
       const { receive, messages } = yield* serve(() => Effect.succeed({}), options)
       receive([notification("a"), notification("b"), success(44)])
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(messages(), [])
     })
   )
@@ -68,7 +68,7 @@ describe("a batch", () => {
     Effect.gen(function* () {
       const { receive, messages } = yield* serve(() => Effect.succeed({}), options)
       receive([1, "x", [], { jsonrpc: "2.0", id: 5 }, { jsonrpc: "2.0", id: 6, method: 6 }, request(7)])
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(byId(messages()[0]), [
         [null, -32600],
         [null, -32600],
@@ -85,7 +85,7 @@ describe("a batch", () => {
       const served = yield* serve(() => Effect.succeed({}), options)
       const asking = yield* Effect.forkChild(Effect.flip(served.peer.request("ask")), { startImmediately: true })
       served.receive([{ jsonrpc: "2.0", id: 1, error: "no" }])
-      yield* settle
+      yield* quiesce
       assert.strictEqual((yield* Fiber.join(asking))._tag, "McpError")
       assert.strictEqual(served.messages().length, 1)
     })
@@ -100,7 +100,7 @@ describe("a batch", () => {
       receive(cancel(2))
       receive(cancel(3))
       latch.openUnsafe()
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(messages(), [[success(1)]])
     })
   )
@@ -111,7 +111,7 @@ describe("a batch", () => {
       receive([request(1), cancel(1)])
       receive([request(2)])
       receive(cancel(2))
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(messages(), [])
       assert.deepStrictEqual(yield* peer.inFlight, [])
     })
@@ -123,7 +123,7 @@ describe("a batch", () => {
       const { receive, messages, dropped } = yield* serve(() => Effect.as(latch.await, {}), options)
       receive([request(1), request(1)])
       latch.openUnsafe()
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(messages(), [[success(1)]])
       assert.strictEqual(dropped.length, 1)
     })
@@ -137,7 +137,7 @@ describe("a batch", () => {
       )
       receive(request(1, "stay"))
       receive([request(1), request(2)])
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(messages(), [[success(2)]])
     })
   )
@@ -149,7 +149,7 @@ describe("a batch", () => {
         options
       )
       receive([request(1, "work", { bad: true }), request(2), request(3, "work", { bad: true })])
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(byId(messages()[0]), [
         [1, -32603],
         [2, undefined],
@@ -167,9 +167,9 @@ describe("a batch", () => {
       receive([request(1, "die"), request(2, "die")])
       receive(request("other"))
       receive([request(3), request(4), request(5)])
-      yield* settle
+      yield* quiesce
       peer.interrupt("Draining")
-      yield* settle
+      yield* quiesce
       const [died, interrupted] = messages().filter((message) => Array.isArray(message))
       assert.deepStrictEqual(byId(died!), [
         [1, -32603],
@@ -194,7 +194,7 @@ describe("a batch", () => {
         options
       )
       receive([request(1)])
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(
         messages().map((message) => (Array.isArray(message) ? "answers" : message.method)),
         ["notifications/progress", "answers"]

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Scope } from "effect"
 import type { RequestOptions } from "../../src/peer/Peer.ts"
 import { TransportError } from "../../src/transport/Transport.ts"
-import { type Served, serve, settle } from "../support/wire.ts"
+import { type Served, serve, quiesce } from "../support/wire.ts"
 
 const ask = (served: Served, options?: RequestOptions) =>
   Effect.forkChild(Effect.flip(served.peer.request("ask", undefined, options)), { startImmediately: true })
@@ -51,9 +51,9 @@ describe("outstanding requests fail with Closed at once", () => {
       const served = yield* serve(() => Effect.never)
       served.setWritable(false)
       const fiber = yield* ask(served)
-      yield* settle
+      yield* quiesce
       served.end()
-      yield* settle
+      yield* quiesce
       assert.strictEqual((yield* Fiber.join(fiber))._tag, "Closed")
       assert.deepStrictEqual(served.messages(), [])
     })
@@ -63,7 +63,7 @@ describe("outstanding requests fail with Closed at once", () => {
     Effect.gen(function* () {
       const served = yield* serve(({ peer }) => Effect.orDie(Effect.flip(peer.request("ask"))), { grace: "1 hour" })
       served.receive({ jsonrpc: "2.0", id: 1, method: "work" })
-      yield* settle
+      yield* quiesce
       served.end()
       yield* served.peer.awaitClosed
       assert.deepInclude(served.messages().at(-1), { id: 1 })

@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Latch, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { TransportError } from "../../src/transport/Transport.ts"
-import { cancel, request, serve, settle, success } from "../support/wire.ts"
+import { cancel, request, serve, quiesce, success } from "../support/wire.ts"
 
 const codes = (messages: ReadonlyArray<any>) => messages.map(({ id, error }) => [id, error?.code])
 
@@ -15,7 +15,7 @@ describe("an interruption that its sender did not ask for", () => {
       receive(request(1))
       receive(request(2))
       assert.isTrue(peer.interrupt("An operator said so", 1))
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(messages(), [
         { jsonrpc: "2.0", id: 1, error: { code: McpError.Interrupted, message: "An operator said so" } }
       ])
@@ -31,7 +31,7 @@ describe("an interruption that its sender did not ask for", () => {
       const { receive, peer, messages } = yield* serve(() => Effect.never, { inFlight: 1 })
       for (const id of [1, 2, 3]) receive(request(id))
       peer.interrupt("Draining")
-      yield* settle
+      yield* quiesce
       assert.sameDeepMembers(codes(messages()), [
         [1, McpError.Interrupted],
         [2, McpError.Interrupted],
@@ -46,7 +46,7 @@ describe("an interruption that its sender did not ask for", () => {
       const { receive, peer, messages } = yield* serve(() => Effect.never)
       receive(request("1"))
       assert.isFalse(peer.interrupt("?", 1))
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(messages(), [])
     })
   )
@@ -55,7 +55,7 @@ describe("an interruption that its sender did not ask for", () => {
     Effect.gen(function* () {
       const { receive, messages } = yield* serve(() => Effect.interrupt)
       receive(request(1))
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(codes(messages()), [[1, McpError.Interrupted]])
     })
   )
@@ -66,10 +66,10 @@ describe("an interruption that its sender did not ask for", () => {
       const { receive, peer, messages } = yield* serve(() => Effect.uninterruptible(Effect.as(latch.await, {})))
       receive(request(1))
       peer.interrupt("Too slow", 1)
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(messages(), [])
       latch.openUnsafe()
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(codes(messages()), [[1, McpError.Interrupted]])
     })
   )
@@ -82,7 +82,7 @@ describe("an interruption that its sender did not ask for", () => {
       peer.interrupt("Draining")
       receive(cancel(1))
       latch.openUnsafe()
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(messages(), [])
     })
   )
@@ -95,7 +95,7 @@ describe("an interruption that its sender did not ask for", () => {
       receive(cancel(1))
       peer.interrupt("Draining")
       latch.openUnsafe()
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(messages(), [])
     })
   )
@@ -105,7 +105,7 @@ describe("an interruption that its sender did not ask for", () => {
       const { receive, peer, messages } = yield* serve(() => Effect.ensuring(Effect.never, Effect.die("secret")))
       receive(request(1))
       peer.interrupt("Draining")
-      yield* settle
+      yield* quiesce
       assert.strictEqual(messages().length, 1)
       assert.notInclude(JSON.stringify(messages()), "secret")
     })
@@ -123,7 +123,7 @@ describe("the end of the conversation", () => {
       )
       receive(request(1))
       const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void), { startImmediately: true })
-      yield* settle
+      yield* quiesce
       assert.isUndefined(closing.pollUnsafe())
       latch.openUnsafe()
       yield* Fiber.join(closing)
@@ -141,7 +141,7 @@ describe("the end of the conversation", () => {
       wire.receive(request(2, "work", { millis: 60_000 }))
       wire.receive(request(3, "work", { millis: 1000 }))
       wire.end()
-      yield* settle
+      yield* quiesce
       yield* TestClock.adjust("2 seconds")
       assert.deepStrictEqual(wire.messages(), [success(1), success(3)])
       yield* TestClock.adjust("3 seconds")
@@ -178,7 +178,7 @@ describe("the end of the conversation", () => {
       wire.receive(request(1))
       wire.fail(new TransportError({ reason: "Read", message: "gone" }))
       assert.strictEqual((yield* Effect.flip(wire.peer.awaitClosed)).message, "gone")
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(yield* wire.peer.inFlight, [])
     })
   )

@@ -3,7 +3,7 @@ import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import * as Framing from "../../src/transport/Framing.ts"
-import { request, serve, settle, success } from "../support/wire.ts"
+import { request, serve, quiesce, success } from "../support/wire.ts"
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 const huge = "x".repeat(2000)
@@ -20,11 +20,11 @@ describe("an invalid line", () => {
       let id: null | undefined = null
       const { push, messages } = yield* serve(() => Effect.succeed({}), { unreadableId: () => id })
       push("{nonsense")
-      yield* settle
+      yield* quiesce
       id = undefined
       push("nonsense}")
       push(request(1))
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(
         messages().map((message) => [Object.hasOwn(message, "id"), message.id, message.error?.code]),
         [

@@ -7,7 +7,7 @@ import * as Arbitrary from "effect/Arbitrary"
 import * as Memory from "../../src/transport/Memory.ts"
 import * as Peer from "../../src/peer/Peer.ts"
 import { commands, Model } from "../support/model.ts"
-import { settle } from "../support/wire.ts"
+import { quiesce } from "../support/wire.ts"
 
 describe("a random conversation", () => {
   it.effect.prop(
@@ -127,10 +127,10 @@ const converse = Effect.fnUntraced(function* (script: ReadonlyArray<typeof Comma
         peers[command.side].notify("noise")
         break
       case "Tick":
-        yield* settle
+        yield* quiesce
     }
   }
-  yield* settle
+  yield* quiesce
   const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void), { startImmediately: true })
   for (const gate of gates) gate.openUnsafe()
   yield* Fiber.join(closing)

@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Exit, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import * as Peer from "../../src/peer/Peer.ts"
-import { lineOf, make, notification, serve as serveWith, settle, success } from "../support/wire.ts"
+import { lineOf, make, notification, serve as serveWith, quiesce, success } from "../support/wire.ts"
 import * as Framing from "../../src/transport/Framing.ts"
 
 const serve = serveWith(() => Effect.never)
@@ -86,7 +86,7 @@ describe("a request of this peer", () => {
         push({ jsonrpc: "2.0", id: 1, error })
         assert.strictEqual((yield* Fiber.join(fiber))._tag, "McpError")
         push({ jsonrpc: "2.0", id: 9, method: "ping" })
-        yield* settle
+        yield* quiesce
         assert.deepStrictEqual(messages().at(-1), success(9))
       })
     )
@@ -208,7 +208,7 @@ describe("interrupting the caller", () => {
       const fiber = yield* start(peer.request("a"))
       yield* Fiber.interrupt(fiber)
       setWritable(true)
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(messages(), [])
     })
   )

@@ -5,7 +5,7 @@ import { Deferred, Effect, Exit, Fiber, Latch } from "effect"
 import { TestClock } from "effect/testing"
 import * as Memory from "../../src/transport/Memory.ts"
 import * as Peer from "../../src/peer/Peer.ts"
-import { request, serve, settle, success } from "../support/wire.ts"
+import { request, serve, quiesce, success } from "../support/wire.ts"
 
 describe("the reader always pulls", () => {
   it.effect(
@@ -27,11 +27,11 @@ describe("the reader always pulls", () => {
       for (const id of [1, 2, 3, 4]) wire.push(request(id))
       const asks = [yield* wire.take, yield* wire.take]
       for (const ask of asks) wire.push(success(ask.id, { to: ask.id }))
-      yield* settle
+      yield* quiesce
       for (const ask of wire.messages().filter((message) => message.method === "ask")) {
         wire.push(success(ask.id, { to: ask.id }))
       }
-      yield* settle
+      yield* quiesce
       const answers = wire.messages().filter((message) => "result" in message)
       assert.deepStrictEqual(
         answers.map((message) => message.id),
@@ -73,7 +73,7 @@ describe("the reader always pulls", () => {
       const wire = yield* serve(() => Effect.never)
       wire.setWritable(false)
       const fiber = yield* Effect.forkChild(wire.peer.request("ask", {}, { timeout: "1 millis" }))
-      yield* settle
+      yield* quiesce
       yield* TestClock.adjust("1 millis")
       assert.strictEqual((yield* Effect.flip(Fiber.join(fiber)))._tag, "Timeout")
       assert.deepStrictEqual(wire.messages(), [])
@@ -109,7 +109,7 @@ const crossfire = (options: {
         { concurrency: "unbounded", discard: true }
       )
     yield* Effect.all([calls(a), calls(b)], { concurrency: 2 })
-    yield* settle
+    yield* quiesce
     assert.deepStrictEqual([a.outstanding(), b.outstanding()], [0, 0])
     assert.deepStrictEqual([yield* a.inFlight, yield* b.inFlight], [[], []])
   })

@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as eager from "@effect-mcp/core/internal/eager"
 import type * as Peer from "@effect-mcp/core/Peer"
 import { Context, Effect, Fiber, Latch } from "effect"
-import { cancel, request, serve, type Served, settle, success } from "../support/wire.ts"
+import { cancel, request, serve, type Served, quiesce, success } from "../support/wire.ts"
 
 /** A handler's effect, run by the peer, and run by the handlers' own code before the peer has it. */
 const ways = {
@@ -48,7 +48,7 @@ describe("a request is registered before it runs", () => {
           )
         )
         served.receive(request(1))
-        yield* settle
+        yield* quiesce
         assert.isTrue(finalized)
         assert.deepStrictEqual(served.messages(), [])
         assert.deepStrictEqual(yield* served.peer.inFlight, [])
@@ -64,7 +64,7 @@ describe("a request is registered before it runs", () => {
           )
         )
         served.receive(request(1))
-        yield* settle
+        yield* quiesce
         assert.deepStrictEqual(served.messages(), [])
         assert.deepStrictEqual(yield* served.peer.inFlight, [])
       })
@@ -84,7 +84,7 @@ describe("a request is registered before it runs", () => {
           { inFlight: 1 }
         )
         served.receive(request(1))
-        yield* settle
+        yield* quiesce
         assert.deepStrictEqual(served.messages(), [success(1, 0), success(2, 1)])
       })
     )
@@ -118,11 +118,11 @@ describe("a second request of the same id in flight", () => {
         receive(request(7))
         receive(request(7))
         receive(request(7, "ping"))
-        yield* settle
+        yield* quiesce
         assert.strictEqual(runs, 1)
         assert.strictEqual(dropped.length, 2)
         latch.openUnsafe()
-        yield* settle
+        yield* quiesce
         assert.deepStrictEqual(messages(), [success(7, { run: 1 })])
       }),
     verifies("json-rpc.request.id-unique")
@@ -136,7 +136,7 @@ describe("a second request of the same id in flight", () => {
       receive(request(2))
       receive(request(2))
       latch.openUnsafe()
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(messages(), [success(1), success(2)])
     })
   )
@@ -159,7 +159,7 @@ describe("a second request of the same id in flight", () => {
       receive(request(1))
       assert.strictEqual(dropped.length, 1)
       latch.openUnsafe()
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(messages(), [])
     })
   )
@@ -176,7 +176,7 @@ describe("ids", () => {
         const { receive, messages, dropped } = yield* serve(({ request: { id } }) => Effect.as(latch.await, { id }))
         for (const id of ids) receive(request(id))
         latch.openUnsafe()
-        yield* settle
+        yield* quiesce
         assert.deepStrictEqual(
           messages(),
           ids.map((id) => success(id, { id }))
@@ -192,7 +192,7 @@ describe("ids", () => {
         const { receive, peer } = yield* serve(() => Effect.never)
         for (const each of ids) receive(request(each))
         receive(cancel(id))
-        yield* settle
+        yield* quiesce
         assert.deepStrictEqual(
           (yield* peer.inFlight).map((entry) => entry.id),
           ids.filter((each) => each !== id)
@@ -232,7 +232,7 @@ describe("a cancel", () => {
         )
         push(request(1))
         push(cancel(1))
-        yield* settle
+        yield* quiesce
         assert.strictEqual(released, 1)
         assert.deepStrictEqual(messages(), [])
         assert.deepStrictEqual(yield* peer.inFlight, [])
@@ -256,7 +256,7 @@ describe("a cancel", () => {
       push(request(3, "ping"))
       assert.deepStrictEqual([yield* take, yield* take], [success(2), success(3)])
       latch.openUnsafe()
-      yield* settle
+      yield* quiesce
       assert.strictEqual(messages().length, 2)
     })
   )
@@ -273,7 +273,7 @@ describe("a cancel", () => {
       receive(request(2))
       receive(cancel(2))
       latch.openUnsafe()
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(ran, [1])
       assert.deepStrictEqual(messages(), [success(1)])
     })
@@ -286,7 +286,7 @@ describe("a cancel", () => {
       receive(request(1))
       receive(cancel(1))
       latch.openUnsafe()
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(messages(), [])
     })
   )
@@ -305,7 +305,7 @@ describe("a cancel", () => {
         receive(cancel(null))
         receive(cancel([2]))
         receive({ jsonrpc: "2.0", method: "notifications/cancelled" })
-        yield* settle
+        yield* quiesce
         assert.deepStrictEqual(messages(), [success(1)])
         assert.strictEqual((yield* peer.inFlight).length, 1)
       }),
@@ -326,7 +326,7 @@ describe("a cancel", () => {
         receive(request(1, "initialize"))
         receive(cancel(1))
         latch.openUnsafe()
-        yield* settle
+        yield* quiesce
         assert.deepStrictEqual(messages(), [success(1)])
       }),
     verifies("cancellation.initialize-not-cancelled")
@@ -351,7 +351,7 @@ describe("a cancel", () => {
       yield* Effect.forkChild(peer.request("ask"), { startImmediately: true })
       receive(request(1))
       receive(cancel(1))
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(notified, [])
       assert.deepStrictEqual(yield* peer.inFlight, [])
       assert.strictEqual(peer.outstanding(), 1)

@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import * as ClientInput from "../../src/request/ClientInput.ts"
 import * as Sampling from "../../src/request/Sampling.ts"
-import { notification, serve, settle, success } from "../support/wire.ts"
+import { notification, serve, quiesce, success } from "../support/wire.ts"
 
 const params = { messages: [{ role: "user", content: { type: "text", text: "Hello" } }], maxTokens: 10 } as const
 const answer = { role: "assistant", content: { type: "text", text: "Hello" }, model: "m" }
@@ -22,7 +22,7 @@ describe.each(Revision.stateful)("a question over the open connection in $versio
     })
     const model = Sampling.proxy(input, { tools: false, context: false })
     const fiber = yield* Effect.forkChild(model.createMessage(params, options), { startImmediately: true })
-    yield* settle
+    yield* quiesce
     return { ...served, fiber }
   })
 

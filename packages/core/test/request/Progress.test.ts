@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Latch } from "effect"
 import { TestClock } from "effect/testing"
 import * as Progress from "../../src/request/Progress.ts"
-import { settle } from "../support/wire.ts"
+import { quiesce } from "../support/wire.ts"
 
 /** A wire that can be stopped; `sent` are the values that went. */
 const wire = (token: string | number | undefined = 0) => {
@@ -101,7 +101,7 @@ describe("a report", () => {
         yield* TestClock.adjust("5 seconds")
         assert.deepStrictEqual(values(), [])
         move(true)
-        yield* settle
+        yield* quiesce
         assert.deepStrictEqual(values(), [1000])
         moved.openUnsafe()
         yield* Fiber.join(handler)
@@ -119,7 +119,7 @@ describe("a report", () => {
       yield* Fiber.join(first)
       move(false)
       const second = yield* Effect.forkChild(report(2), { startImmediately: true })
-      yield* settle
+      yield* quiesce
       assert.isUndefined(second.pollUnsafe())
       move(true)
       yield* Fiber.join(second)
@@ -170,7 +170,7 @@ describe("a report", () => {
           { startImmediately: true }
         )
         yield* TestClock.adjust(Progress.stallTime)
-        yield* settle
+        yield* quiesce
         yield* report(4)
         assert.deepStrictEqual(sent, [3, 4])
         yield* Fiber.interrupt(handler)
@@ -186,7 +186,7 @@ describe("a report", () => {
       yield* TestClock.adjust("5 seconds")
       yield* Fiber.join(handler)
       move(true)
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(values(), [])
     })
   )

@@ -12,7 +12,7 @@ import * as Arbitrary from "effect/Arbitrary"
 import * as Framing from "../../src/transport/Framing.ts"
 import type * as Peer from "../../src/peer/Peer.ts"
 import type { Single } from "../../src/transport/Transport.ts"
-import { cancel, notification, request, type Served, serve, settle, success } from "./wire.ts"
+import { cancel, notification, request, type Served, serve, quiesce, success } from "./wire.ts"
 
 const Id = Schema.Literals([0, "", 1, "1", 2, 3, "x"])
 // Half of them stay, so that permits and places in the queue run out.
@@ -161,7 +161,7 @@ export class Model {
     const { peer, receive } = this.peer
     switch (command._tag) {
       case "Tick":
-        return settle
+        return quiesce
       case "Call":
         return Effect.map(Effect.forkDetach(peer.request("ask"), { startImmediately: true }), (fiber) => {
           this.asks.push({ fiber, id: this.peer.messages().at(-1).id, ended: undefined })
@@ -255,7 +255,7 @@ export class Model {
         call.gate?.openUnsafe()
         if (call.does === "stuck") this.peer.receive(this.line({ _tag: "Cancel", id: call.id }))
       }
-      yield* settle
+      yield* quiesce
     }
     assert.deepStrictEqual(this.alive(), [])
   })

@@ -7,6 +7,8 @@ import * as Framing from "../../src/transport/Framing.ts"
 import * as Peer from "../../src/peer/Peer.ts"
 import type { Inbound, Lane, Transport, TransportError } from "../../src/transport/Transport.ts"
 
+export { quiesce }
+
 export interface Sent {
   readonly message: any
   readonly lane: Lane
@@ -102,9 +104,6 @@ export const serve = Effect.fnUntraced(function* (
     options
   )
   // Lets the reader take its first pull, so that a test sees only what its own lines cause.
-  yield* settle
+  yield* quiesce
   return { ...wire, peer, dropped, notified, receive: (json) => peer.receive(Framing.decode(lineOf(json))) }
 })
-
-/** Lets every fiber that can run do so, without moving the clock. */
-export const settle: Effect.Effect<void> = quiesce

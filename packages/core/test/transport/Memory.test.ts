@@ -6,7 +6,7 @@ import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import * as JsonRpc from "@effect-mcp/protocol/JsonRpc"
 import * as Memory from "../../src/transport/Memory.ts"
-import { settle } from "../support/wire.ts"
+import { quiesce } from "../support/wire.ts"
 
 describe("an in-memory pair", () => {
   it.effect.prop(
@@ -42,7 +42,7 @@ describe("an in-memory pair", () => {
       const readers = yield* Effect.forEach([client, server], ({ incoming }) =>
         Effect.forkChild(Stream.runDrain(incoming))
       )
-      yield* settle
+      yield* quiesce
       yield* Scope.close(scope, Exit.void)
       yield* Fiber.joinAll(readers)
     })
@@ -55,7 +55,7 @@ describe("an in-memory pair", () => {
       for (const { sink } of [client, server]) {
         for (let n = 0; n < 100; n++) sink.send(JsonRpc.notification("n", { n }), "data")
       }
-      yield* settle
+      yield* quiesce
       yield* Scope.close(scope, Exit.void)
     })
   )

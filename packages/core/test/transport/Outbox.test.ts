@@ -7,7 +7,7 @@ import * as Outbox from "../../src/transport/Outbox.ts"
 import * as Peer from "../../src/peer/Peer.ts"
 import * as Progress from "../../src/request/Progress.ts"
 import { TransportError } from "../../src/transport/Transport.ts"
-import { request, settle } from "../support/wire.ts"
+import { request, quiesce } from "../support/wire.ts"
 import * as Framing from "../../src/transport/Framing.ts"
 
 const note = (n: number, padding = "") => JsonRpc.notification("n", { n, padding })
@@ -48,7 +48,7 @@ describe("the outbox", () => {
       const { sink, writes, let1 } = yield* gated({ highWater: 1 })
       for (let n = 0; n < 6; n++) sink.send(n % 2 === 0 ? note(n) : answer(n), n % 2 === 0 ? "data" : "control")
       let1()
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(
         writes.flat().map((message) => message.params?.n ?? message.id),
         [0, 1, 2, 3, 4, 5]
@@ -61,11 +61,11 @@ describe("the outbox", () => {
       const { sink, writes, let1 } = yield* gated()
       sink.send(note(1), "data")
       sink.send([answer(1), answer(2)], "control")
-      yield* settle
+      yield* quiesce
       sink.send(note(2), "data")
       sink.send(note(3), "data")
       let1()
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(writes, [
         [note(1), [answer(1), answer(2)]],
         [note(2), note(3)]
@@ -80,7 +80,7 @@ describe("the outbox", () => {
       for (let n = 0; n < 10; n++) sink.send(note(n, padding), "data")
       for (const left of [6, 2, 0]) {
         let1()
-        yield* settle
+        yield* quiesce
         assert.strictEqual(Math.round(size() / padding.length), left)
       }
       assert.deepStrictEqual(
@@ -100,7 +100,7 @@ describe("the outbox", () => {
       const padding = "a\nb\r\n\u2028\u0000\ud800"
       sink.send(note(1, padding), "data")
       let1()
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(writes, [[note(1, padding)]])
     })
   )
@@ -112,7 +112,7 @@ describe("the outbox", () => {
       sink.send(note(1, "x".repeat(100)), "data")
       assert.isFalse(sink.writable())
       const waiting = yield* Effect.forkChild(sink.ready, { startImmediately: true })
-      yield* settle
+      yield* quiesce
       // Taken by the writer, not yet by the wire: it still counts.
       assert.isUndefined(waiting.pollUnsafe())
       assert.isAbove(size(), 100)
@@ -142,7 +142,7 @@ describe("the outbox", () => {
       yield* Fiber.join(waiting)
       assert.isTrue(sink.writable())
       sink.send(answer(99), "control")
-      yield* settle
+      yield* quiesce
       assert.strictEqual(size(), 0)
     })
   )
@@ -185,7 +185,7 @@ describe("the outbox", () => {
       outbox.sink.send(note(1), "data")
       const size = `[${batch.map(JsonRpc.encode).join(",")}]`.length + JsonRpc.encode(note(1)).length
       assert.strictEqual(outbox.size(), size)
-      yield* settle
+      yield* quiesce
       assert.strictEqual(outbox.size(), size)
       for (const taken of waiting) taken()
       assert.strictEqual(outbox.size(), 0)
@@ -197,7 +197,7 @@ describe("the outbox", () => {
       const { sink, writes, let1 } = yield* gated({ controlCap: 1000 })
       sink.send(answer(1, "x".repeat(5000)), "control")
       let1()
-      yield* settle
+      yield* quiesce
       assert.strictEqual(writes.length, 1)
     })
   )
@@ -206,10 +206,10 @@ describe("the outbox", () => {
     Effect.gen(function* () {
       const { sink, fail, size, let1 } = yield* gated()
       sink.send(note(1), "data")
-      yield* settle
+      yield* quiesce
       fail(new TransportError({ reason: "Write", message: "gone" }))
       let1()
-      yield* settle
+      yield* quiesce
       assert.strictEqual(size(), 0)
       assert.isTrue(sink.writable())
     })
@@ -260,7 +260,7 @@ describe("the outbox", () => {
       const scope = yield* Scope.make()
       const { sink, writes, let1 } = yield* Scope.provide(gated({ flush: "1 minute" }), scope)
       sink.send(note(1), "data")
-      yield* settle
+      yield* quiesce
       sink.send(note(2), "data")
       const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void), { startImmediately: true })
       let1()
@@ -276,7 +276,7 @@ describe("the outbox", () => {
       const { sink } = yield* Scope.provide(gated({ flush: "2 seconds" }), scope)
       sink.send(note(1), "data")
       const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void), { startImmediately: true })
-      yield* settle
+      yield* quiesce
       assert.isUndefined(closing.pollUnsafe())
       yield* TestClock.adjust("2 seconds")
       yield* Fiber.join(closing)
@@ -325,7 +325,7 @@ describe("a connection", () => {
       receive(request(2))
       for (let n = 0; n < 10; n++) {
         let1()
-        yield* settle
+        yield* quiesce
       }
       const order = writes
         .flat()
@@ -390,7 +390,7 @@ describe("a connection", () => {
       for (let id = 0; id < 50; id++) receive([request(id)])
       const error = yield* Fiber.join(peerless)
       assert.strictEqual(error.reason, "Overflow")
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(yield* peer.inFlight, [])
       assert.strictEqual((yield* Effect.flip(peer.request("late")))._tag, "Closed")
     })

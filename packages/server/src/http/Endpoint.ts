@@ -85,7 +85,7 @@ export interface ResumeOptions {
   /** When a client that is sent away is told to come back, unless its handler says so. Default 1 second. */
   readonly retry?: Duration.Input | undefined
   /** How long a request may run before its response becomes a stream that can be resumed (2025-11-25). Default 100 milliseconds. */
-  readonly patience?: Duration.Input | undefined
+  readonly streamAfter?: Duration.Input | undefined
   /** How long a connection lasts before its client is sent away to come back (2025-11-25). Default: as long as its stream. */
   readonly lifetime?: Duration.Input | undefined
 }
@@ -247,7 +247,7 @@ export const make = Effect.fnUntraced(function* (
   yield* Effect.addFinalizer(() => fibers.end)
   const table = new SessionTable.SessionTable<HttpSession>(sessionOptions, clock, fork)
   const keepAlive = keepAliveTimer(options.keepAlive ?? "15 seconds", clock, fork)
-  const patience = Duration.toMillis(Duration.fromInputUnsafe(resume.patience ?? "100 millis"))
+  const streamAfter = Duration.toMillis(Duration.fromInputUnsafe(resume.streamAfter ?? "100 millis"))
   const stateful = new SessionEndpoint({
     server,
     table,
@@ -255,7 +255,7 @@ export const make = Effect.fnUntraced(function* (
     keepAlive,
     inFlight: sessionOptions.inFlight ?? 128,
     unread: sessionOptions.unread ?? 1024,
-    slow: new DeadlineQueue<SessionResponse>(patience, clock, fork, (response) => response.streaming()),
+    slow: new DeadlineQueue<SessionResponse>(streamAfter, clock, fork, (response) => response.streaming()),
     lifetime: resume.lifetime,
     config: {
       clock,

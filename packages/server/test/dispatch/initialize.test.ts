@@ -9,7 +9,7 @@ import * as Tools from "@effect-mcp/core/Tools"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Latch, Layer, Schema, Scope, Stream } from "effect"
-import { connect, everyVersion, serve, session, settle, versions } from "../support/raw.ts"
+import { connect, everyVersion, serve, session, quiesce, versions } from "../support/raw.ts"
 
 const Echo = Tool.make("echo", { description: "Says what it hears" })
 const echo = Tools.layer(Echo, () => Effect.succeed("echo"))
@@ -159,7 +159,7 @@ describe("before and after the handshake", () => {
             answer: () => Effect.succeed({ action: "accept", content: {} })
           })
           const call = yield* Effect.forkChild(client.call("ask"), { startImmediately: true })
-          yield* settle
+          yield* quiesce
           assert.deepStrictEqual(client.asked, [])
           yield* client.notify("notifications/initialized")
           assert.strictEqual((yield* Fiber.join(call)).content[0].text, "yes")
@@ -176,7 +176,7 @@ describe("before and after the handshake", () => {
           const server = yield* serve({ features: Layer.mergeAll(echo, late) })
           const client = yield* connect(server, { handshake: "answered", version })
           yield* client.call("register")
-          yield* settle
+          yield* quiesce
           assert.strictEqual(client.received.filter((message) => "method" in message).length, 0)
           yield* client.notify("notifications/initialized")
           assert.strictEqual(client.notes("notifications/tools/list_changed").length, 1)
@@ -319,7 +319,7 @@ describe("capabilities", () => {
         const server = yield* serve({ features: Layer.merge(echo, lateMenu) })
         const one = yield* connect(server)
         yield* first.open
-        yield* settle
+        yield* quiesce
         const two = yield* connect(server)
         assert.isUndefined(two.initialized.capabilities.resources)
         assert.deepStrictEqual(one.notes("notifications/resources/list_changed"), [])

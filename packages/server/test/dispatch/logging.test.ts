@@ -8,7 +8,7 @@ import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Data, Effect, Layer, Logger, Redacted, References } from "effect"
 import { TestClock } from "effect/testing"
-import { connect, everyVersion, serve, session, settle, versions } from "../support/raw.ts"
+import { connect, everyVersion, serve, session, quiesce, versions } from "../support/raw.ts"
 
 const levels = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"] as const
 
@@ -32,7 +32,7 @@ describe("levels", () => {
             const client = yield* session(doing(everyLevel), { version })
             assert.deepStrictEqual(yield* client.request("logging/setLevel", { level }), {})
             yield* client.call("do")
-            yield* settle
+            yield* quiesce
             assert.deepStrictEqual(
               client.notes("notifications/message").map((note) => note.params),
               levels.slice(index).map((level) => ({ level, logger: "test", data: level }))
@@ -295,7 +295,7 @@ describe("what leaves", () => {
       const client = yield* session(doing(Effect.die(new Error("secret"))))
       yield* client.request("logging/setLevel", { level: "debug" })
       yield* client.refused("tools/call", { name: "do" })
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(client.notes("notifications/message"), [])
     })
   )

@@ -9,7 +9,7 @@ import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Latch, Layer, Logger, References, Schema, Scope, Stream } from "effect"
 import { TestClock } from "effect/testing"
-import { connect, type ConnectOptions, everyVersion, serve, session, settle, versions } from "../support/raw.ts"
+import { connect, type ConnectOptions, everyVersion, serve, session, quiesce, versions } from "../support/raw.ts"
 
 const tool = <R>(name: string, effect: Effect.Effect<string, never, R>) =>
   Tools.layer(Tool.make(name, { description: "" }), () => effect)
@@ -60,7 +60,7 @@ describe("cancellation", () => {
           client.send(call("mine", "hang", context(version)))
           yield* started.await
           client.send(cancelled({ requestId: "mine", reason: "enough" }))
-          yield* settle
+          yield* quiesce
           assert.deepStrictEqual(finalized, ["handler", "scope"])
           assert.deepStrictEqual(answers(client, "mine"), [])
           assert.deepStrictEqual(yield* client.session.peer.inFlight, [])
@@ -81,7 +81,7 @@ describe("cancellation", () => {
           client.send(call(1000, "hang", context(version)))
           yield* started.await
           client.send(call(1001, "quick", context(version)))
-          yield* settle
+          yield* quiesce
           for (const params of [
             { requestId: 1001 },
             { requestId: 4711 },
@@ -93,7 +93,7 @@ describe("cancellation", () => {
             client.send(cancelled(params))
           }
           client.send({ jsonrpc: "2.0", method: "notifications/cancelled" })
-          yield* settle
+          yield* quiesce
           assert.strictEqual(answers(client, 1001).length, 1)
           assert.deepStrictEqual(finalized, [])
           assert.strictEqual((yield* client.session.peer.inFlight).length, 1)
@@ -116,7 +116,7 @@ describe("cancellation", () => {
           const params = { protocolVersion: version, capabilities: {}, clientInfo: { name: "x", version: "0" } }
           client.send({ jsonrpc: "2.0", id: 7, method: "initialize", params })
           client.send(cancelled({ requestId: 7 }))
-          yield* settle
+          yield* quiesce
           assert.strictEqual(answers(client, 7)[0].result.protocolVersion, version)
         }),
       verifies("cancellation.initialize-not-cancelled")
@@ -134,7 +134,7 @@ describe("cancellation", () => {
       const [running] = yield* view!.peer.inFlight
       assert.deepInclude(running, { id: "op", method: "tools/call", state: "running" })
       view!.peer.interrupt("The operator said so", "op")
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(answers(client, "op")[0].error, {
         code: McpError.Interrupted,
         message: "The operator said so"
@@ -227,7 +227,7 @@ describe("progress", () => {
           yield* client.call("report", {}, { progressToken: 1 })
           yield* go.open
           yield* late.await
-          yield* settle
+          yield* quiesce
           assert.deepStrictEqual(events(client), [{ progressToken: 1, progress: 1 }])
         }),
       verifies("progress.token.in-progress", "progress.stops-after-completion")
@@ -245,7 +245,7 @@ describe("envelopes", () => {
           for (const id of ["", "0", 0, -1, 9007199254740991, "x".repeat(1000)]) {
             client.send(call(id, "a", context(version)))
             client.send(call(`${id}!`, "nope", context(version)))
-            yield* settle
+            yield* quiesce
             const [good] = answers(client, id)
             assert.deepStrictEqual(Object.keys(good).toSorted(), ["id", "jsonrpc", "result"])
             const [bad] = answers(client, `${id}!`)
@@ -279,7 +279,7 @@ describe("envelopes", () => {
           for (const message of bad) {
             const before = client.received.length
             client.send(message)
-            yield* settle
+            yield* quiesce
             const [answer] = client.received.slice(before)
             const found = answer.message ?? answer
             assert.strictEqual(found.error.code, -32600)
@@ -307,7 +307,7 @@ describe("envelopes", () => {
           ]) {
             client.send({ jsonrpc: "2.0", method })
           }
-          yield* settle
+          yield* quiesce
           assert.strictEqual(client.received.length, before)
         }),
       version >= "2025-03-26" ? verifies("json-rpc.notification.no-response") : {}
@@ -324,7 +324,7 @@ describe("envelopes", () => {
             { jsonrpc: "2.0", id: "b2", method: "ping" },
             { jsonrpc: "2.0", method: "notifications/x" }
           ])
-          yield* settle
+          yield* quiesce
           const sent = client.received.slice(before)
           assert.strictEqual(sent.length, 1)
           if (version === "2025-03-26") assert.strictEqual(sent[0]._tag, "Batch")
@@ -343,7 +343,7 @@ describe("envelopes", () => {
         client.send(call("one", "hang"))
         client.send(call("two", "hang"))
         client.send(call("three", "hang"))
-        yield* settle
+        yield* quiesce
         assert.deepStrictEqual(yield* client.request("ping"), {})
         assert.deepStrictEqual(
           (yield* client.session.peer.inFlight).map(({ id, state }) => [id, state]),
@@ -362,9 +362,9 @@ describe("envelopes", () => {
       const { features, finalized } = yield* hanging
       const client = yield* session(Layer.merge(features, tool("a", Effect.succeed(""))))
       client.send(call(1000, "hang"))
-      yield* settle
+      yield* quiesce
       client.send(call(1000, "a"))
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(finalized, [])
       assert.deepStrictEqual(answers(client, 1000), [])
     })
@@ -389,7 +389,7 @@ describe("keep-alive", () => {
           yield* client.notify("notifications/initialized")
           for (let n = 1; n <= 5; n++) {
             yield* TestClock.adjust("30 seconds")
-            yield* settle
+            yield* quiesce
             assert.strictEqual(client.notes("ping").length, n)
           }
         }),
@@ -411,10 +411,10 @@ describe("keep-alive", () => {
           client.send(call("x", "hang"))
           yield* started.await
           yield* TestClock.adjust("36 seconds")
-          yield* settle
+          yield* quiesce
           assert.strictEqual((yield* server.sessions).length, 1)
           yield* TestClock.adjust("40 seconds")
-          yield* settle
+          yield* quiesce
           assert.deepStrictEqual(yield* server.sessions, [])
           assert.deepStrictEqual(finalized, ["handler", "scope"])
           assert.isTrue(Exit.isFailure(yield* Effect.exit(client.session.peer.awaitClosed)))
@@ -429,11 +429,11 @@ describe("keep-alive", () => {
       const server = yield* serve({ features: tool("a", Effect.succeed("")), keepAlive })
       yield* connect(server, { answer: () => (quiet ? Effect.never : Effect.succeed({})) })
       yield* TestClock.adjust("36 seconds")
-      yield* settle
+      yield* quiesce
       quiet = false
       for (let n = 0; n < 10; n++) {
         yield* TestClock.adjust("30 seconds")
-        yield* settle
+        yield* quiesce
       }
       assert.strictEqual((yield* server.sessions).length, 1)
     })
@@ -452,7 +452,7 @@ describe("the end of a connection", () => {
       yield* started.await
       assert.strictEqual((yield* server.sessions).length, 2)
       yield* Scope.close(scope, Exit.void)
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(finalized, ["handler", "scope"])
       assert.deepStrictEqual(
         (yield* server.sessions).map(({ id }) => id),
@@ -478,7 +478,7 @@ describe("the end of a connection", () => {
       client.send(call("x", "hang"))
       yield* started.await
       yield* close
-      yield* settle
+      yield* quiesce
       assert.strictEqual(answers(client, "x")[0].error.code, McpError.Interrupted)
       assert.deepStrictEqual(finalized, ["handler", "scope"])
     })
@@ -498,14 +498,14 @@ describe("the end of a connection", () => {
       yield* started.await
       const closing = yield* Effect.forkChild(close, { startImmediately: true })
       client.send(call("new", "slow"))
-      yield* settle
+      yield* quiesce
       assert.strictEqual(answers(client, "new")[0].error.code, McpError.Interrupted)
       yield* go.open
-      yield* settle
+      yield* quiesce
       assert.strictEqual(answers(client, "slow")[0].result.content[0].text, "finished")
       assert.isUndefined(closing.pollUnsafe())
       yield* TestClock.adjust("10 seconds")
-      yield* settle
+      yield* quiesce
       assert.strictEqual(answers(client, "hang")[0].error.code, McpError.Interrupted)
       yield* Fiber.join(closing)
     })
@@ -519,13 +519,13 @@ describe("the end of a connection", () => {
         yield* serve({ features, drain: "10 seconds", limits: { inFlight: 1, pending: 4 } })
       )
       for (const [id, name] of ["slow", "quick", "slow", "quick"].entries()) client.send(call(`${id}`, name))
-      yield* settle
+      yield* quiesce
       const closing = yield* Effect.forkChild(close, { startImmediately: true })
-      yield* settle
+      yield* quiesce
       client.send(call("new", "quick"))
-      yield* settle
+      yield* quiesce
       yield* go.open
-      yield* settle
+      yield* quiesce
       yield* Fiber.join(closing)
       assert.deepStrictEqual(
         ["0", "1", "2", "3"].map((id) => answers(client, id)[0].result.content[0].text),
@@ -562,7 +562,7 @@ describe("the end of a connection", () => {
         const client = yield* Scope.provide(connect(server), scope)
         yield* client.request("resources/subscribe", { uri: "x:" })
         client.send(call("x", "hang"))
-        yield* settle
+        yield* quiesce
         assert.deepStrictEqual([watchers, handlers], [1, 1])
         yield* Scope.close(scope, Exit.void)
         assert.deepStrictEqual([watchers, handlers], [0, 0])
@@ -590,7 +590,7 @@ it.effect(
       const client = yield* connect(server, { handshake: false })
       const params = { protocolVersion: "2025-03-26", capabilities: {}, clientInfo: { name: "t", version: "1" } }
       client.send([{ jsonrpc: "2.0", id: 1, method: "initialize", params }])
-      yield* settle
+      yield* quiesce
       assert.deepInclude(client.received[0].error, { code: -32600 })
       assert.strictEqual((yield* client.request("initialize", params)).protocolVersion, "2025-03-26")
     }),
@@ -607,10 +607,10 @@ for (const version of everyVersion()) {
       return Effect.gen(function* () {
         const client = yield* connect(yield* serve({ features }), { version })
         yield* Effect.forkChild(client.call("slow"), { startImmediately: true })
-        yield* settle
+        yield* quiesce
         const [running] = yield* client.session.peer.inFlight
         yield* client.notify("notifications/cancelled", { requestId: running!.id, reason: "Lost interest" })
-        yield* settle
+        yield* quiesce
         assert.include(JSON.stringify(logged), "Lost interest")
       }).pipe(Effect.provide(Logger.layer([logger])), Effect.provideService(References.MinimumLogLevel, "All"))
     },

@@ -9,7 +9,7 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import * as Middleware from "@effect-mcp/server/Middleware"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Latch, Layer, Schema } from "effect"
-import { everyVersion, session, settle } from "../support/raw.ts"
+import { everyVersion, session, quiesce } from "../support/raw.ts"
 
 const Name = Schema.Struct({ name: Schema.String })
 const version = { form: { applyDefaults: true } }
@@ -87,7 +87,7 @@ describe("an observer", () => {
           const call = yield* Effect.forkChild(client.request(method, params), { startImmediately: true })
           yield* started.await
           yield* Fiber.interrupt(call)
-          yield* settle
+          yield* quiesce
           yield* started.close
         }
         assert.deepStrictEqual(take(), each("Cancelled"))
@@ -128,7 +128,7 @@ describe("an observer", () => {
       const call = yield* Effect.forkChild(client.call("t"), { startImmediately: true })
       yield* waiting.await
       yield* Fiber.interrupt(call)
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(take(), ["tools/call Cancelled"])
     })
   )

@@ -12,7 +12,7 @@ import type { Registries } from "@effect-mcp/server/McpServer"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Context, Deferred, Effect, Exit, Fiber, Latch, Layer, PubSub, Schema, Scope, Stream } from "effect"
-import { connect, everyVersion, serve, session, settle, versions } from "../support/raw.ts"
+import { connect, everyVersion, serve, session, quiesce, versions } from "../support/raw.ts"
 
 const say = (name: string, effect: Effect.Effect<string> = Effect.succeed(name)) =>
   Tools.layer(Tool.make(name, { description: "" }), () => effect)
@@ -114,7 +114,7 @@ describe("lifetimes", () => {
       )
       yield* started.await
       const closing = yield* Effect.forkChild(close, { startImmediately: true })
-      yield* settle
+      yield* quiesce
       assert.strictEqual((yield* client.refused("tools/call", { name: "cook" })).code, -32602)
       assert.deepStrictEqual(yield* names(client), [])
       assert.deepStrictEqual(events, [])
@@ -174,11 +174,11 @@ describe("lifetimes", () => {
           const { add, server } = yield* open
           const clients = [yield* connect(server, { version }), yield* connect(server, { version })]
           const bye = yield* Effect.forEach(["a", "b", "c", "d"], (name) => add(say(name)))
-          yield* settle
+          yield* quiesce
           for (const client of clients) assert.strictEqual(client.notes("notifications/tools/list_changed").length, 1)
           yield* Effect.forEach(bye, ({ close }) => close, { discard: true })
           yield* add(Prompts.layer(Prompt.make("p"), () => Effect.succeed("")))
-          yield* settle
+          yield* quiesce
           for (const client of clients) {
             assert.strictEqual(client.notes("notifications/tools/list_changed").length, 2)
             assert.strictEqual(client.notes("notifications/prompts/list_changed").length, 1)
@@ -406,9 +406,9 @@ describe("mounted sources", () => {
       assert.strictEqual((yield* read("x:3")).contents[0].text, "x:3")
       assert.strictEqual((yield* client.refused("resources/read", { uri: "y:3" })).code, -32002)
       yield* client.request("resources/subscribe", { uri: "x:1" })
-      yield* settle
+      yield* quiesce
       yield* PubSub.publish(updates, "x")
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(
         client.notes("notifications/resources/updated").map((note) => note.params),
         [{ uri: "x:1" }]
@@ -444,10 +444,10 @@ describe("mounted sources", () => {
       const one = yield* source("a")
       yield* add(mount(one.source))
       const client = yield* connect(server)
-      yield* settle
+      yield* quiesce
       const before = client.notes("notifications/tools/list_changed").length
       yield* PubSub.publish(one.hub, undefined)
-      yield* settle
+      yield* quiesce
       assert.strictEqual(client.notes("notifications/tools/list_changed").length, before + 1)
     })
   )
@@ -578,7 +578,7 @@ describe("middleware", () => {
       const call = yield* Effect.forkChild(client.call("a"), { startImmediately: true })
       yield* inside.await
       const closing = yield* Effect.forkChild(one.close, { startImmediately: true })
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(events, [])
       yield* go.open
       yield* Fiber.join(call)

@@ -6,7 +6,7 @@ import * as ResourceRegistry from "@effect-mcp/server/internal/ResourceRegistry"
 import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Deferred, Effect, Exit, Layer, Queue, Scope, Stream } from "effect"
-import { connect, everyVersion, serve, session, settle, versions } from "../support/raw.ts"
+import { connect, everyVersion, serve, session, quiesce, versions } from "../support/raw.ts"
 
 const bytes = new Uint8Array([0, 255, 128, 10, 13])
 const menu = Resources.layer(
@@ -267,7 +267,7 @@ const counted = Effect.gen(function* () {
       Stream.fromQueue(changes)
     )
   )
-  return { counts, change: Effect.andThen(Queue.offer(changes, "x"), settle), stream }
+  return { counts, change: Effect.andThen(Queue.offer(changes, "x"), quiesce), stream }
 })
 
 describe("subscriptions", () => {
@@ -339,7 +339,7 @@ describe("subscriptions", () => {
       for (const client of clients) yield* client.request("resources/subscribe", { uri: "x:" })
       const heard = () => clients.map((client) => client.notes("notifications/resources/updated").length)
       Queue.offerAllUnsafe(bursts, [1, 2, 3])
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(
         heard(),
         clients.map(() => 1)
@@ -347,7 +347,7 @@ describe("subscriptions", () => {
       Queue.offerUnsafe(bursts, 4)
       while (heard()[0] === 1) yield* Effect.yieldNow
       assert.strictEqual(heard().at(-1), 1)
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(
         heard(),
         clients.map(() => 2)
@@ -373,7 +373,7 @@ describe("subscriptions", () => {
       yield* subscribe
       for (const length of [2, 4]) {
         Queue.offerUnsafe(updates, length)
-        yield* settle
+        yield* quiesce
         assert.strictEqual(told.length, length)
       }
     })
@@ -388,14 +388,14 @@ describe("subscriptions", () => {
           ({ id }) => Effect.succeed(String(id)),
           ({ id }) => {
             watched.push(id)
-            return id === "1" ? Stream.concat(Stream.fromEffect(Effect.as(settle, "x")), Stream.never) : Stream.never
+            return id === "1" ? Stream.concat(Stream.fromEffect(Effect.as(quiesce, "x")), Stream.never) : Stream.never
           }
         )
       )
       yield* client.request("resources/subscribe", { uri: "x://1" })
       yield* client.request("resources/subscribe", { uri: "x://2" })
-      yield* settle
-      yield* settle
+      yield* quiesce
+      yield* quiesce
       assert.deepStrictEqual(watched, ["1", "2"])
       assert.deepStrictEqual(
         client.notes("notifications/resources/updated").map((note) => note.params.uri),
@@ -436,7 +436,7 @@ describe("subscriptions", () => {
         Resources.layer({ uri: "x:", name: "x" }, Effect.succeed("still"), Stream.die(new Error("watcher")))
       )
       yield* client.request("resources/subscribe", { uri: "x:" })
-      yield* settle
+      yield* quiesce
       assert.strictEqual((yield* client.request("resources/read", { uri: "x:" })).contents[0].text, "still")
     })
   )
@@ -500,14 +500,14 @@ for (const version of versions()) {
           const scope = yield* Scope.make()
           const before = count()
           yield* Layer.buildWithScope(layer, scope).pipe(Effect.provideService(Resources.ResourceRegistry, tag))
-          yield* settle
+          yield* quiesce
           assert.strictEqual(count(), before + 1)
           yield* Scope.close(scope, Exit.void)
-          yield* settle
+          yield* quiesce
           assert.strictEqual(count(), before + 2)
         }
         yield* tag.changed
-        yield* settle
+        yield* quiesce
         assert.strictEqual(count(), 5)
       }),
     verifies("resources.list-changed.sent")

@@ -7,7 +7,7 @@ import * as McpError from "@effect-mcp/protocol/McpError"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Latch, Layer, PubSub, Stream } from "effect"
 import { TestClock } from "effect/testing"
-import { connect, everyVersion, serve, settle } from "../support/raw.ts"
+import { connect, everyVersion, serve, quiesce } from "../support/raw.ts"
 
 /** A source that may be called by any name, as a client's is, and counts how often its list is read. */
 const toolSource = (title: string, names: () => ReadonlyArray<string>) => {
@@ -59,9 +59,9 @@ describe.each(everyVersion())("Several sources mounted without a prefix, %s", (v
       assert.deepStrictEqual(yield* texts(client, "b", "b", "b"), ["second b", "second b", "second b"])
       assert.strictEqual(first.state.lists, 1)
       names = ["a", "b"]
-      yield* settle
+      yield* quiesce
       yield* first.announce
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(yield* texts(client, "b", "b"), ["first b", "first b"])
       assert.strictEqual(first.state.lists, 2)
     })
@@ -105,7 +105,7 @@ describe.each(everyVersion())("Several sources mounted without a prefix, %s", (v
       const calls = yield* Effect.forEach(clients, (client) =>
         Effect.forkChild(texts(client, "a", "b"), { startImmediately: true })
       )
-      yield* settle
+      yield* quiesce
       yield* reading.open
       assert.deepStrictEqual(yield* Effect.forEach(calls, Fiber.join), [
         ["first a", "second b"],
@@ -125,11 +125,11 @@ describe.each(everyVersion())("Several sources mounted without a prefix, %s", (v
       const client = yield* connect(server, { version })
       const other = yield* connect(server, { version })
       const cancelled = yield* Effect.forkChild(client.call("b"), { startImmediately: true })
-      yield* settle
+      yield* quiesce
       const call = yield* Effect.forkChild(texts(other, "b"), { startImmediately: true })
-      yield* settle
+      yield* quiesce
       yield* Fiber.interrupt(cancelled)
-      yield* settle
+      yield* quiesce
       yield* reading.open
       assert.deepStrictEqual(yield* Fiber.join(call), ["second b"])
     })
@@ -228,9 +228,9 @@ describe.each(everyVersion())("Several sources mounted without a prefix, %s", (v
       assert.deepStrictEqual(completed.completion.values, ["second"])
       if (version === "2026-07-28") return
       yield* client.request("resources/subscribe", { uri: "test://b" })
-      yield* settle
+      yield* quiesce
       yield* second.update
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(
         client.notes("notifications/resources/updated").map(({ params }) => params.uri),
         ["test://b"]

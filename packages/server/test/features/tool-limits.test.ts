@@ -8,7 +8,7 @@ import * as Middleware from "@effect-mcp/server/Middleware"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Latch, Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"
-import { everyVersion, session, settle } from "../support/raw.ts"
+import { everyVersion, session, quiesce } from "../support/raw.ts"
 
 const Plain = Tool.make("plain", { description: "" })
 const around = Middleware.layer((_request, next) => next)
@@ -74,7 +74,7 @@ describe("a tool's time limit", () => {
               const call = yield* Effect.forkChild(Effect.flip(client.call("ends", { how })), {
                 startImmediately: true
               })
-              yield* settle
+              yield* quiesce
               yield* TestClock.adjust("10 seconds")
               return call
             })
@@ -85,10 +85,10 @@ describe("a tool's time limit", () => {
           const call = yield* run("hangs")
           yield* waiting.await
           yield* Fiber.interrupt(call)
-          yield* settle
+          yield* quiesce
           assert.isFalse(waiting.isOpen())
           const done = yield* Effect.forkChild(client.call("ends", { how: "well" }), { startImmediately: true })
-          yield* settle
+          yield* quiesce
           yield* TestClock.adjust("10 seconds")
           assert.strictEqual((yield* Fiber.join(done)).content[0].text, "done")
           yield* TestClock.adjust("1 hour")
@@ -104,9 +104,9 @@ describe("a tool's time limit", () => {
           Effect.gen(function* () {
             const client = yield* session(tool, { version }, limits === undefined ? {} : { limits: { tool: limits } })
             const call = yield* Effect.forkChild(client.call(name), { startImmediately: true })
-            yield* settle
+            yield* quiesce
             yield* TestClock.adjust(after)
-            yield* settle
+            yield* quiesce
             return call.pollUnsafe() !== undefined
           })
         assert.isTrue(yield* stopped("a", "1 hour", undefined, tool("a")))

@@ -7,7 +7,7 @@ import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Context, Deferred, Effect, Exit, Fiber, Layer, Schema, Stream } from "effect"
 import { TestClock } from "effect/testing"
-import { connect, serve, settle } from "../support/raw.ts"
+import { connect, serve, quiesce } from "../support/raw.ts"
 import { accept, echo, join, modern, type Modern, open } from "../support/modern.ts"
 
 const Name = Schema.Struct({ name: Schema.String })
@@ -486,7 +486,7 @@ describe("a step", () => {
       )
       const client = yield* open(tool(Effect.all([slow, ask("a")], { concurrency: "unbounded" })))
       const playing = yield* Effect.forkChild(client.playTool("ask", echo))
-      yield* settle
+      yield* quiesce
       yield* TestClock.adjust("3 seconds")
       const { asked, result } = yield* Fiber.join(playing)
       assert.deepStrictEqual(said(result), ["receipt", "a"])
@@ -552,7 +552,7 @@ describe("a step", () => {
       for (const sleep of [false, true]) {
         const client = yield* open(tool(Effect.all([ask("a"), failing(sleep)], { concurrency: "unbounded" })))
         const call = yield* Effect.forkChild(client.call("ask"))
-        yield* settle
+        yield* quiesce
         yield* TestClock.adjust("1 second")
         assert.strictEqual(said(yield* Fiber.join(call)).failed, "no")
       }
@@ -574,7 +574,7 @@ describe("a step", () => {
         { rounds: { stepTimeout: "5 seconds" } }
       )
       const call = yield* Effect.forkChild(client.refused("tools/call", { name: "ask" }))
-      yield* settle
+      yield* quiesce
       yield* TestClock.adjust("4999 millis")
       assert.isUndefined(call.pollUnsafe())
       yield* TestClock.adjust("1 millis")
@@ -598,12 +598,12 @@ describe("a step", () => {
       )
       const client = yield* open(tool(slow))
       const call = yield* Effect.forkChild(client.call("ask"))
-      yield* settle
+      yield* quiesce
       yield* Fiber.interrupt(call)
-      yield* settle
+      yield* quiesce
       assert.strictEqual((yield* client.session.peer.inFlight).length, 1)
       yield* Deferred.succeed(finish, undefined)
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(log, ["paid"])
       assert.deepStrictEqual(yield* client.session.peer.inFlight, [])
     })
@@ -691,10 +691,10 @@ describe("a request that asks", () => {
         )
         const client = yield* open(tool(handler))
         const call = yield* Effect.forkChild(client.call("ask", {}, { progressToken: "t" }))
-        yield* settle
+        yield* quiesce
         yield* Fiber.interrupt(call)
         assert.isFalse(yield* Deferred.await(seen))
-        yield* settle
+        yield* quiesce
         assert.deepStrictEqual(client.received, [])
         assert.deepStrictEqual(yield* client.session.peer.inFlight, [])
       }),

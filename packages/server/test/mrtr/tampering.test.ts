@@ -8,7 +8,7 @@ import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Deferred, Effect, Fiber, Layer, Redacted, Schema } from "effect"
 import { TestClock } from "effect/testing"
-import { serve, settle } from "../support/raw.ts"
+import { serve, quiesce } from "../support/raw.ts"
 import { accept, join, type Modern, open } from "../support/modern.ts"
 
 /** Handlers that ask, and count how often they run. */
@@ -357,7 +357,7 @@ describe("a guarded state", () => {
       const first = yield* Effect.forkChild(retry(client, call(), state))
       yield* Deferred.await(started)
       yield* Fiber.interrupt(first)
-      yield* settle
+      yield* quiesce
       assert.strictEqual((yield* retry(client, call(), state)).content[0].text, "done")
     }).pipe(Effect.provide(guarded()))
   )

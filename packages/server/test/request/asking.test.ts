@@ -17,7 +17,7 @@ import {
   everyVersion,
   serve,
   session,
-  settle,
+  quiesce,
   versions
 } from "../support/raw.ts"
 
@@ -229,7 +229,7 @@ describe("pages", () => {
         const older = yield* connect(server, { ...url, version: "2025-06-18" })
         const without = yield* connect(server, { capabilities: { elicitation: {} } })
         for (const client of [one, older, without]) yield* server.elicitationComplete(client.session, "e1")
-        yield* settle
+        yield* quiesce
         const complete = (client: typeof one) => client.notes("notifications/elicitation/complete")
         assert.deepStrictEqual(
           complete(one).map((note) => note.params),
@@ -392,7 +392,7 @@ describe("roots", () => {
           )
           const client = yield* session(features, { version, capabilities: { roots: { listChanged: true } } })
           const call = yield* Effect.forkChild(client.call("watch"), { startImmediately: true })
-          yield* settle
+          yield* quiesce
           yield* client.notify("notifications/roots/list_changed")
           assert.strictEqual(yield* Queue.take(heard), "changed")
           yield* client.notify("notifications/roots/list_changed")
@@ -577,7 +577,7 @@ describe("a question", () => {
         yield* client.nextAsk
         const id = client.received.find((message) => message.method === "elicitation/create").id
         yield* Fiber.interrupt(call)
-        yield* settle
+        yield* quiesce
         assert.deepInclude(client.notes("notifications/cancelled")[0].params, { requestId: id })
         assert.deepStrictEqual(yield* client.peer.inFlight, [])
         assert.deepStrictEqual(yield* client.session.peer.inFlight, [])
@@ -596,7 +596,7 @@ describe("a question", () => {
           yield* TestClock.adjust("59 seconds")
           assert.isUndefined(call.pollUnsafe())
           yield* TestClock.adjust("1 second")
-          yield* settle
+          yield* quiesce
           assert.deepInclude(yield* Fiber.join(call), { _tag: "Timeout", method: "elicitation/create" })
           assert.strictEqual(client.notes("notifications/cancelled").length, 1)
         }),
@@ -612,9 +612,9 @@ describe("a question", () => {
         { askTimeout: "1 minute" }
       )
       const call = yield* Effect.forkChild(ask(client), { startImmediately: true })
-      yield* settle
+      yield* quiesce
       yield* TestClock.adjust("1 minute")
-      yield* settle
+      yield* quiesce
       assert.deepInclude(yield* Fiber.join(call), { _tag: "Timeout" })
       assert.deepStrictEqual(client.asked, [])
     })
@@ -689,7 +689,7 @@ describe("a question", () => {
           ])
           const call = yield* Effect.forkChild(two.call("ask"), { startImmediately: true })
           assert.strictEqual((yield* two.nextAsk).method, "elicitation/create")
-          yield* settle
+          yield* quiesce
           assert.deepStrictEqual(one.asked, [])
           yield* Fiber.interrupt(call)
         }),

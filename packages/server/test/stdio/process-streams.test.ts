@@ -13,7 +13,7 @@ import * as Transport from "@effect-mcp/core/Transport"
 import { TransportError } from "@effect-mcp/core/Transport"
 import { AsyncLocalStorage } from "node:async_hooks"
 import { PassThrough, Writable } from "node:stream"
-import { settle } from "../support/raw.ts"
+import { quiesce } from "../support/raw.ts"
 
 const features = Tools.layer(
   Tool.make("count", { description: "", input: { to: Schema.Int, text: Schema.String } }),
@@ -67,7 +67,7 @@ const serve = Effect.fnUntraced(function* (
   const scope = yield* Scope.make()
   const transport = yield* Scope.provide(Duplex.make(bytes(stdin, out.stream), options), scope)
   const session = yield* Scope.provide(server.connect(change(transport), { grace: "1 second" }), scope)
-  yield* settle
+  yield* quiesce
   const closed = yield* Effect.forkChild(session.peer.awaitClosed, { startImmediately: true })
   yield* Effect.addFinalizer(() => Scope.close(scope, Exit.void))
   return { ...out, closed, scope, session, stdin }
@@ -222,7 +222,7 @@ describe("the streams of a process", () => {
           count = writes.length
           let1()
           yield* ticks
-          yield* settle
+          yield* quiesce
           yield* ticks
         }
         const sent = writes
@@ -285,7 +285,7 @@ describe("the streams of a process", () => {
           yield* ticks
           let1()
           yield* ticks
-          yield* settle
+          yield* quiesce
           let1()
           yield* ticks
           yield* Fiber.join(closing)

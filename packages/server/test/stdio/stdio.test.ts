@@ -12,7 +12,7 @@ import { TestClock } from "effect/testing"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { fileURLToPath } from "node:url"
-import { settle } from "../support/raw.ts"
+import { quiesce } from "../support/raw.ts"
 
 const Echo = Tool.make("echo", { description: "", input: { text: Schema.String } })
 const echo = Tools.layer(Echo, ({ text }) => Effect.succeed(text))
@@ -50,7 +50,7 @@ const start = Effect.fnUntraced(function* (
     Effect.provide([McpServer.layer({ name: "test", version: "0", features }), stdio]),
     Effect.forkChild({ startImmediately: true })
   )
-  yield* settle
+  yield* quiesce
   const text = () =>
     output.map((chunk) => (typeof chunk === "string" ? chunk : decoder.decode(chunk, { stream: true }))).join("")
   return {
@@ -66,10 +66,10 @@ const start = Effect.fnUntraced(function* (
         for (const chunk of chunks) {
           yield* Queue.offer(input, typeof chunk === "string" ? new TextEncoder().encode(chunk) : chunk)
         }
-        yield* settle
+        yield* quiesce
       }),
-    end: Effect.andThen(Queue.end(input), settle),
-    fail: (error: PlatformError.PlatformError) => Effect.andThen(Queue.fail(input, error), settle)
+    end: Effect.andThen(Queue.end(input), quiesce),
+    fail: (error: PlatformError.PlatformError) => Effect.andThen(Queue.fail(input, error), quiesce)
   }
 })
 

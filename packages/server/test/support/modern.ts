@@ -92,13 +92,13 @@ export const modern = (client: raw.Client, capabilities: object = everything): M
         ),
         { startImmediately: true }
       )
-      yield* raw.settle
+      yield* raw.quiesce
       return {
         id,
         fiber,
         messages: () =>
           client.received.filter((message) => (message.params ?? message.result)?._meta?.[Meta.subscriptionId] === id),
-        cancel: Effect.andThen(Fiber.interrupt(fiber), raw.settle)
+        cancel: Effect.andThen(Fiber.interrupt(fiber), raw.quiesce)
       }
     })
   }

@@ -11,6 +11,8 @@ import * as Meta from "@effect-mcp/protocol/model/Meta"
 import * as Revision from "@effect-mcp/protocol/Revision"
 import { Context, Effect, Layer, Queue, type Scope, Stream } from "effect"
 
+export { quiesce }
+
 export type Answer = (method: string, params: any) => Effect.Effect<unknown, McpError.McpError>
 
 export interface ConnectOptions {
@@ -52,9 +54,6 @@ export interface Client {
 
 /** The stateless revision. */
 const latest: Revision.Version = "2026-07-28"
-
-/** Lets every fiber that can run do so, without moving the clock. */
-export const settle: Effect.Effect<void> = quiesce
 
 /** A server in the scope. */
 export const serve = <E, R>(
@@ -148,7 +147,7 @@ export const connect = Effect.fnUntraced(function* (
       clientInfo: { name: "raw", version: "0" }
     })
     if (options.handshake === undefined) peer.notify("notifications/initialized")
-    yield* settle
+    yield* quiesce
   }
   return {
     session,
@@ -173,7 +172,7 @@ export const connect = Effect.fnUntraced(function* (
     notify: (method, params) =>
       Effect.andThen(
         Effect.sync(() => peer.notify(method, params as JsonRpc.Params)),
-        settle
+        quiesce
       ),
     send: (message) => near.sink.send(message as JsonRpc.Message, "control")
   }

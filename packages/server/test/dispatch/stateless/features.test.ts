@@ -4,7 +4,7 @@ import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { type Context, Deferred, Effect, Fiber, Layer, Schema, Stream } from "effect"
 import { TestClock } from "effect/testing"
-import { connect, serve, session, settle, versions } from "../../support/raw.ts"
+import { connect, serve, session, quiesce, versions } from "../../support/raw.ts"
 import { join, modern, open } from "../../support/modern.ts"
 
 const tool = (name: string) => Tools.layer(Tool.make(name, { description: "" }), () => Effect.succeed(name))
@@ -524,12 +524,12 @@ describe("one server, both eras on one wire", () => {
       const client = modern(wire)
       const old = yield* Effect.forkChild(wire.call("old"))
       const fresh = yield* Effect.forkChild(client.call("new"))
-      yield* settle
+      yield* quiesce
       yield* Fiber.interrupt(fresh)
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(ended, ["new"])
       yield* Fiber.interrupt(old)
-      yield* settle
+      yield* quiesce
       assert.deepStrictEqual(ended, ["new", "old"])
       yield* TestClock.adjust("1 second")
       assert.deepStrictEqual(yield* wire.session.peer.inFlight, [])

@@ -14,7 +14,7 @@ import { verifies } from "@effect-mcp/spec/verifies"
 import { assert, describe, it } from "@effect/vitest"
 import { type Context, Deferred, Effect, Exit, Fiber, Layer, Queue, Scope, Stream } from "effect"
 import { TestClock } from "effect/testing"
-import { connect, serve, settle } from "../../support/raw.ts"
+import { connect, serve, quiesce } from "../../support/raw.ts"
 import { join, modern, open } from "../../support/modern.ts"
 
 const tool = (name: string) => Tools.layer(Tool.make(name, { description: "" }), () => Effect.succeed(name))
@@ -39,7 +39,7 @@ const watched = Effect.gen(function* () {
       Effect.succeed("x"),
       stream
     )
-  const change = Effect.andThen(Queue.offer(changes, 1), settle)
+  const change = Effect.andThen(Queue.offer(changes, 1), quiesce)
   return { features, change, watchers: () => watchers }
 })
 
@@ -54,7 +54,7 @@ const registries = Effect.gen(function* () {
     )
   )
   const add = (features: Layer.Layer<never, never, ToolRegistry | ResourceRegistry>) =>
-    Effect.andThen(Effect.provideContext(Layer.build(features), found!), settle)
+    Effect.andThen(Effect.provideContext(Layer.build(features), found!), quiesce)
   return { layer, add }
 })
 
@@ -212,11 +212,11 @@ describe("subscriptions/listen", () => {
       const { client, close } = yield* ending(Layer.merge(tool("a"), slow))
       const listening = yield* client.listen(all)
       const closing = yield* Effect.forkChild(close, { startImmediately: true })
-      yield* settle
+      yield* quiesce
       assert.strictEqual(listening.messages().length, 1)
       yield* TestClock.adjust("900 millis")
       yield* Fiber.join(closing)
-      yield* settle
+      yield* quiesce
       const [, answer, cancelled] = listening.messages()
       assert.strictEqual(answer.result.resultType, "complete")
       assert.strictEqual(cancelled.method, "notifications/cancelled")
@@ -231,7 +231,7 @@ describe("subscriptions/listen", () => {
       const { client, close } = yield* ending(Layer.merge(tool("a"), stuck))
       yield* client.listen(all)
       const closing = yield* Effect.forkChild(close, { startImmediately: true })
-      yield* settle
+      yield* quiesce
       assert.isUndefined(closing.pollUnsafe())
       yield* TestClock.adjust("1 second")
       yield* Fiber.join(closing)
@@ -246,9 +246,9 @@ describe("subscriptions/listen", () => {
         const one = yield* client.listen(all)
         const two = yield* client.listen({})
         yield* Effect.forkChild(Effect.exit(client.call("a")))
-        yield* settle
+        yield* quiesce
         yield* close
-        yield* settle
+        yield* quiesce
         for (const listening of [one, two]) {
           const [, answer, cancelled, ...rest] = listening.messages()
           assert.deepStrictEqual(rest, [])
@@ -299,7 +299,7 @@ describe("subscriptions/listen", () => {
       )
       const uris = Array.from({ length: 1500 }, (_, i) => `row://${i}`)
       const listening = yield* client.listen({ resourceSubscriptions: uris })
-      yield* Effect.repeat(settle, { times: 100 })
+      yield* Effect.repeat(quiesce, { times: 100 })
       const [{ params }] = listening.messages()
       assert.deepStrictEqual(params.notifications.resourceSubscriptions, uris.slice(0, 1024))
     })
@@ -340,7 +340,7 @@ describe("subscriptions/listen", () => {
             Effect.andThen(resources.subscribe(uri, principal, subscriber), () => {
               subscriber.resourceUpdated(uri)
               for (const listener of listeners) listener.listChanged("tools")
-              return settle
+              return quiesce
             })
         }
         const options = {
@@ -357,7 +357,7 @@ describe("subscriptions/listen", () => {
           listen(options, { request, envelope: {}, sink }, Principal.anonymous, { notifications }),
           { startImmediately: true }
         )
-        yield* Effect.repeat(settle, { until: () => sent.length > 2 })
+        yield* Effect.repeat(quiesce, { until: () => sent.length > 2 })
         assert.deepStrictEqual(
           sent.map(({ method, params }) => params.uri ?? method),
           ["notifications/subscriptions/acknowledged", "a:", "b:"]
@@ -373,7 +373,7 @@ describe("subscriptions/listen", () => {
       const client = yield* open(Resources.layer({ uri: "a://b", name: "b" }, Effect.succeed("x"), changes))
       const listening = yield* client.listen({ resourceSubscriptions: ["a://b"] })
       yield* Deferred.await(started)
-      yield* settle
+      yield* quiesce
       assert.strictEqual(listening.messages()[0].method, "notifications/subscriptions/acknowledged")
       assert.strictEqual(listening.messages()[1].method, "notifications/resources/updated")
     })
