@@ -98,7 +98,7 @@ export const faults: ReadonlyArray<Fault> = [
   {
     name: "The answer to a POST leaves by the transport's sink",
     file: "packages/core/src/peer/Peer.ts",
-    from: "single.replyTo ?? sink",
+    from: "inbound.replyTo ?? sink",
     to: "sink",
     test: "packages/core/test/transport/Incoming.test.ts"
   },
