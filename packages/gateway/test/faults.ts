@@ -100,5 +100,13 @@ export const faults: ReadonlyArray<Fault> = [
     to: "tool",
     test: "packages/gateway/test/mounted.test.ts",
     ids: ["tools.name.disambiguated"]
+  },
+  {
+    name: "mounted tools have the name of their server in theirs",
+    file: "packages/client/src/mount/Sources.ts",
+    from: "list: listed(client.listTools)",
+    to: "list: Effect.map(listed(client.listTools), (all) => all.map((tool) => ({ ...tool, name: client.serverInfo.name + tool.name })))",
+    test: "packages/gateway/test/mounted.test.ts",
+    ids: ["tools.name.not-by-server-name"]
   }
 ]

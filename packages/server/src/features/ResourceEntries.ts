@@ -9,6 +9,7 @@ import { notFound, type ResourceEntry, type ResourceSource, type TemplateEntry }
 import { excerpt } from "@effect-mcp/protocol/Excerpt"
 import * as McpError from "@effect-mcp/protocol/McpError"
 import type * as Model from "@effect-mcp/protocol/model/Resource"
+import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
 import * as UriTemplate from "@effect-mcp/protocol/UriTemplate"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -55,6 +56,10 @@ const listing = (source: ResourceSource) =>
     }
   )
 
+/** Whether an error says of this URI that there is no such resource; the code depends on the revision of the server that is mounted. */
+export const isNotFound = ({ code, data }: McpError.McpError, uri: string): boolean =>
+  code === McpError.ResourceNotFound || (code === McpError.InvalidParams && isJsonObject(data) && data.uri === uri)
+
 export class ResourceEntries {
   private readonly statics: Registry<ResourceEntry, ResourceSource>
   private readonly patterns: Registry<TemplateEntry, never>
@@ -94,7 +99,10 @@ export class ResourceEntries {
   readonly read: ResourceSource["read"] = (params) => {
     const { uri } = params
     const { patterns, statics } = this
-    const mounted = () => this.owners.choose(uri, (source) => source.read(params), listing)
+    const mounted = () => {
+      const read = this.owners.choose(uri, (source) => source.read(params), listing)
+      return read && Effect.catch(read, (error) => (isNotFound(error, uri) ? notFound(uri) : Effect.fail(error)))
+    }
     const matching = patterns.entries.filter((entry) => entry.read(uri) !== undefined)
     if (statics.get(uri) === undefined && matching.length === 0) return mounted()
     const elsewhere: ResourceEntry["read"] = Effect.suspend(() => mounted() ?? notFound(uri))

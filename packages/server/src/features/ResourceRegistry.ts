@@ -11,14 +11,13 @@ import {
   type ResourceSource,
   type TemplateEntry
 } from "@effect-mcp/core/Resources"
-import * as McpError from "@effect-mcp/protocol/McpError"
-import { isJsonObject } from "@effect-mcp/protocol/model/Shape"
+import type * as McpError from "@effect-mcp/protocol/McpError"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { isRestricted, Registry } from "./Registry.ts"
-import { ResourceEntries } from "./ResourceEntries.ts"
+import { isNotFound, ResourceEntries } from "./ResourceEntries.ts"
 import * as Watchers from "./ResourceWatchers.ts"
 
 export interface ResourceSet extends ResourceSource {
@@ -45,10 +44,6 @@ export interface ResourceSet extends ResourceSource {
     principal: Principal["Service"]
   ) => Completer<QueryServices> | undefined | McpError.McpError
 }
-
-/** Whether an error says of this URI that there is no such resource; the code depends on the revision. */
-const isNotFound = ({ code, data }: McpError.McpError, uri: string): boolean =>
-  (code === McpError.ResourceNotFound || code === McpError.InvalidParams) && isJsonObject(data) && data.uri === uri
 
 const prefixed = (source: ResourceSource, prefix: string): ResourceSource => {
   const own = <A>(uri: string, use: (uri: string) => A | undefined): A | undefined =>

@@ -345,5 +345,21 @@ export const statements: ReadonlyArray<Fault> = [
     to: '((budgets as any).sinks = new Set([...((budgets as any).sinks ?? []), sink])).forEach((each: Sink) => each.send(JsonRpc.notification("notifications/message", params), "data", request.id))',
     test: "packages/server/test/dispatch/logging.test.ts",
     ids: ["logging.security.access-control"]
+  },
+  {
+    name: "a mount takes the former code of a missing resource for another error",
+    file: "packages/server/src/features/ResourceEntries.ts",
+    from: "  code === McpError.ResourceNotFound ||",
+    to: "  false ||",
+    test: "packages/server/test/features/registry.test.ts",
+    ids: ["resources.read.former-code"]
+  },
+  {
+    name: "a mount without a prefix passes on the code of a missing resource as its server has it",
+    file: "packages/server/src/features/ResourceEntries.ts",
+    from: "return read && Effect.catch(read, (error) => (isNotFound(error, uri) ? notFound(uri) : Effect.fail(error)))",
+    to: "return read",
+    test: "packages/server/test/features/registry.test.ts",
+    ids: ["resources.read.former-code"]
   }
 ]

@@ -438,6 +438,40 @@ describe("mounted sources", () => {
     })
   )
 
+  it.effect.each(everyVersion())(
+    "of resources refuse an unknown one by the code of %s, whichever of both codes the source has, data or not",
+    (version) =>
+      Effect.gen(function* () {
+        const { add, server } = yield* open
+        const failing = (code: number, data: unknown): Resources.ResourceSource => ({
+          list: Effect.succeed([]),
+          templates: Effect.succeed([]),
+          read: () => Effect.fail(new McpError.McpError({ code, message: "None", data })),
+          watch: () => undefined,
+          changes: Stream.never
+        })
+        const code = version === "2026-07-28" ? McpError.InvalidParams : McpError.ResourceNotFound
+        const uri = "test://a"
+        for (const [prefix, source] of [
+          [undefined, failing(McpError.ResourceNotFound, undefined)],
+          ["x+", failing(McpError.ResourceNotFound, undefined)],
+          ["y+", failing(McpError.InvalidParams, { uri })]
+        ] as const) {
+          const mounted = yield* add(
+            Layer.effectDiscard(
+              Effect.flatMap(Resources.ResourceRegistry, (registry) => registry.mount(source, prefix && { prefix }))
+            )
+          )
+          const client = yield* connect(server, { version })
+          const asked = `${prefix ?? ""}${uri}`
+          const error = yield* client.refused("resources/read", { uri: asked })
+          assert.deepStrictEqual([error.code, error.data], [code, { uri: asked }])
+          yield* mounted.close
+        }
+      }),
+    verifies("resources.read.former-code")
+  )
+
   it.effect("pass their changes on", () =>
     Effect.gen(function* () {
       const { add, server } = yield* open

@@ -58,9 +58,7 @@ export const resources = requirements(
   }),
   at("server/resources#error-handling", since("2026-07-28"), {
     "resources.read.unknown": server.must("Reading a resource that does not exist is answered with error -32602."),
-    "resources.read.former-code": client.should("A client takes -32002 for a resource that does not exist, too.", {
-      note: "The application reads the code of the error, which the client hands on unchanged."
-    }),
+    "resources.read.former-code": client.should("A client takes -32002 for a resource that does not exist, too."),
     "resources.read.not-empty": server.mustNot("A resource that does not exist is never read as empty contents.")
   }),
   at("server/resources#security-considerations", since("2026-07-28"), {
