@@ -17,7 +17,9 @@ export const meta = requirements(
     })
   }),
   at("basic#meta", since("2025-11-25"), {
-    "meta.prefix.reverse-dns": both.should("The prefix of a `_meta` key is in reverse DNS notation.")
+    "meta.prefix.reverse-dns": both.should("The prefix of a `_meta` key is in reverse DNS notation.", {
+      note: "The project has no domain to reverse: its one key has the prefix `effect-mcp`."
+    })
   }),
   at("basic#meta", since("2026-07-28"), {
     "meta.request.required": client.must(
