@@ -70,7 +70,10 @@ const dueAt = ({ deadline, hardDeadline }: Waiting): number => Math.min(deadline
 /** Its parts are made when they are first needed: most conversations of a server send no request. */
 export class OutboundRequests implements Entries {
   private readonly sink: Sink
-  private readonly deadlines: Deadlines
+  /** Made by the first request that is sent: most sessions of a server never send one. */
+  private madeDeadlines: Deadlines | undefined = undefined
+  private readonly clock: Clock.Clock
+  private readonly fork: Fork
   private waiting: BusyMap<JsonRpc.Id, Waiting> | undefined = undefined
   private closed: Closed | undefined = undefined
   private gone: Deferred.Deferred<never, Closed> | undefined = undefined
@@ -79,7 +82,12 @@ export class OutboundRequests implements Entries {
 
   constructor(sink: Sink, clock: Clock.Clock, runFork: Fork) {
     this.sink = sink
-    this.deadlines = new Deadlines(clock, runFork, this)
+    this.clock = clock
+    this.fork = runFork
+  }
+
+  private get deadlines(): Deadlines {
+    return (this.madeDeadlines ??= new Deadlines(this.clock, this.fork, this))
   }
 
   /** Forgets a request that waits; false when it did not wait. */
@@ -232,7 +240,7 @@ export class OutboundRequests implements Entries {
     }))
     if (this.gone !== undefined) Deferred.doneUnsafe(this.gone, Effect.fail(closed))
     for (const id of this.waiting?.keys() ?? []) this.settle(id, Effect.fail(closed))
-    this.deadlines.close()
+    this.madeDeadlines?.close()
   }
 
   get size(): number {
