@@ -133,8 +133,7 @@ const connectionOptions = (
     cacheBytes: options.cacheBytes ?? ResponseCache.defaultBytes,
     policy,
     announced: (method, params, relatedTo) => {
-      // They were decoded together; a union cannot say so.
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the boundary named above
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- they were decoded together; a union cannot say so
       options.onAnnouncement?.({ method, params } as Announcement, relatedTo)
       announced[method]?.(params)
     },

@@ -72,8 +72,7 @@ const run = Effect.fnUntraced(function* <A>(
       return globalThis.crypto.randomUUID()
     })
   )
-  // A call is only ever found by the request that started it, whose answer has this type.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the boundary named above
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a call is only ever found by the request that started it, whose answer has this type
   const known = state.calls.get(id) as UpstreamCall<A> | undefined
   if (known !== undefined) {
     yield* start.admit(known)

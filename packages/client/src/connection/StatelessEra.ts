@@ -130,8 +130,7 @@ const cached = <M extends keyof Requests>(
   const sending = Effect.suspend(() => request(state, method, params, callOptions))
   return Effect.flatMap(Clock.currentTimeMillis, (now) => {
     const known = cache.get(method, params, now)
-    // Only a result of this method was kept under this key.
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the boundary named above
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only a result of this method was kept under this key
     if (known !== undefined && callOptions?.fresh !== true) return Effect.succeed(known as Requests[M]["result"])
     const generation = cache.generation(method)
     return Effect.flatMap(Effect.tapError(sending, discard(cache, method, params)), ({ result, retried }) =>

@@ -141,8 +141,7 @@ export const make = ({ catalog, connection, consent, headers, retrying, validate
 
   const output = <I, O, F, H>(tool: Tool<I, O, F, H>, result: CallToolResult): Effect.Effect<O, InvalidResult> =>
     tool.output === undefined
-      ? // Without an output schema `O` is the result itself: the types of Tool.make and Tool.raw say so, this signature cannot.
-        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the boundary named above
+      ? // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- without an output schema `O` is the result itself: the types of Tool.make and Tool.raw say so, this signature cannot
         Effect.succeed(result as O)
       : Effect.mapError(
           Effect.flatMap(structured(result, !connection.revision.rules.structuredOutput), tool.output.decode),

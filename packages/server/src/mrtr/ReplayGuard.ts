@@ -88,8 +88,7 @@ const memory = ({ capacity = 10_000, perCaller = Math.ceil(capacity / 10) }: Mem
   ): Effect.Effect<A, McpError.McpError, R> =>
     Effect.flatMap(Clock.currentTimeMillis, (now) => {
       const known = kept.get(jti)
-      // What is kept under a jti came from a reply to the very same request, so it has this type.
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the boundary named above
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what is kept under a jti came from a reply to the very same request, so it has this type
       if (known !== undefined) return Deferred.await(known.reply) as Effect.Effect<A, McpError.McpError>
       if (isFull(caller)) sweep(now)
       if (isFull(caller)) return Effect.fail(tooMany(nextExpiry - now))

@@ -39,8 +39,7 @@ export const execute = <R>(
     Effect.updateContext(
       http.execute(request),
       (context: Context.Context<R>) =>
-        // The prepared context holds all services of the context.
-        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the boundary named above
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the prepared context holds all services of the context
         prepare(context) as Context.Context<R>
     ),
     (response) => {

@@ -6,7 +6,7 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 
 /** The effects that end the endpoints of one `serve`. */
-const Endpoints = Context.Reference<Set<Effect.Effect<void>>>("@effect-mcp/server/endpoint/Http/Endpoints", {
+const Endpoints = Context.Reference<Set<Effect.Effect<void>>>("@effect-mcp/server/Shutdown/Endpoints", {
   defaultValue: () => new Set()
 })
 
